@@ -1,0 +1,8 @@
+"""Data: readers of files, and data sets by name."""
+
+from largemargin.data.dataset import Dataset
+from largemargin.data.errors import DataError
+from largemargin.data.named import NAMES, load
+from largemargin.data.reading import read, stream
+
+__all__ = ["NAMES", "DataError", "Dataset", "load", "read", "stream"]

@@ -1,0 +1,222 @@
+"""Data sets by name: where they are looked for, and how they are split.
+
+The folder in ``$LARGEMARGIN_DATA`` and the user's cache have the same layout::
+
+    mnist/train-images-idx3-ubyte.gz, ...   the four original files
+    usps/usps.bz2, usps/usps.t.bz2          svmlight, labels 1..10 for the digits 0..9
+    letter/letter-recognition.data          CSV, label first
+    ida/banana.csv, ...                     CSV, label (-1 or 1) last
+"""
+
+from __future__ import annotations
+
+import difflib
+import operator
+import os
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from largemargin.data.dataset import Dataset
+from largemargin.data.errors import DataError
+from largemargin.data.openml import ONLINE, fetch
+from largemargin.data.reading import read
+
+# Training and test rows of a split; together they are all the rows there are.
+SPLIT_SIZES = {
+    "banana": (400, 4900),
+    "breast-cancer": (200, 77),
+    "diabetes": (468, 300),
+    "heart": (170, 100),
+    "thyroid": (140, 75),
+    "titanic": (150, 2051),
+}
+N_SPLITS = 100
+
+_FILES = {
+    "mnist": (
+        "mnist/train-images-idx3-ubyte.gz",
+        "mnist/train-labels-idx1-ubyte.gz",
+        "mnist/t10k-images-idx3-ubyte.gz",
+        "mnist/t10k-labels-idx1-ubyte.gz",
+    ),
+    "usps": ("usps/usps.bz2", "usps/usps.t.bz2"),
+    "letter": ("letter/letter-recognition.data",),
+    **{name: (f"ida/{name}.csv",) for name in SPLIT_SIZES},
+}
+# The same for the data sets that come with a test set; the training rows are first.
+_OWN_SIZES = {"mnist": (60_000, 10_000), "usps": (7_291, 2_007), "letter": (16_000, 4_000)}
+_ORIGINS = {
+    "mnist": "the original MNIST files",
+    "usps": "the USPS files of the LIBSVM data page",
+    "letter": "the file of the UCI repository",
+    **dict.fromkeys(SPLIT_SIZES, "the table of the IDA benchmark repository"),
+}
+
+NAMES = ("digits", *_FILES)
+
+
+def load(name_or_path: str | PathLike[str], split: int | None = None) -> Dataset:
+    """Load a data set by its name, or read a file.
+
+    A named data set is looked for in the folder that ``$LARGEMARGIN_DATA`` names, then in the
+    user's cache (``~/.cache/largemargin``, or under ``$XDG_CACHE_HOME``), and then, for mnist,
+    usps, diabetes and heart, on OpenML, from where it goes into the cache. The digits are inside
+    scikit-learn.
+
+    Parameters
+    ----------
+    name_or_path : str or path-like
+        One of the names below, or a file, which is read with `read` and has no test set.
+
+        =============  ==============================================================
+        digits         8 x 8 pixels 0..16; a fixed stratified quarter is the test set
+        mnist          28 x 28 pixels 0..255, float32; 60,000 and 10,000
+        usps           16 x 16 values -1..1, float32; 7,291 and 2,007
+        letter         16 integers 0..15, float32; labels A to Z; 16,000 and 4,000
+        banana         5,300 x 2; splits of 400 and 4,900; labels -1 and 1, as below
+        breast-cancer  277 x 9; splits of 200 and 77
+        diabetes       768 x 8; splits of 468 and 300
+        heart          270 x 13; splits of 170 and 100
+        thyroid        215 x 5; splits of 140 and 75
+        titanic        2,201 x 3; splits of 150 and 2,051
+        =============  ==============================================================
+
+    split : int from 0 to 99, default=None
+        Which of 100 seeded random splits into training and test rows; only for the data sets from
+        banana to titanic. None gives all rows and no test set.
+
+    Returns
+    -------
+    Dataset
+        With `X`, `y`, `X_test`, `y_test` and `name`.
+
+    Raises
+    ------
+    DataError
+        If there is no such name or file, or if the data set cannot be found.
+    ValueError
+        If `split` is not one of those the data set has.
+
+    Examples
+    --------
+    >>> digits = load("digits")
+    >>> digits
+    Dataset('digits', 1347 x 64, 10 classes, 450 test rows)
+    """
+    name = os.fspath(name_or_path)
+    if name not in NAMES or not isinstance(name_or_path, str):
+        if split is not None:
+            raise ValueError(f"split is for {', '.join(SPLIT_SIZES)}; {name!r} has none")
+        return _load_file(name_or_path)
+    if name not in SPLIT_SIZES:
+        if split is not None:
+            raise ValueError(f"split is for {', '.join(SPLIT_SIZES)}; {name} has its own test set")
+        return _load_digits() if name == "digits" else _load_with_test_set(name)
+    if split is not None:
+        split = _check_split(split)
+    X, y = _find_rows(name)
+    return Dataset(X, y, name=name) if split is None else _take_split(name, X, y, split)
+
+
+def cache_folder() -> Path:
+    """The folder of the user in which downloaded data sets are kept."""
+    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(base) / "largemargin"
+
+
+def _load_file(path: str | PathLike[str]) -> Dataset:
+    name = os.fspath(path)
+    if isinstance(path, str) and not Path(path).exists():
+        close = difflib.get_close_matches(name.lower(), NAMES, n=2)
+        hint = f"; did you mean {' or '.join(close)}?" if close else ""
+        raise DataError(
+            f"there is no file and no data set called {name!r}; the data sets are "
+            f"{', '.join(NAMES)}{hint}"
+        )
+    return read(path)
+
+
+def _load_digits() -> Dataset:
+    from sklearn.datasets import load_digits
+    from sklearn.model_selection import train_test_split
+
+    X, y = load_digits(return_X_y=True)
+    X, X_test, y, y_test = train_test_split(X, y, test_size=0.25, stratify=y, random_state=0)
+    return Dataset(X, y.astype(np.int64), X_test, y_test.astype(np.int64), name="digits")
+
+
+def _load_with_test_set(name: str) -> Dataset:
+    X, y = _find_rows(name)
+    n = _OWN_SIZES[name][0]
+    return Dataset(X[:n], y[:n], X[n:], y[n:], name=name)
+
+
+def _check_split(split: int) -> int:
+    if isinstance(split, bool) or not hasattr(split, "__index__"):
+        raise ValueError(f"split must be an integer from 0 to {N_SPLITS - 1}, got {split!r}")
+    if not 0 <= operator.index(split) < N_SPLITS:
+        raise ValueError(f"split must be from 0 to {N_SPLITS - 1}, got {split}")
+    return operator.index(split)
+
+
+def _take_split(name: str, X: np.ndarray, y: np.ndarray, split: int) -> Dataset:
+    # RandomState, since its stream is frozen: a split is the same with every version of NumPy.
+    order = np.random.RandomState(split).permutation(len(y))
+    train, test = np.split(order, [SPLIT_SIZES[name][0]])
+    return Dataset(X[train], y[train], X[test], y[test], name=name)
+
+
+def _find_rows(name: str) -> tuple[np.ndarray, Any]:
+    """All rows of a data set, those for training first."""
+    folders = [cache_folder()]
+    if root := os.environ.get("LARGEMARGIN_DATA"):
+        folders.insert(0, Path(root))
+    for folder in folders:
+        files = [folder / file for file in _FILES[name]]
+        if all(file.is_file() for file in files):
+            return _checked(name, folder, *_read_rows(name, files))
+    if name not in ONLINE:
+        raise _not_found(name, "and OpenML does not have the same data")
+    try:
+        return fetch(name, cache_folder())
+    except DataError:
+        raise
+    except (OSError, ValueError) as error:
+        raise _not_found(name, f"and OpenML did not send it ({error})") from error
+
+
+def _read_rows(name: str, files: list[Path]) -> tuple[np.ndarray, Any]:
+    if name == "mnist":
+        (X, y), (X_test, y_test) = read(files[0]), read(files[2])
+        return np.concatenate([X, X_test]), np.concatenate([y, y_test])
+    if name == "usps":
+        (X, y), (X_test, y_test) = (read(file, n_features=256) for file in files)
+        rows = np.concatenate([X.toarray(), X_test.toarray()])
+        return rows.astype(np.float32), np.concatenate([y, y_test]) - 1
+    if name == "letter":
+        X, y = read(files[0], label=0)
+        return X.astype(np.float32), y
+    X, y = read(files[0], header=False)
+    return X, y
+
+
+def _checked(name: str, folder: Path, X: np.ndarray, y: Any) -> tuple[np.ndarray, Any]:
+    rows = sum((_OWN_SIZES | SPLIT_SIZES)[name])
+    if len(X) != rows:
+        raise DataError(
+            f"{folder / _FILES[name][0]}: expected {rows} rows of {name}, saw {len(X)}; put "
+            f"{_ORIGINS[name]} there"
+        )
+    return X, y
+
+
+def _not_found(name: str, online: str) -> DataError:
+    folder = os.environ.get("LARGEMARGIN_DATA")
+    places = f"$LARGEMARGIN_DATA ({folder or 'not set'}) and {cache_folder()}"
+    return DataError(
+        f"the data set {name} is not there: looked for {', '.join(_FILES[name])} in {places}, "
+        f"{online}; put {_ORIGINS[name]} in one of these folders under that name"
+    )

@@ -1,0 +1,171 @@
+import os
+
+import numpy as np
+import pytest
+
+from largemargin.data import NAMES, DataError, load
+from largemargin.data.named import SPLIT_SIZES
+
+from .writers import put
+
+needs_data = pytest.mark.skipif(
+    "LARGEMARGIN_DATA" not in os.environ,
+    reason="set LARGEMARGIN_DATA to the folder of the data sets to run this",
+)
+
+
+@pytest.fixture
+def nowhere(tmp_path, monkeypatch):
+    """No data set anywhere, and a network that answers nothing."""
+    monkeypatch.delenv("LARGEMARGIN_DATA", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+
+    def unreachable(*args):
+        raise OSError("no network")
+
+    monkeypatch.setattr("largemargin.data.openml._download", unreachable)
+    return tmp_path
+
+
+def banana_rows():
+    rng = np.random.default_rng(0)
+    return "".join(
+        f"{a!r},{b!r},{1 if a > b else -1}\n" for a, b in rng.normal(size=(5300, 2)).tolist()
+    )
+
+
+def test_digits():
+    data = load("digits")
+    assert data.X.shape == (1347, 64)
+    assert data.X_test.shape == (450, 64)
+    assert data.X.dtype == np.float64
+    assert (data.X.min(), data.X.max()) == (0, 16)
+    assert data.y.dtype == np.int64
+    counts = np.bincount(data.y_test) / np.bincount(data.y)
+    np.testing.assert_allclose(counts, 1 / 3, atol=0.02)
+    np.testing.assert_array_equal(data.X_test, load("digits").X_test)
+
+
+def test_a_path_is_read(tmp_path):
+    path = put(tmp_path / "a.csv", "1,2,0\n3,4,1\n")
+    for given in (path, str(path)):
+        data = load(given)
+        assert data.X.tolist() == [[1, 2], [3, 4]]
+        assert data.X_test is None
+
+
+def test_unknown_name():
+    with pytest.raises(DataError, match=r"called 'mnits'; .*digits, mnist.*did you mean mnist\?"):
+        load("mnits")
+
+
+def test_missing_path_object(tmp_path):
+    with pytest.raises(DataError, match="there is no such file"):
+        load(tmp_path / "digits")
+
+
+@pytest.mark.parametrize("name", ["digits", "mnist"])
+def test_split_of_a_set_with_its_own_test_set(name):
+    with pytest.raises(ValueError, match=rf"split is for banana, .*; {name} has its own test set"):
+        load(name, split=0)
+
+
+def test_split_of_a_file(tmp_path):
+    with pytest.raises(ValueError, match="split is for banana"):
+        load(put(tmp_path / "a.csv", "1,0\n"), split=0)
+
+
+@pytest.mark.parametrize("split", [-1, 100, 1.5, True, "0"])
+def test_split_out_of_range(split):
+    with pytest.raises(ValueError, match=r"split must be .*from 0 to 99, got"):
+        load("banana", split=split)
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if name != "digits"])
+def test_not_found(nowhere, name):
+    with pytest.raises(DataError) as caught:
+        load(name)
+    message = str(caught.value)
+    assert f"the data set {name} is not there" in message
+    assert "$LARGEMARGIN_DATA (not set)" in message
+    assert str(nowhere / "cache" / "largemargin") in message
+    assert "OpenML" in message
+    assert "in one of these folders" in message
+    assert "\n" not in message
+
+
+@pytest.mark.parametrize("place", ["environment", "cache"])
+def test_is_found_in_both_places(nowhere, monkeypatch, place):
+    root = nowhere / "cache" / "largemargin"
+    if place == "environment":
+        root = nowhere / "data"
+        monkeypatch.setenv("LARGEMARGIN_DATA", str(root))
+    (root / "ida").mkdir(parents=True)
+    put(root / "ida" / "banana.csv", banana_rows())
+    assert load("banana").X.shape == (5300, 2)
+
+
+def test_splits_are_fixed_and_different(nowhere):
+    folder = nowhere / "cache" / "largemargin" / "ida"
+    folder.mkdir(parents=True)
+    put(folder / "banana.csv", banana_rows())
+    whole, first, again, other = (load("banana", split=k) for k in (None, 0, 0, 1))
+    assert whole.X_test is None
+    np.testing.assert_array_equal(first.X, again.X)
+    assert not np.array_equal(first.X, other.X)
+    assert first.X.shape == (400, 2)
+    both = np.vstack([first.X, first.X_test])
+    np.testing.assert_array_equal(np.sort(both, axis=0), np.sort(whole.X, axis=0))
+    # Written down, since a split must never change.
+    np.testing.assert_array_equal(first.X[:3], whole.X[[1855, 3728, 5141]])
+
+
+def test_another_number_of_rows(nowhere):
+    folder = nowhere / "cache" / "largemargin" / "ida"
+    folder.mkdir(parents=True)
+    put(folder / "heart.csv", "1,2,1\n3,4,-1\n")
+    with pytest.raises(DataError, match=r"heart\.csv: expected 270 rows of heart, saw 2"):
+        load("heart")
+
+
+@pytest.mark.data
+@needs_data
+@pytest.mark.parametrize(
+    ("name", "train", "test", "low", "high", "dtype"),
+    [
+        ("mnist", (60000, 784), 10000, 0, 255, np.float32),
+        ("usps", (7291, 256), 2007, -1, 1, np.float32),
+        ("letter", (16000, 16), 4000, 0, 15, np.float32),
+    ],
+)
+def test_sets_with_a_test_set(load_once, name, train, test, low, high, dtype):
+    data = load_once(name)
+    assert data.X.shape == train
+    assert data.X_test.shape == (test, train[1])
+    assert data.X.dtype == dtype
+    assert (data.X.min(), data.X.max()) == (low, high)
+    classes = (
+        [chr(c) for c in range(ord("A"), ord("Z") + 1)] if name == "letter" else list(range(10))
+    )
+    assert np.unique(data.y).tolist() == classes
+    assert np.unique(data.y_test).tolist() == classes
+
+
+@pytest.mark.data
+@needs_data
+def test_usps_classes_are_the_digits(load_once):
+    # Class sizes of the published training set.
+    sizes = [1194, 1005, 731, 658, 652, 556, 664, 645, 542, 644]
+    assert np.bincount(load_once("usps").y).tolist() == sizes
+
+
+@pytest.mark.data
+@needs_data
+@pytest.mark.parametrize("name", list(SPLIT_SIZES))
+def test_benchmark_sets(name):
+    data = load(name)
+    assert len(data.X) == sum(SPLIT_SIZES[name])
+    assert data.X.dtype == np.float64
+    assert np.unique(data.y).tolist() == [-1, 1]
+    part = load(name, split=99)
+    assert (len(part.X), len(part.X_test)) == SPLIT_SIZES[name]
