@@ -1,0 +1,399 @@
+"""What a kernel is: a symmetric function of two examples, evaluated on blocks of them.
+
+    linear       a.b
+    polynomial   (gamma a.b + coef0)^degree
+    gaussian     exp(-gamma |a - b|^2)
+    laplacian    exp(-gamma |a - b|_1)
+    sigmoid      tanh(gamma a.b + coef0)
+
+A kernel is a value object: `kernel(A, B)` gives the block of values between the rows of A and the rows of
+B, `kernel.diag(A)` the values k(a, a). Most kernels are functions of inner products, so a block is one
+matrix product and `from_products`, an in-place transform that the engine applies to each tile while
+it is in cache. Parameters mean what they mean in `sklearn.svm.SVC`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+KERNEL_NAMES = ("linear", "poly", "rbf", "laplacian", "sigmoid", "precomputed")
+
+# A float32 product of vectors of squared norm q is off by about eps q; past this relative error in the
+# exponent of a Gaussian the values are worth computing in float64.
+EXPONENT_ERROR = 1e-4
+
+
+def squared_norms(A: Any) -> np.ndarray:
+    """The squared Euclidean norm of each row, in float64 whatever the type of A."""
+    if sp.issparse(A):
+        return np.asarray(A.multiply(A).sum(axis=1, dtype=np.float64)).ravel()
+    if A.dtype == np.float64:
+        return np.einsum("ij,ij->i", A, A)
+    norms = np.empty(A.shape[0])
+    for start in range(0, A.shape[0], 1024):  # a few rows at a time: no float64 copy of the data
+        rows = A[start : start + 1024].astype(np.float64)
+        norms[start : start + 1024] = np.einsum("ij,ij->i", rows, rows)
+    return norms
+
+
+class Kernel:
+    """A kernel function. Subclass it and define `from_products`, or `__call__` and `diag`.
+
+    Attributes
+    ----------
+    on_products : bool
+        Whether values are a function of inner products and squared norms (`from_products`).
+    by_column : bool
+        Whether an example is known by its column of a kernel matrix (a precomputed kernel).
+    psd : bool
+        Whether every Gram matrix is positive semi-definite, so that |k(a, b)|^2 <= k(a, a) k(b, b).
+    """
+
+    on_products = True
+    by_column = False
+    psd = True
+
+    def from_products(
+        self, products: np.ndarray, a_squares: np.ndarray, b_squares: np.ndarray
+    ) -> np.ndarray:
+        """Turn inner products, a row for each a and a column for each b, into kernel values, in place."""
+        raise NotImplementedError
+
+    def __call__(self, A: Any, B: Any) -> np.ndarray:
+        """The block of kernel values, a row for each row of A and a column for each row of B."""
+        products = A @ B.T
+        if sp.issparse(products):
+            products = products.toarray()
+        products = np.asarray(products)
+        if not np.issubdtype(products.dtype, np.floating):
+            products = products.astype(np.float64)
+        return self.from_products(
+            products,
+            squared_norms(A).astype(products.dtype),
+            squared_norms(B).astype(products.dtype),
+        )
+
+    def diag(self, A: Any) -> np.ndarray:
+        """k(a, a) for each row, in float64."""
+        squares = squared_norms(A)
+        return self.from_products(squares[:, None].copy(), squares, np.zeros(1)).ravel()
+
+    def bound(self, square: float) -> float:
+        """An upper bound of |k(a, b)| over examples with squared norms up to `square`."""
+        return 1.0
+
+    def exact_in(self, dtype: Any, square: float) -> bool:
+        """Whether values for examples with squared norms up to `square` are good to the type's rounding."""
+        return self.bound(square) < float(np.finfo(dtype).max)
+
+
+@dataclass(frozen=True)
+class Linear(Kernel):
+    """k(a, b) = a.b
+
+    >>> Linear()(np.array([[1.0, 2.0]]), np.array([[3.0, 4.0]]))
+    array([[11.]])
+    """
+
+    def from_products(
+        self, products: np.ndarray, a_squares: np.ndarray, b_squares: np.ndarray
+    ) -> np.ndarray:
+        return products
+
+    def bound(self, square: float) -> float:
+        return square
+
+
+@dataclass(frozen=True)
+class Polynomial(Kernel):
+    """k(a, b) = (gamma a.b + coef0)^degree
+
+    >>> Polynomial(degree=2)(np.array([[1.0, 2.0]]), np.array([[3.0, 4.0]]))
+    array([[144.]])
+    """
+
+    degree: int = 3
+    gamma: float = 1.0
+    coef0: float = 1.0
+
+    @property
+    def psd(self) -> bool:  # type: ignore[override]
+        return self.coef0 >= 0
+
+    def from_products(
+        self, products: np.ndarray, a_squares: np.ndarray, b_squares: np.ndarray
+    ) -> np.ndarray:
+        if self.gamma != 1.0:
+            products *= products.dtype.type(self.gamma)
+        if self.coef0 != 0.0:
+            products += products.dtype.type(self.coef0)
+        return _integer_power(products, self.degree)
+
+    def bound(self, square: float) -> float:
+        with np.errstate(over="ignore"):
+            return float(np.float64(self.gamma * square + abs(self.coef0)) ** self.degree)
+
+
+@dataclass(frozen=True)
+class Gaussian(Kernel):
+    """k(a, b) = exp(-gamma |a - b|^2)
+
+    >>> Gaussian(gamma=0.5)(np.array([[1.0, 2.0]]), np.array([[1.0, 2.0], [1.0, 3.0]])).round(4)
+    array([[1.    , 0.6065]])
+    """
+
+    gamma: float = 1.0
+
+    def from_products(
+        self, products: np.ndarray, a_squares: np.ndarray, b_squares: np.ndarray
+    ) -> np.ndarray:
+        products *= -2
+        products += a_squares[:, None]
+        products += b_squares[None, :]
+        np.maximum(products, 0, out=products)  # rounding can leave a distance just below zero
+        products *= products.dtype.type(-self.gamma)
+        return np.exp(products, out=products)
+
+    def diag(self, A: Any) -> np.ndarray:
+        return np.ones(A.shape[0])
+
+    def exact_in(self, dtype: Any, square: float) -> bool:
+        return self.gamma * square * float(np.finfo(dtype).eps) < EXPONENT_ERROR
+
+
+@dataclass(frozen=True)
+class Laplacian(Kernel):
+    """k(a, b) = exp(-gamma sum_j |a_j - b_j|)
+
+    >>> Laplacian(gamma=0.5)(np.array([[1.0, 2.0]]), np.array([[0.0, 3.0]])).round(4)
+    array([[0.3679]])
+    """
+
+    gamma: float = 1.0
+    on_products = False
+
+    def __call__(self, A: Any, B: Any) -> np.ndarray:
+        if sp.issparse(A):
+            from sklearn.metrics.pairwise import manhattan_distances
+
+            distances = manhattan_distances(A, B)
+        else:
+            from scipy.spatial.distance import cdist
+
+            distances = cdist(A, B, "cityblock")
+        distances *= -self.gamma
+        return np.exp(distances, out=distances)
+
+    def diag(self, A: Any) -> np.ndarray:
+        return np.ones(A.shape[0])
+
+
+@dataclass(frozen=True)
+class Sigmoid(Kernel):
+    """k(a, b) = tanh(gamma a.b + coef0); not positive semi-definite in general.
+
+    >>> Sigmoid(gamma=0.5, coef0=0.0)(np.array([[1.0, 0.0]]), np.array([[1.0, 0.0]])).round(4)
+    array([[0.4621]])
+    """
+
+    gamma: float = 1.0
+    coef0: float = 1.0
+    psd = False
+
+    def from_products(
+        self, products: np.ndarray, a_squares: np.ndarray, b_squares: np.ndarray
+    ) -> np.ndarray:
+        products *= products.dtype.type(self.gamma)
+        products += products.dtype.type(self.coef0)
+        return np.tanh(products, out=products)
+
+
+@dataclass(frozen=True)
+class Precomputed(Kernel):
+    """Values that the user computed: A holds rows of a kernel matrix, B the columns wanted of them."""
+
+    on_products = False
+    by_column = True
+    psd = False  # nothing is known about the matrix
+
+    def __call__(self, A: Any, B: Any) -> np.ndarray:
+        return np.asarray(A)[:, np.asarray(B).ravel()]
+
+    def diag(self, A: Any) -> np.ndarray:
+        return np.diagonal(np.asarray(A)).astype(np.float64)
+
+
+@dataclass(frozen=True)
+class FunctionKernel(Kernel):
+    """A Python function of two blocks of rows that returns the block of values."""
+
+    function: Callable[[Any, Any], Any]
+    on_products = False
+    psd = False  # nothing is known about the function
+
+    def __call__(self, A: Any, B: Any) -> np.ndarray:
+        block = np.asarray(self.function(A, B), dtype=np.float64)
+        if block.shape != (A.shape[0], B.shape[0]):
+            raise ValueError(
+                f"the kernel function {self.name} must return a block of shape "
+                f"{(A.shape[0], B.shape[0])} for inputs with {A.shape[0]} and {B.shape[0]} rows, "
+                f"got {block.shape}"
+            )
+        return block
+
+    def diag(self, A: Any) -> np.ndarray:
+        return np.array([self(A[i : i + 1], A[i : i + 1])[0, 0] for i in range(A.shape[0])])
+
+    @property
+    def name(self) -> str:
+        return getattr(self.function, "__name__", repr(self.function))
+
+
+@dataclass(frozen=True)
+class WithConstant(Kernel):
+    """k(a, b) + 1: the kernel of examples with a constant coordinate added, that is, of a threshold."""
+
+    kernel: Kernel
+
+    @property
+    def on_products(self) -> bool:  # type: ignore[override]
+        return self.kernel.on_products
+
+    @property
+    def by_column(self) -> bool:  # type: ignore[override]
+        return self.kernel.by_column
+
+    @property
+    def psd(self) -> bool:  # type: ignore[override]
+        return self.kernel.psd
+
+    def from_products(
+        self, products: np.ndarray, a_squares: np.ndarray, b_squares: np.ndarray
+    ) -> np.ndarray:
+        values = self.kernel.from_products(products, a_squares, b_squares)
+        values += 1
+        return values
+
+    def __call__(self, A: Any, B: Any) -> np.ndarray:
+        return self.kernel(A, B) + 1
+
+    def diag(self, A: Any) -> np.ndarray:
+        return self.kernel.diag(A) + 1
+
+    def bound(self, square: float) -> float:
+        return self.kernel.bound(square) + 1
+
+    def exact_in(self, dtype: Any, square: float) -> bool:
+        return self.kernel.exact_in(dtype, square)
+
+
+def make_kernel(
+    kernel: str | Kernel | Callable[[Any, Any], Any] = "rbf",
+    *,
+    degree: int = 3,
+    gamma: float | str = "scale",
+    coef0: float = 1.0,
+    X: Any = None,
+    sample_weight: np.ndarray | None = None,
+) -> Kernel:
+    """The kernel that a name and parameters mean, with gamma worked out from the data.
+
+    Parameters
+    ----------
+    kernel : {"linear", "poly", "rbf", "laplacian", "sigmoid", "precomputed"}, Kernel or callable
+        A callable takes two blocks of rows and returns the block of values.
+    degree, gamma, coef0 : as in `sklearn.svm.SVC`
+        `gamma` is a positive number, "scale" (1 / (n_features * variance of X)) or "auto" (1 / n_features).
+    X : array or sparse matrix, optional
+        The data that "scale" and "auto" are computed from.
+    sample_weight : array, optional
+        Weights of the rows of X in its variance: a row of weight 2 is two rows.
+
+    Examples
+    --------
+    >>> make_kernel("poly", degree=4, gamma=1.0)
+    Polynomial(degree=4, gamma=1.0, coef0=1.0)
+    >>> make_kernel("cosine")
+    Traceback (most recent call last):
+    ...
+    ValueError: kernel must be one of linear, poly, rbf, laplacian, sigmoid, precomputed or a callable, \
+got 'cosine'
+    """
+    if isinstance(kernel, Kernel):
+        return kernel
+    if callable(kernel):
+        return FunctionKernel(kernel)
+    if kernel not in KERNEL_NAMES:
+        raise ValueError(
+            f"kernel must be one of {', '.join(KERNEL_NAMES)} or a callable, got {kernel!r}"
+        )
+    if not isinstance(degree, Integral) or degree < 0:
+        raise ValueError(f"degree must be a non-negative integer, got {degree!r}")
+    if not isinstance(coef0, Real) or not np.isfinite(coef0):
+        raise ValueError(f"coef0 must be a finite number, got {coef0!r}")
+    if kernel == "linear":
+        return Linear()
+    if kernel == "precomputed":
+        return Precomputed()
+    width = _gamma(gamma, X, sample_weight)
+    if kernel == "poly":
+        return Polynomial(int(degree), width, float(coef0))
+    if kernel == "sigmoid":
+        return Sigmoid(width, float(coef0))
+    return Gaussian(width) if kernel == "rbf" else Laplacian(width)
+
+
+def _gamma(gamma: float | str, X: Any, sample_weight: np.ndarray | None) -> float:
+    if isinstance(gamma, str):
+        if gamma not in ("scale", "auto"):
+            raise ValueError(f"gamma must be 'scale', 'auto' or a positive number, got {gamma!r}")
+        if X is None:
+            raise ValueError(f"gamma={gamma!r} needs data to be computed from: pass X or a number")
+        if gamma == "auto":
+            return 1.0 / X.shape[1]
+        variance = _variance(X, sample_weight)
+        return 1.0 / (X.shape[1] * variance) if variance > 0 else 1.0
+    if not isinstance(gamma, Real) or isinstance(gamma, bool) or not 0 < gamma < np.inf:
+        raise ValueError(f"gamma must be 'scale', 'auto' or a positive number, got {gamma!r}")
+    return float(gamma)
+
+
+def _variance(X: Any, sample_weight: np.ndarray | None) -> float:
+    """The variance of all entries of X, each row counted as often as its weight says."""
+    weight = np.ones(X.shape[0]) if sample_weight is None else np.asarray(sample_weight, float)
+    total = weight.sum() * X.shape[1]
+    mean = float(weight @ np.asarray(X.sum(axis=1, dtype=np.float64)).ravel()) / total
+    if sp.issparse(X):
+        return float(weight @ squared_norms(X)) / total - mean**2
+    deviation = 0.0
+    for start in range(0, X.shape[0], 1024):
+        rows = X[start : start + 1024].astype(np.float64) - mean
+        deviation += float(weight[start : start + 1024] @ np.einsum("ij,ij->i", rows, rows))
+    return deviation / total
+
+
+def _integer_power(values: np.ndarray, degree: int) -> np.ndarray:
+    """values ** degree in place by repeated squaring: straight multiplications that vectorise."""
+    if degree == 0:
+        values.fill(1)
+        return values
+    if degree & (degree - 1) == 0:  # a power of two needs no second buffer
+        while degree > 1:
+            np.multiply(values, values, out=values)
+            degree >>= 1
+        return values
+    square = values.copy()
+    degree -= 1
+    while degree:
+        if degree & 1:
+            values *= square
+        degree >>= 1
+        if degree:
+            square *= square
+    return values

@@ -1,0 +1,88 @@
+"""Watching a long computation: a progress bar, a time limit, and Ctrl-C that ends it with what there is."""
+
+from __future__ import annotations
+
+import signal
+import threading
+import time
+from numbers import Real
+from types import TracebackType
+from typing import Any
+
+
+class Watch:
+    """Use as a context manager around a loop that calls `advance` and looks at `stopped`.
+
+    Within it a first Ctrl-C is noted in `stopped` instead of raised, so that the loop can end at a point where
+    its result is whole; a second one interrupts as usual.
+
+    Attributes
+    ----------
+    stopped : str
+        Why the loop should end, in words; empty as long as it should not.
+    """
+
+    def __init__(
+        self, description: str, total: int, *, verbose: int = 0, max_seconds: float | None = None
+    ) -> None:
+        if max_seconds is not None and (
+            not isinstance(max_seconds, Real) or isinstance(max_seconds, bool) or not max_seconds > 0
+        ):
+            raise ValueError(f"max_seconds must be None or a positive number, got {max_seconds!r}")
+        self.stopped = ""
+        self._description = description
+        self._total = total
+        self._verbose = verbose
+        self._max_seconds = max_seconds
+        self._bar: Any = None
+        self._previous: Any = None
+
+    def __enter__(self) -> Watch:
+        self._start = time.monotonic()
+        if self._verbose:
+            from rich.console import Console
+            from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
+
+            self._bar = Progress(
+                "[progress.description]{task.description}",
+                BarColumn(),
+                MofNCompleteColumn(),
+                TimeRemainingColumn(),
+                "{task.fields[note]}",
+                console=Console(stderr=True),
+            )
+            self._task = self._bar.add_task(self._description, total=self._total, note="")
+            self._bar.start()
+        if (
+            threading.current_thread() is threading.main_thread()
+            and signal.getsignal(signal.SIGINT) is signal.default_int_handler
+        ):
+            self._previous = signal.signal(signal.SIGINT, self._interrupt)
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._restore()
+        if self._bar is not None:
+            self._bar.stop()
+
+    def advance(self, amount: int, note: str = "") -> None:
+        """Count work done, and notice when the time is up."""
+        if self._bar is not None:
+            self._bar.update(self._task, advance=amount, note=note)
+        limit = self._max_seconds
+        if limit is not None and not self.stopped and time.monotonic() - self._start > limit:
+            self.stopped = f"max_seconds={limit:g} was reached"
+
+    def _interrupt(self, number: int, frame: Any) -> None:
+        self.stopped = "it was interrupted"
+        self._restore()
+
+    def _restore(self) -> None:
+        if self._previous is not None:
+            signal.signal(signal.SIGINT, self._previous)
+            self._previous = None
