@@ -1,15 +1,15 @@
 """The one place where kernel values are computed: tiles, threads, a cache, one memory budget.
 
 Kernel values are taken between examples (the rows of X) and a **basis**, the examples that a
-model is expanded in, numbered by **slot** in the order in which they came. They are computed in tiles of
-SLOTS x ROWS values, a row of a tile holding one basis vector against ROWS consecutive examples: one
-single-threaded matrix product and an in-place transform while the tile is in cache.
+model is expanded in, numbered by **slot** in the order in which they came. They are computed in
+tiles of SLOTS x ROWS values, a row of a tile holding one basis vector against ROWS consecutive
+examples: one single-threaded matrix product and an in-place transform while the tile is in cache.
 
 Why a tile that is kept has one shape: the last bit of a float32 product depends on the shape of the
-product and on the place in it, since BLAS treats edges differently. The value of (example i, slot s) that
-is kept always comes from place (s % SLOTS, i % ROWS) of tile (i // ROWS, s // SLOTS), so it is the same bits
-however many threads there are and whether it was still in the cache or computed again. Values that are used
-once and dropped may have any shape that follows from the data alone.
+product and on the place in it, since BLAS treats edges differently. The value of (example i, slot
+s) that is kept always comes from place (s % SLOTS, i % ROWS) of tile (i // ROWS, s // SLOTS), so it
+is the same bits however many threads there are and whether it was still in the cache or computed
+again. Values that are used once and dropped may have any shape that follows from the data alone.
 """
 
 from __future__ import annotations
@@ -26,21 +26,25 @@ import scipy.sparse as sp
 from largemargin.growing import Growing
 from largemargin.kernels import Kernel, squared_norms
 
-ROWS = 1024  # measured: tiles of this shape run as fast as one large product, a quarter of it a tenth slower
+# measured: tiles of this shape run as fast as one large product, a quarter of it a tenth slower
+ROWS = 1024
 SLOTS = 512
 SMALL_PROBLEM = 8192  # rows up to which kernel values are float64 by default
 UNIT = 16  # widths of products are multiples of it; narrower ones waste most of their time
 DENSE_WIDTH = 1 << 15  # a sparse tile of basis vectors this wide is multiplied as a dense one
 PACKED = 0.9  # the share of non-zero columns up to which dropping the others pays
 IN_CACHE = 1 << 14  # values transformed at a time
-SLAB_BYTES = 1 << 28  # allocated at a time: in small pieces, page faults cost as much as the products
+SLAB_BYTES = (
+    1 << 28
+)  # allocated at a time: in small pieces, page faults cost as much as the products
 
 _UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
 _UNITS |= {"KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40}
 
 
 def memory_bytes(memory: int | float | str) -> int:
-    """The number of bytes that `memory` means: a number, "500MB", or "auto" for half of what is free.
+    """The number of bytes that `memory` means: a number, "500MB", or "auto" for half of what is
+    free.
 
     >>> memory_bytes("500MB"), memory_bytes(2**20)
     (500000000, 1048576)
@@ -57,7 +61,8 @@ def memory_bytes(memory: int | float | str) -> int:
     elif isinstance(memory, Real) and not isinstance(memory, bool) and 0 < memory < np.inf:
         return int(memory)
     raise ValueError(
-        f"memory must be 'auto', a positive number of bytes or a size such as '500MB', got {memory!r}"
+        "memory must be 'auto', a positive number of bytes or a size such as '500MB', "
+        f"got {memory!r}"
     )
 
 
@@ -67,7 +72,10 @@ def _free_memory() -> int:
     except (ValueError, OSError, AttributeError):
         return 4 * 2**30
     try:  # a container may be allowed less than the machine has
-        with open("/sys/fs/cgroup/memory.max") as limit, open("/sys/fs/cgroup/memory.current") as used:
+        with (
+            open("/sys/fs/cgroup/memory.max") as limit,
+            open("/sys/fs/cgroup/memory.current") as used,
+        ):
             free = min(free, int(limit.read()) - int(used.read()))
     except (OSError, ValueError):
         pass
@@ -81,9 +89,7 @@ def choose_dtype(precision: str, small: bool, kernel: Kernel, X: Any) -> np.dtyp
     hold the values; a type asked for by name is either safe or refused.
     """
     if precision not in ("auto", "float32", "float64"):
-        raise ValueError(
-            f"precision must be 'auto', 'float32' or 'float64', got {precision!r}"
-        )
+        raise ValueError(f"precision must be 'auto', 'float32' or 'float64', got {precision!r}")
     square = largest_square(X) if kernel.on_products else 1.0
     if precision == "auto":
         single = not small and kernel.exact_in(np.float32, square)
@@ -107,13 +113,15 @@ def check_overflow(kernel: Kernel, dtype: np.dtype, square: float) -> None:
         if dtype != np.float64 and kernel.bound(square) < 1e290:
             remedy += ", or ask for precision='float64'"
         raise ValueError(
-            f"values of {kernel} can reach {bound:.3g} for rows of norm {np.sqrt(square):.3g}, more than "
-            f"{dtype} holds: {remedy}"
+            f"values of {kernel} can reach {bound:.3g} for rows of norm {np.sqrt(square):.3g}, "
+            f"more than {dtype} holds: {remedy}"
         )
 
 
 def prepare(X: Any, kernel: Kernel, dtype: np.dtype) -> Any:
-    """X as the engine reads it: contiguous rows or canonical CSR, of `dtype` if BLAS is to multiply them."""
+    """X as the engine reads it: contiguous rows or canonical CSR, of `dtype` if BLAS is to multiply
+    them.
+    """
     if not kernel.on_products:
         dtype = X.dtype
     if sp.issparse(X):
@@ -126,7 +134,8 @@ def prepare(X: Any, kernel: Kernel, dtype: np.dtype) -> Any:
 
 
 class Basis:
-    """The vectors that a model is expanded in, in the order in which they came, padded to whole tiles.
+    """The vectors that a model is expanded in, in the order in which they came, padded to whole
+    tiles.
 
     For a precomputed kernel a vector is its column number.
     """
@@ -208,9 +217,9 @@ class Basis:
             for part in (data, indices):
                 part.truncate(int(ends.values[size - 1]) if size else 0)
             ends.truncate(size)
-        for part in (self._examples, self._squares, self._dense):
-            if part is not None:
-                part.truncate(size)
+        for rows in (self._examples, self._squares, self._dense):
+            if rows is not None:
+                rows.truncate(size)
 
     def tile(self, k: int) -> tuple[Any, np.ndarray]:
         """The SLOTS vectors of a full tile and their squared norms."""
@@ -279,10 +288,11 @@ class Gram:
         return self.examples(r * self.width, self.width)
 
     def packed(self, r: int, X: Any) -> tuple[Any, np.ndarray | None]:
-        """The rows X of row tile r without the columns that are zero in all of them, and the columns left.
+        """The rows X of row tile r without the columns that are zero in all of them, and the
+        columns left.
 
-        Such columns add nothing to an inner product; a thousand images, say, leave a quarter of their pixels
-        blank. The columns are None, and X whole, where dropping them does not pay.
+        Such columns add nothing to an inner product; a thousand images, say, leave a quarter of
+        their pixels blank. The columns are None, and X whole, where dropping them does not pay.
         """
         if sp.issparse(X) or not self.kernel.on_products:
             return X, None
@@ -325,8 +335,8 @@ class Gram:
         if not np.isfinite(out).all():
             vector, row = np.argwhere(~np.isfinite(out))[0]
             raise ValueError(
-                f"{self.kernel} returned {out[vector, row]} for two of the rows given: scale the data, or "
-                "mend the kernel so that all its values are finite"
+                f"{self.kernel} returned {out[vector, row]} for two of the rows given: scale the "
+                "data, or mend the kernel so that all its values are finite"
             )
         return out
 
@@ -343,14 +353,18 @@ class Gram:
         return tile
 
     def spare(self, n_slots: int) -> np.ndarray:
-        """Room of this thread's own, for values of up to SLOTS slots that are used at once and not kept."""
+        """Room of this thread's own, for values of up to SLOTS slots that are used at once and not
+        kept.
+        """
         if not hasattr(self._scratch, "tile"):
             self._scratch.tile = np.empty((SLOTS, self.width), self.dtype)
         return self._scratch.tile[:n_slots]
 
 
 def _sparse_products(V: Any, X: Any) -> np.ndarray:
-    """Inner products of the rows of two CSR matrices. Each is summed in the order of X's own entries."""
+    """Inner products of the rows of two CSR matrices. Each is summed in the order of X's own
+    entries.
+    """
     if V.shape[1] <= DENSE_WIDTH:
         return (X @ np.ascontiguousarray(V.toarray().T)).T
     return (X @ V.T).toarray().T

@@ -1,4 +1,6 @@
-"""An array that grows at its end: models of a stream append to their arrays and never move the rest."""
+"""An array that grows at its end: models of a stream append to their arrays and never move the
+rest.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,8 @@ UNIT = 64  # capacities are multiples of it
 class Growing:
     """A one- or two-dimensional array with room to spare at its end.
 
-    `values` is what was appended. `padded` goes on to the end of the capacity, the first row repeated.
+    `values` is what was appended. `padded` goes on to the end of the capacity, the first row
+    repeated.
 
     >>> numbers = Growing(np.int64)
     >>> numbers.extend([1, 2, 3])

@@ -6,10 +6,10 @@
     laplacian    exp(-gamma |a - b|_1)
     sigmoid      tanh(gamma a.b + coef0)
 
-A kernel is a value object: `kernel(A, B)` gives the block of values between the rows of A and the rows of
-B, `kernel.diag(A)` the values k(a, a). Most kernels are functions of inner products, so a block is one
-matrix product and `from_products`, an in-place transform that the engine applies to each tile while
-it is in cache. Parameters mean what they mean in `sklearn.svm.SVC`.
+A kernel is a value object: `kernel(A, B)` gives the block of values between the rows of A and the
+rows of B, `kernel.diag(A)` the values k(a, a). Most kernels are functions of inner products, so a
+block is one matrix product and `from_products`, an in-place transform that the engine applies to
+each tile while it is in cache. Parameters mean what they mean in `sklearn.svm.SVC`.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ import scipy.sparse as sp
 
 KERNEL_NAMES = ("linear", "poly", "rbf", "laplacian", "sigmoid", "precomputed")
 
-# A float32 product of vectors of squared norm q is off by about eps q; past this relative error in the
+# A float32 product of vectors of squared norm q is off by about eps q; past this relative error in
+# the
 # exponent of a Gaussian the values are worth computing in float64.
 EXPONENT_ERROR = 1e-4
 
@@ -62,7 +63,9 @@ class Kernel:
     def from_products(
         self, products: np.ndarray, a_squares: np.ndarray, b_squares: np.ndarray
     ) -> np.ndarray:
-        """Turn inner products, a row for each a and a column for each b, into kernel values, in place."""
+        """Turn inner products, a row for each a and a column for each b, into kernel values, in
+        place.
+        """
         raise NotImplementedError
 
     def __call__(self, A: Any, B: Any) -> np.ndarray:
@@ -89,7 +92,9 @@ class Kernel:
         return 1.0
 
     def exact_in(self, dtype: Any, square: float) -> bool:
-        """Whether values for examples with squared norms up to `square` are good to the type's rounding."""
+        """Whether values for examples with squared norms up to `square` are good to the type's
+        rounding.
+        """
         return self.bound(square) < float(np.finfo(dtype).max)
 
 
@@ -182,7 +187,7 @@ class Laplacian(Kernel):
         if sp.issparse(A):
             from sklearn.metrics.pairwise import manhattan_distances
 
-            distances = manhattan_distances(A, B)
+            distances = manhattan_distances(_narrow(A), _narrow(B))
         else:
             from scipy.spatial.distance import cdist
 
@@ -216,7 +221,7 @@ class Sigmoid(Kernel):
 
 @dataclass(frozen=True)
 class Precomputed(Kernel):
-    """Values that the user computed: A holds rows of a kernel matrix, B the columns wanted of them."""
+    """Values that the user computed: A holds rows of a kernel matrix, B the columns wanted."""
 
     on_products = False
     by_column = True
@@ -257,7 +262,9 @@ class FunctionKernel(Kernel):
 
 @dataclass(frozen=True)
 class WithConstant(Kernel):
-    """k(a, b) + 1: the kernel of examples with a constant coordinate added, that is, of a threshold."""
+    """k(a, b) + 1: the kernel of examples with a constant coordinate added, that is, of a
+    threshold.
+    """
 
     kernel: Kernel
 
@@ -309,7 +316,8 @@ def make_kernel(
     kernel : {"linear", "poly", "rbf", "laplacian", "sigmoid", "precomputed"}, Kernel or callable
         A callable takes two blocks of rows and returns the block of values.
     degree, gamma, coef0 : as in `sklearn.svm.SVC`
-        `gamma` is a positive number, "scale" (1 / (n_features * variance of X)) or "auto" (1 / n_features).
+        `gamma` is a positive number, "scale" (1 / (n_features * variance of X)) or "auto" (1 /
+        n_features).
     X : array or sparse matrix, optional
         The data that "scale" and "auto" are computed from.
     sample_weight : array, optional
@@ -322,7 +330,8 @@ def make_kernel(
     >>> make_kernel("cosine")
     Traceback (most recent call last):
     ...
-    ValueError: kernel must be one of linear, poly, rbf, laplacian, sigmoid, precomputed or a callable, \
+    ValueError: kernel must be one of linear, poly, rbf, laplacian, sigmoid, precomputed or a
+    callable, \
 got 'cosine'
     """
     if isinstance(kernel, Kernel):
@@ -376,6 +385,14 @@ def _variance(X: Any, sample_weight: np.ndarray | None) -> float:
         rows = X[start : start + 1024].astype(np.float64) - mean
         deviation += float(weight[start : start + 1024] @ np.einsum("ij,ij->i", rows, rows))
     return deviation / total
+
+
+def _narrow(A: Any) -> Any:
+    """A CSR block with the 32-bit indices that compiled code expects; a block has few enough
+    entries.
+    """
+    parts = (A.data, A.indices.astype(np.int32), A.indptr.astype(np.int32))
+    return sp.csr_matrix(parts, shape=A.shape)
 
 
 def _integer_power(values: np.ndarray, degree: int) -> np.ndarray:

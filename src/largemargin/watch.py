@@ -1,4 +1,6 @@
-"""Watching a long computation: a progress bar, a time limit, and Ctrl-C that ends it with what there is."""
+"""Watching a long computation: a progress bar, a time limit, and Ctrl-C that ends it with what
+there is.
+"""
 
 from __future__ import annotations
 
@@ -13,8 +15,8 @@ from typing import Any
 class Watch:
     """Use as a context manager around a loop that calls `advance` and looks at `stopped`.
 
-    Within it a first Ctrl-C is noted in `stopped` instead of raised, so that the loop can end at a point where
-    its result is whole; a second one interrupts as usual.
+    Within it a first Ctrl-C is noted in `stopped` instead of raised, so that the loop can end at a
+    point where its result is whole; a second one interrupts as usual.
 
     Attributes
     ----------
@@ -26,7 +28,9 @@ class Watch:
         self, description: str, total: int, *, verbose: int = 0, max_seconds: float | None = None
     ) -> None:
         if max_seconds is not None and (
-            not isinstance(max_seconds, Real) or isinstance(max_seconds, bool) or not max_seconds > 0
+            not isinstance(max_seconds, Real)
+            or isinstance(max_seconds, bool)
+            or not max_seconds > 0
         ):
             raise ValueError(f"max_seconds must be None or a positive number, got {max_seconds!r}")
         self.stopped = ""

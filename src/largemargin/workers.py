@@ -1,13 +1,13 @@
 """How many threads to use, and running work on them with BLAS held to one thread each.
 
-Threads run over tiles of fixed shape and each tile is one single-threaded product, so a result does not
-depend on how many threads there are.
+Threads run over tiles of fixed shape and each tile is one single-threaded product, so a result does
+not depend on how many threads there are.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import cache, partial
@@ -20,26 +20,30 @@ from threadpoolctl import ThreadpoolController
 
 @cache
 def _controller() -> ThreadpoolController:
-    """The BLAS libraries of this process; looking them up takes milliseconds, so it is done once."""
+    """The BLAS libraries of this process; looking them up takes milliseconds, so once."""
     return ThreadpoolController().select(user_api="blas")
 
 
 def count_workers(n_jobs: int | None) -> int:
     """The number of threads that `n_jobs` means.
 
-    None is every core that this process may use, within the BLAS and OpenMP limits in force, and 1 inside a
-    joblib worker. Negative numbers count back from all cores, -1 being all of them.
+    None is every core that this process may use, within the BLAS and OpenMP limits in force, and 1
+    inside a joblib worker. Negative numbers count back from all cores, -1 being all of them.
     """
     if n_jobs is not None and (
         not isinstance(n_jobs, Integral) or isinstance(n_jobs, bool) or n_jobs == 0
     ):
         raise ValueError(f"n_jobs must be None or a non-zero integer, got {n_jobs!r}")
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    cores = (
+        len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    )
     if n_jobs is None:
         if get_active_backend()[0].nesting_level:
             return 1
         limits = [lib["num_threads"] for lib in _controller().info()]
-        limits += [int(v) for v in [os.environ.get("OMP_NUM_THREADS", "")] if v.isdigit() and int(v)]
+        limits += [
+            int(v) for v in [os.environ.get("OMP_NUM_THREADS", "")] if v.isdigit() and int(v)
+        ]
         return max(1, min([cores, *limits]))
     return int(n_jobs) if n_jobs > 0 else max(1, cores + 1 + int(n_jobs))
 
@@ -57,8 +61,8 @@ class Workers:
             return self._pool.submit(work)
         return Future()
 
-    def wait(self, tasks: dict[Future[Any], Callable[[], Any]], task: Future[Any]) -> None:
-        """Wait for one of the submitted `tasks`, doing those that nobody has begun in the meantime."""
+    def wait(self, tasks: Mapping[Future[Any], Callable[[], Any]], task: Future[Any]) -> None:
+        """Wait for one of the submitted `tasks`, doing those that nobody has begun meanwhile."""
         while not task.done():
             for other in (task, *tasks):
                 if not other.done() and other.cancel():

@@ -1,0 +1,194 @@
+"""What a fitted voted perceptron answers: scores, classes and the vectors behind them, read off its
+trace.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from largemargin.gram import check_overflow, largest_square, memory_bytes, prepare
+from largemargin.perceptron.rules import METHODS, Rule, decide, expansion
+from largemargin.perceptron.run import Run
+
+
+class TraceReader:
+    """The reading half of `VotedPerceptron`; the other half makes the run that is read here."""
+
+    method: str
+    normalize: bool
+    memory: int | str
+    n_jobs: int | None
+    random_state: Any
+    classes_: np.ndarray
+    n_features_in_: int
+    _run: Run
+    _correct: np.ndarray | None  # of the training set or the held-out part, for each vector
+    _looked: str  # the method those counts were made for
+
+    def _validate(self, X: Any, y: Any = "no_validation", reset: bool = True) -> Any:
+        raise NotImplementedError
+
+    def decision_function(
+        self, X: Any, method: str | None = None, normalize: bool | None = None
+    ) -> np.ndarray:
+        """Scores of the rows of X: one a row for two classes (positive for `classes_[1]`), else one
+        a class.
+
+        `method` and `normalize` may be chosen anew here; None means as given to the estimator.
+        """
+        rule = self._rule(method, normalize)
+        return self.decision_functions(X, [rule])[rule]
+
+    def predict(
+        self, X: Any, method: str | None = None, normalize: bool | None = None
+    ) -> np.ndarray:
+        """The class with the largest score, for each row of X."""
+        return self._classes_of(self.decision_function(X, method, normalize))
+
+    def decision_functions(self, X: Any, rules: Iterable[Rule]) -> dict[Rule, np.ndarray]:
+        """Scores under several rules, from one pass over kernel values.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
+        rules : list of (method, normalize)
+
+        Returns
+        -------
+        dict
+            For each rule what `decision_function` gives.
+        """
+        check_is_fitted(self)
+        return self.staged_decision_functions(X, [None], rules)[0]
+
+    def staged_decision_functions(
+        self, X: Any, at: Sequence[float | None], rules: Iterable[Rule]
+    ) -> list[dict[Rule, np.ndarray]]:
+        """Scores as they would be had training stopped earlier, from one pass over kernel values.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
+        at : list of float
+            Numbers of epochs, fractions allowed, such as [0.1, 1, 2].
+        rules : list of (method, normalize)
+
+        Returns
+        -------
+        list of dict
+            For each entry of `at`, what `decision_functions` would give.
+        """
+        check_is_fitted(self)
+        rules = [self._rule(*rule) for rule in rules]
+        X = self._validate(X, reset=False)
+        run = self._run
+        steps = [run.trace.n_steps if e is None else run.trace.step_at(e) for e in at]
+        stages, place = np.unique(np.array(steps, np.int64), return_inverse=True)
+        if run.kernel.on_products:
+            check_overflow(run.kernel, run.basis.dtype, largest_square(X))
+        scores = {}
+        if run.linear:
+            for rule in rules:
+                if rule[0] not in ("vote", "random"):
+                    scores[rule] = np.stack([self._linear_scores(X, rule, t) for t in stages])
+        rest = [rule for rule in rules if rule not in scores]
+        if rest:
+            scores |= decide(
+                prepare(X, run.kernel, run.basis.dtype), run.basis, run.trace, rest, stages,
+                correct=self._correct, random_state=check_random_state(self.random_state),
+                n_jobs=self.n_jobs, memory=memory_bytes(self.memory),
+            )  # fmt: skip
+        return [
+            {r: s[i, 0] if run.trace.n_problems == 1 else s[i].T for r, s in scores.items()}
+            for i in place
+        ]
+
+    def staged_predict(self, X: Any, at: Sequence[float]) -> np.ndarray:
+        """Predictions as they would be had training stopped after each number of epochs in `at`.
+
+        Returns an array of shape (len(at), n_samples).
+        """
+        rule = self._rule(None, None)
+        staged = self.staged_decision_functions(X, at, [rule])
+        return np.stack([self._classes_of(scores[rule]) for scores in staged])
+
+    @property
+    def support_(self) -> np.ndarray:
+        check_is_fitted(self)
+        return np.sort(self._run.basis.examples)
+
+    @property
+    def support_vectors_(self) -> Any:
+        check_is_fitted(self)
+        basis = self._run.basis
+        if basis.vectors is None:
+            return np.empty((0, self.n_features_in_))
+        if basis.kernel.by_column:
+            raise AttributeError(
+                "a precomputed kernel has no support vectors, only positions: support_"
+            )
+        return basis.vectors[np.argsort(basis.examples)]
+
+    @property
+    def n_support_(self) -> int:
+        check_is_fitted(self)
+        return len(self._run.basis)
+
+    @property
+    def dual_coef_(self) -> np.ndarray:
+        check_is_fitted(self)
+        return self._expansion(self._run.trace.n_steps)[:, np.argsort(self._run.basis.examples)]
+
+    @property
+    def intercept_(self) -> np.ndarray:
+        check_is_fitted(self)
+        if not self._run.threshold:
+            return np.zeros(self._run.trace.n_problems)
+        return self._expansion(self._run.trace.n_steps).sum(axis=1)
+
+    @property
+    def coef_(self) -> np.ndarray:
+        check_is_fitted(self)
+        if not self._run.linear:
+            raise AttributeError("coef_ is there with kernel='linear' only")
+        return self._expansion(self._run.trace.n_steps) @ self._run.basis.vectors
+
+    def _expansion(self, until: int, rule: Rule | None = None) -> np.ndarray:
+        """Coefficients a problem and slot; by default of the rule that dual_coef_ shows."""
+        if rule is None:
+            rule = self._rule(None, None)
+            if rule[0] in ("vote", "random"):
+                rule = ("last", rule[1])
+        return expansion(self._run.trace, rule, until, self._correct, len(self._run.basis))
+
+    def _linear_scores(self, X: Any, rule: Rule, until: int) -> np.ndarray:
+        """Scores with the linear kernel by the vector itself, a row a problem."""
+        coefs = self._expansion(until, rule)
+        if not coefs.shape[1]:
+            return np.zeros((coefs.shape[0], X.shape[0]))
+        scores = X @ (coefs @ self._run.basis.vectors).T
+        if self._run.threshold:
+            scores = scores + coefs.sum(axis=1)
+        return np.asarray(scores, np.float64).T
+
+    def _classes_of(self, scores: np.ndarray) -> np.ndarray:
+        return self.classes_[
+            scores.argmax(axis=1) if scores.ndim == 2 else (scores > 0).astype(int)
+        ]
+
+    def _rule(self, method: str | None, normalize: bool | None = False) -> Rule:
+        """A rule with None filled in from the estimator, checked against what was fitted."""
+        method = self.method if method is None else method
+        normalize = self.normalize if normalize is None else normalize
+        if method not in METHODS:
+            raise ValueError(f"method must be one of {', '.join(METHODS)}, got {method!r}")
+        if method in ("pocket", "holdout") and getattr(self, "_looked", method) != method:
+            raise ValueError(
+                f"method={method!r} looks at data when fitting: fit again with method={method!r}"
+            )
+        return method, bool(normalize)

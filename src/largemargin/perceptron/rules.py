@@ -1,0 +1,258 @@
+"""The rules that read a trace: what a run of the perceptron says of new examples.
+
+With prediction vectors v_1 .. v_k of a problem and their survival counts c_1 .. c_k:
+
+    vote      sum_i c_i sign(v_i.x)
+    average   sum_i c_i (v_i.x)          normalized: sum_i c_i (v_i.x)/|v_i|
+    last      v_k.x                      normalized: over |v_k|
+    random    the vector alive after r steps, r drawn uniformly from {0..t} once an example;
+    normalized: over its norm longest   the vector that survived longest pocket    of the vectors
+    with ever longer runs of correct answers, each that also gets more of the training set
+              right than the one in the pocket replaces it (Gallant's pocket with ratchet)
+    holdout   the vector that gets most of a held-out part right (Littlestone's two-phase rule)
+
+The score of the zero vector is 0, normalized or not. Of equals, the oldest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from largemargin.gram import SLOTS, Basis, Gram
+from largemargin.perceptron.trace import Trace
+from largemargin.workers import blas_threads, workers
+
+METHODS = ("vote", "average", "last", "random", "longest", "pocket", "holdout")
+PICKS = ("last", "longest", "pocket", "holdout")  # rules that use one vector a problem
+PANEL = 256  # examples whose kernel values with the whole basis a thread holds at a time
+FEW_ROWS = 32  # up to here rows are multiplied as they are, not padded to a tile
+
+Rule = tuple[str, bool]
+
+
+def pick(trace: Trace, method: str, until: int, correct: np.ndarray | None) -> np.ndarray:
+    """The number of the mistake that made the chosen vector of each problem; -1 is the zero vector.
+
+    `correct` counts, for each vector, the examples it gets right: of the training set for "pocket",
+    of the held-out part for "holdout".
+    """
+    made = trace.mistakes_by(until)
+    counts = trace.survival(until)
+    chosen = np.full(trace.n_problems, -1)
+    for p in range(trace.n_problems):
+        vectors = np.flatnonzero(trace.problem[:made] == p)
+        if not len(vectors):
+            continue
+        if method == "last":
+            chosen[p] = vectors[-1]
+        elif method == "longest":
+            chosen[p] = vectors[np.argmax(counts[vectors])]
+        elif method == "holdout":
+            assert correct is not None
+            chosen[p] = vectors[np.argmax(correct[vectors])]
+        else:
+            assert correct is not None
+            run = right = 0
+            for v in vectors:
+                if counts[v] - 1 > run and correct[v] > right:
+                    run, right, chosen[p] = counts[v] - 1, correct[v], v
+    return chosen
+
+
+def expansion(
+    trace: Trace, rule: Rule, until: int, correct: np.ndarray | None, n_slots: int
+) -> np.ndarray:
+    """Coefficients, a row a problem and a column a slot, of a rule that is one vector or a sum of
+    them.
+    """
+    method, normalize = rule
+    made = trace.mistakes_by(until)
+    norms = trace.norms()[:made]
+    inverse = np.divide(1.0, norms, out=np.zeros_like(norms), where=norms > 0)
+    coefs = np.zeros((trace.n_problems, n_slots))
+    chosen = np.full(trace.n_problems, -1)
+    if method != "average":
+        chosen = pick(trace, method, until, correct)
+    for p in range(trace.n_problems):
+        vectors = np.flatnonzero(trace.problem[:made] == p)
+        if method == "average":
+            # x_i is part of every vector from its mistake on, so it has what those vectors earned
+            earned = trace.survival(until)[vectors] * (inverse[vectors] if normalize else 1.0)
+            weight = np.cumsum(earned[::-1])[::-1]
+        else:
+            vectors = vectors[vectors <= chosen[p]]
+            scale = inverse[chosen[p]] if normalize and chosen[p] >= 0 else 1.0
+            weight = np.full(len(vectors), scale)
+        np.add.at(coefs[p], trace.slot[vectors], trace.sign[vectors] * weight)
+    return coefs
+
+
+def decide(
+    X: Any,
+    basis: Basis,
+    trace: Trace,
+    rules: Sequence[Rule],
+    stages: np.ndarray,
+    *,
+    correct: np.ndarray | None,
+    random_state: np.random.RandomState,
+    n_jobs: int | None,
+    memory: int,
+) -> dict[Rule, np.ndarray]:
+    """The scores of the rows of X under each rule at each stage: arrays (stages, problems, rows).
+
+    All rules and stages come from one pass over the kernel values. `stages` are ascending steps.
+    """
+    rules = list(dict.fromkeys(rules))
+    n, n_problems, n_stages = X.shape[0], trace.n_problems, len(stages)
+    scores = {rule: np.zeros((n_stages, n_problems, n)) for rule in rules}
+    if not len(trace) or not n:
+        return scores
+    plan = _Plan(trace, rules, stages, correct, n, random_state)
+
+    def read(values: np.ndarray, lo: int, hi: int) -> None:
+        for rule, found in plan.read(values, lo, hi).items():
+            scores[rule][:, :, lo:hi] = found[:, :, : hi - lo]
+
+    for_each_panel(X, basis, read, n_jobs=n_jobs, memory=memory)
+    return scores
+
+
+class _Plan:
+    """What `read_trace` must write down on its way for a set of rules and stages."""
+
+    def __init__(
+        self,
+        trace: Trace,
+        rules: list[Rule],
+        stages: np.ndarray,
+        correct: np.ndarray | None,
+        n: int,
+        random_state: np.random.RandomState,
+    ) -> None:
+        self.rules, self.stages, self.n_problems = rules, stages, trace.n_problems
+        self.mistakes = mistake_table(trace)
+        norms = trace.norms()
+        self.inverse = np.divide(1.0, norms, out=np.zeros_like(norms), where=norms > 0)
+        self.want = np.array(
+            [
+                any(r[0] == "vote" for r in rules),
+                ("average", False) in rules,
+                ("average", True) in rules,
+            ]
+        )
+        self.picking = [method for method in PICKS if any(r[0] == method for r in rules)]
+        self.chosen = np.array(
+            [[pick(trace, m, int(t), correct) for t in stages] for m in self.picking], np.int64
+        ).reshape(len(self.picking), len(stages), self.n_problems)
+        rows = np.arange(len(self.picking) * len(stages)).repeat(self.n_problems)
+        picks = np.stack([self.chosen.ravel(), rows])
+        self.picks = picks[:, np.argsort(picks[0], kind="stable")]
+        self.picks = np.ascontiguousarray(self.picks[:, self.picks[0] >= 0])
+        self.drawing = any(method == "random" for method, _ in rules)
+        self.moments = np.empty((0, n), np.int64)
+        if self.drawing:
+            self.moments = np.stack([random_state.randint(0, t + 1, n, np.int64) for t in stages])
+
+    def read(self, values: np.ndarray, lo: int, hi: int) -> dict[Rule, np.ndarray]:
+        """The scores of examples lo..hi from their kernel values (a row a slot)."""
+        from largemargin.perceptron import _loops
+
+        read_trace: Any = _loops.read_trace
+
+        n_stages, shape = len(self.stages), (self.n_problems, values.shape[1])
+        sums = [np.empty((n_stages if wanted else 0, *shape)) for wanted in self.want]
+        if not self.want[0]:
+            sums[0] = np.empty((1, *shape))  # its shape tells how many problems there are
+        picked = np.zeros((len(self.picking) * n_stages, *shape))
+        drawn = [np.zeros((n_stages if self.drawing else 0, *shape)) for _ in range(2)]
+        moments = self.moments[:, lo:hi]
+        draws = np.stack([moments.ravel(), *np.indices(moments.shape)[::-1].reshape(2, -1)])
+        draws = np.ascontiguousarray(draws[:, np.argsort(draws[0], kind="stable")])
+        read_trace(
+            values, self.mistakes, self.inverse, self.stages, self.want, self.picks, draws,
+            *sums, picked, *drawn,
+        )  # fmt: skip
+        vectors = picked.reshape(len(self.picking), n_stages, *shape)
+        found = {}
+        for method, normalize in self.rules:
+            if method == "vote":
+                scores = sums[0]
+            elif method == "average":
+                scores = sums[2 if normalize else 1]
+            elif method == "random":
+                scores = drawn[int(normalize)]
+            else:
+                m = self.picking.index(method)
+                scores = vectors[m]
+                if normalize:
+                    scale = np.where(self.chosen[m] >= 0, self.inverse[self.chosen[m]], 0.0)
+                    scores = scores * scale[:, :, None]
+            found[method, normalize] = scores
+        return found
+
+
+def count_right(
+    X: Any, truth: np.ndarray, basis: Basis, trace: Trace, *, n_jobs: int | None, memory: int
+) -> np.ndarray:
+    """How many rows of X each prediction vector gets right; truth[p, i] is +1 or -1."""
+    from largemargin.perceptron._loops import count_correct
+
+    mistakes = mistake_table(trace)
+    counts = np.zeros(len(trace), np.int64)
+    parts: list[np.ndarray] = []
+
+    def count(values: np.ndarray, lo: int, hi: int) -> None:
+        signs = np.zeros((trace.n_problems, values.shape[1]))
+        signs[:, : hi - lo] = truth[:, lo:hi]
+        part = np.zeros_like(counts)
+        count_correct(values, mistakes, signs, part)
+        parts.append(part)
+
+    for_each_panel(X, basis, count, n_jobs=n_jobs, memory=memory)
+    return np.asarray(np.sum(parts, axis=0, dtype=np.int64))
+
+
+def mistake_table(trace: Trace) -> np.ndarray:
+    """Problem, slot, sign and step of each mistake, as the compiled loops read them."""
+    return np.stack([trace.problem, trace.slot, trace.sign.astype(np.int64), trace.step])
+
+
+def for_each_panel(X: Any, basis: Basis, work: Any, *, n_jobs: int | None, memory: int) -> None:
+    """Call work(values, lo, hi) for examples lo..hi of X at a time, with their kernel values (a row
+    a slot).
+
+    A few rows are one plain product, so that predicting one row is one row's work; more are
+    computed in tiles, on all threads, each holding the values of as many examples as the memory
+    allows.
+    """
+    n, n_slots = X.shape[0], len(basis)
+    gram = Gram(basis.match(X), basis)
+    if n <= FEW_ROWS:
+        with blas_threads(n_jobs):
+            values = np.empty((n_slots, n), basis.dtype)
+            work(gram.fill(gram.examples(0, n), (basis.vectors, basis.squares), values), 0, n)
+        return
+    column = n_slots * basis.dtype.itemsize
+    if memory < column:
+        raise ValueError(
+            f"memory={memory} bytes is too little to predict with: allow at least {column}"
+        )
+    with workers(n_jobs) as team:
+        width = min(PANEL, memory // column)
+        count = min(team.count, memory // (column * width))
+        tiles = [slice(lo, min(lo + SLOTS, n_slots)) for lo in range(0, n_slots, SLOTS)]
+        vectors, squares = basis.vectors, basis.squares
+
+        def run(first: int) -> None:
+            values = np.empty((n_slots, width), basis.dtype)
+            for lo in range(first * width, n, count * width):
+                rows = gram.examples(lo, width)
+                for tile in tiles:
+                    gram.fill(rows, (vectors[tile], squares[tile]), values[tile])
+                work(values, lo, min(lo + width, n))
+
+        team.map(run, range(count))

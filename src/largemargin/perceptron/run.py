@@ -1,0 +1,126 @@
+"""A run of the perceptron: its trace, the basis the trace refers to, and what it takes to go on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from largemargin.gram import Basis
+from largemargin.kernels import Kernel, Linear, WithConstant
+from largemargin.perceptron.linear_pass import LinearPass, weights_of
+from largemargin.perceptron.online_pass import OnlinePass
+from largemargin.perceptron.trace import Trace
+from largemargin.watch import Watch
+from largemargin.workers import Workers, workers
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a stretch of training ended: epochs begun, whether the last had no mistake, why it
+    stopped early.
+    """
+
+    n_epochs: int
+    converged: bool
+    stopped: str
+
+
+class Run:
+    """What training leaves behind. `n_seen` counts distinct examples of the data or the stream."""
+
+    def __init__(self, kernel: Kernel, dtype: np.dtype, n_problems: int) -> None:
+        self.kernel = kernel
+        self.basis = Basis(kernel, dtype)
+        self.trace = Trace(n_problems)
+        self.n_seen = 0
+        self._weights: np.ndarray | None = None  # current vectors, with the linear kernel
+
+    @property
+    def threshold(self) -> bool:
+        return isinstance(self.kernel, WithConstant)
+
+    @property
+    def linear(self) -> bool:
+        kernel = self.kernel.kernel if isinstance(self.kernel, WithConstant) else self.kernel
+        return isinstance(kernel, Linear)
+
+    def learn(
+        self,
+        X: Any,
+        labels: np.ndarray,
+        positive: np.ndarray,
+        positions: np.ndarray,
+        *,
+        epochs: int,
+        n_jobs: int | None,
+        memory: int,
+        watch: Watch,
+    ) -> Outcome:
+        """Go over the rows of X `epochs` times. What fails, or is broken off, leaves no mark."""
+        X = self.basis.match(X)
+        before = (len(self.basis), len(self.trace), self.trace.n_steps, self.n_seen)
+        weights = None if self._weights is None else self._weights.copy()
+        try:
+            with workers(n_jobs) as team, watch:
+                work = self._start(X, labels, positive, positions, epochs, team, memory)
+                outcome = self._sweep(work, X.shape[0], epochs, watch)
+            self.n_seen += X.shape[0]
+            return outcome
+        except BaseException:
+            size, mistakes, n_steps, self.n_seen = before
+            self.basis.truncate(size)
+            self.trace.truncate(mistakes, n_steps)
+            self._weights = weights
+            raise
+
+    def _start(
+        self,
+        X: Any,
+        labels: np.ndarray,
+        positive: np.ndarray,
+        positions: np.ndarray,
+        epochs: int,
+        team: Workers,
+        memory: int,
+    ) -> OnlinePass | LinearPass:
+        if self.linear:
+            if self._weights is None:
+                self._weights = weights_of(self.trace, self.basis, X.shape[1], self.threshold)
+            return LinearPass(
+                X,
+                self.basis,
+                team,
+                labels,
+                positive,
+                self.trace,
+                positions,
+                self._weights,
+                self.threshold,
+            )
+        held = OnlinePass.held(team.count, self.basis.dtype)
+        if memory < held:
+            raise ValueError(
+                f"memory={memory} bytes is too little to train with: allow at least {held}"
+            )
+        return OnlinePass(
+            X, self.basis, memory - held, team, labels, positive, self.trace, positions, epochs
+        )
+
+    def _sweep(
+        self, work: OnlinePass | LinearPass, n_rows: int, epochs: int, watch: Watch
+    ) -> Outcome:
+        for epoch in range(1, epochs + 1):
+            mistakes = len(self.trace)
+            for block in range(work.n_blocks):
+                seen = work.visit(block)
+                watch.advance(seen, f"epoch {epoch}, {len(self.trace)} mistakes")
+                last = epoch == epochs and block == work.n_blocks - 1
+                if watch.stopped and not last:
+                    return Outcome(epoch, False, watch.stopped)
+            if len(self.trace) == mistakes:
+                # every epoch to come would be like this one: the last vectors survive them all
+                self.trace.n_steps += (epochs - epoch) * n_rows
+                return Outcome(epoch, True, "")
+        return Outcome(epochs, False, "")

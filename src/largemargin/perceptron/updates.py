@@ -1,0 +1,131 @@
+"""What mistakes do to the examples of other blocks: f_p(x_i) += sign k(x_s, x_i), for many at a
+time.
+
+Most examples that err do so in one epoch or two, and keeping their kernel values costs as much as
+computing them again. An example that errs a third time is a **regular**: from then on its values
+are kept, as far as the memory goes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from largemargin.gram import SLOTS, UNIT, Basis, Gram
+from largemargin.growing import Growing
+from largemargin.perceptron.trace import Trace
+
+REGULAR = 3  # visits with a mistake that make an example a regular
+SPARSE = 4  # of a tile of regulars, fewer than so many are computed alone and not kept
+FEW = 256  # below so many slots, dropping zero columns costs more than it saves
+
+
+class Regulars:
+    """The examples whose kernel values are worth keeping, a basis of their own."""
+
+    def __init__(self, basis: Basis) -> None:
+        self.all = basis
+        self.basis = Basis(basis.kernel, basis.dtype)
+        self._visits = Growing(np.int64)  # of each slot: visits in which it erred
+        self._place = Growing(np.int64)  # of each slot: its place among the regulars, or -1
+        self._make_room()
+
+    def _make_room(self) -> None:
+        fresh = len(self.all) - len(self._visits)
+        self._visits.extend(np.zeros(fresh))
+        self._place.extend(np.full(fresh, -1))
+
+    def note_visits(self, slots: np.ndarray) -> None:
+        """Count a visit for slots that erred; those that have enough of them become regulars."""
+        self._make_room()
+        self._visits.values[slots] += 1
+        promoted = slots[self._visits.values[slots] == REGULAR]
+        if len(promoted):
+            self._place.values[promoted] = len(self.basis) + np.arange(len(promoted))
+            self.basis.add(self.all.take(promoted)[0], self.all.examples[promoted])
+
+    def places(self) -> np.ndarray:
+        """The place of each slot in a full tile of regulars, or -1: a copy that stays as it is."""
+        full = len(self.basis) // SLOTS * SLOTS
+        return np.where(self._place.values < full, self._place.values, -1)
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Updates of scores: rows of a tile of kernel values to add, to which problems, how often."""
+
+    rows: np.ndarray
+    problems: np.ndarray
+    coefs: np.ndarray
+
+
+class Updates:
+    """The mistakes from number `since` on as they are now, to be applied to any row tile, on any
+    thread.
+    """
+
+    def __init__(self, trace: Trace, since: int, basis: Basis, regulars: Regulars) -> None:
+        self.n_problems = trace.n_problems
+        self.slot, self.problem = trace.slot[since:], trace.problem[since:]
+        self.sign = trace.sign[since:]
+        self.vectors, self.squares = basis.vectors, basis.squares
+        self.places = regulars.places() if len(self.slot) else None
+
+    def apply(self, gram: Gram, r: int, scores: np.ndarray) -> None:
+        """Add them to the scores of row tile r; `gram` is that of the regulars."""
+        from largemargin.perceptron._loops import add_updates
+
+        if not len(self.slot):
+            return
+        first = r * gram.width
+        wanted, kept, others = self._split(*self._net())
+        X, squares = gram.rows(r)
+        columns = None
+        if len(wanted) >= FEW:
+            X, columns = gram.packed(r, X)
+        for start, batch in others:
+            slots = wanted[start : start + SLOTS]
+            slots = np.concatenate([slots, np.full(-len(slots) % UNIT, slots[0])])
+            V = self.vectors[slots]
+            if columns is not None:
+                V = np.take(V, columns, axis=1)
+            tile = gram.fill((X, squares), (V, self.squares[slots]), gram.spare(len(slots)))
+            add_updates(scores, first, tile, batch.rows, batch.problems, batch.coefs)
+        for k, batch in kept:
+            add_updates(scores, first, gram.tile(r, k), batch.rows, batch.problems, batch.coefs)
+
+    def _net(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Slots, problems and how often each pair is added in all, in the order of slots."""
+        pairs, which = np.unique(self.slot * self.n_problems + self.problem, return_inverse=True)
+        coefs = np.bincount(which, self.sign, minlength=len(pairs))
+        pairs, coefs = pairs[coefs != 0], coefs[coefs != 0]
+        return pairs // self.n_problems, pairs % self.n_problems, coefs
+
+    def _split(
+        self, slots: np.ndarray, problems: np.ndarray, coefs: np.ndarray
+    ) -> tuple[np.ndarray, list[tuple[int, Batch]], list[tuple[int, Batch]]]:
+        """Part the updates into those from tiles that are kept, by tile, and the others, SLOTS
+        slots at a time.
+
+        Returns the distinct slots of the others, (tile of regulars, batch) pairs and (start, batch)
+        pairs.
+        """
+        assert self.places is not None
+        place = self.places[slots]
+        tile = np.where(place >= 0, place // SLOTS, -1)
+        for k in np.unique(tile[tile >= 0]):
+            if len(np.unique(place[tile == k])) < SPARSE:
+                tile[tile == k] = -1
+        kept = []
+        for k in np.unique(tile[tile >= 0]):
+            mine = tile == k
+            kept.append((int(k), Batch(place[mine] - k * SLOTS, problems[mine], coefs[mine])))
+        rest = tile < 0
+        problems, coefs = problems[rest], coefs[rest]
+        wanted, which = np.unique(slots[rest], return_inverse=True)
+        others = []
+        for start in range(0, len(wanted), SLOTS):
+            part = slice(*np.searchsorted(which, [start, start + SLOTS]))
+            others.append((start, Batch(which[part] - start, problems[part], coefs[part])))
+        return wanted, kept, others

@@ -1,0 +1,390 @@
+"""`VotedPerceptron`: the estimator around the online pass, its trace and the rules that read it."""
+
+from __future__ import annotations
+
+import warnings
+from numbers import Integral, Real
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import validate_data
+
+from largemargin.gram import (
+    SMALL_PROBLEM,
+    check_overflow,
+    choose_dtype,
+    largest_square,
+    memory_bytes,
+    prepare,
+)
+from largemargin.kernels import Kernel, WithConstant, make_kernel
+from largemargin.perceptron.reading import TraceReader
+from largemargin.perceptron.rules import METHODS, count_right
+from largemargin.perceptron.run import Outcome, Run
+from largemargin.watch import Watch
+
+
+class VotedPerceptron(TraceReader, ClassifierMixin, BaseEstimator):
+    """The voted perceptron of Freund and Schapire, with kernels.
+
+    One or more passes of the perceptron over the data, example by example, after which all the
+    prediction vectors that it went through decide together. More than two classes are as many
+    problems, each class against the rest; the largest score wins.
+
+    Parameters
+    ----------
+    kernel : {"poly", "linear", "rbf", "laplacian", "sigmoid", "precomputed"} or callable,
+    default="poly"
+        A callable takes two blocks of rows and returns the block of kernel values. With "linear"
+        the current prediction vectors are held explicitly and training makes no kernel values.
+    degree : int, default=4
+        Degree of the polynomial (gamma a.b + coef0)^degree.
+    gamma : float, "auto" or "scale", default="auto"
+        Kernel coefficient; "auto" is 1 / n_features, "scale" 1 / (n_features * X.var()), in `fit`
+        only.
+    coef0 : float, default=1.0
+        Constant of the polynomial and sigmoid kernels.
+    epochs : int, default=1
+        Passes over the data. An epoch without a mistake ends the fit: nothing would change any
+        more.
+    method : {"vote", "average", "last", "random", "longest", "pocket", "holdout"}, default="vote"
+        How the prediction vectors decide; see Notes. "pocket" and "holdout" look at data again when
+        fitting, so they must be chosen before `fit`; between the others one may change at any time.
+    normalize : bool, default=False
+        Divide every prediction vector by its norm before it is used. It does not change a vote.
+    fit_intercept : bool, default=False
+        Add the constant coordinate of the perceptron with a threshold: k(a, b) + 1 in place of k(a,
+        b).
+    shuffle : bool, default=False
+        Visit the examples in a random order, drawn once from `random_state` and kept in every
+        epoch. `partial_fit` always keeps the order of the stream.
+    validation_fraction : float, default=0.1
+        The part of the data that "holdout" holds out.
+    max_seconds : float or None, default=None
+        Stop training after so many seconds, with a warning and a model of what was seen so far.
+        Ctrl-C does the same.
+    memory : int or str, default="auto"
+        Bytes, or a size such as "500MB", for kernel values held at any time. "auto" is half of what
+        is free. The model does not depend on it.
+    n_jobs : int or None, default=None
+        Threads. None is every core this process may use, within the BLAS and OpenMP limits in
+        force, and 1 inside a joblib worker; note that scikit-learn's None means 1. The model does
+        not depend on it.
+    precision : {"auto", "float32", "float64"}, default="auto"
+        The type of kernel values; sums are always float64. "auto" is float64 for up to 8,192 rows
+        and float32 beyond; with `partial_fit` it follows the type of the first chunk.
+    random_state : int, RandomState or None, default=None
+        For `shuffle`, the held-out part, and the draws of "random", made afresh in each call.
+    verbose : int, default=0
+        1 shows a progress bar.
+
+    Attributes
+    ----------
+    classes_ : array of shape (n_classes,)
+    trace_ : Trace
+        The mistakes in the order in which they were made: the model itself.
+    n_mistakes_ : array of shape (n_problems,)
+        Mistakes made in training; one problem for two classes, else one a class.
+    n_epochs_ : int
+        Epochs begun.
+    converged_ : bool
+        Whether the last epoch had no mistake.
+    support_, support_vectors_, n_support_ :
+        The examples on which a mistake was made: their sorted positions in the training data or the
+        stream, their rows, their number.
+    dual_coef_, intercept_, coef_ :
+        f = dual_coef_ @ K(support_vectors_, x) + intercept_ for the vector that `method` and
+        `normalize` mean; for "vote" and "random", which are not one vector, the last one. `coef_`
+        with the linear kernel only.
+    n_features_in_, feature_names_in_ :
+        As everywhere in scikit-learn.
+
+    Notes
+    -----
+    A score of exactly zero is a mistake. "vote" sums the signs and "average" the scores of all
+    prediction vectors, weighted by the number of steps that each survived; "last" is the final
+    vector, "random" the one alive at a random moment, "longest" the longest survivor, "pocket"
+    Gallant's pocket with ratchet, "holdout" the one with the fewest errors on held-out data
+    (Littlestone).
+
+    References
+    ----------
+    Freund, Y. and Schapire, R. E. (1999). Large margin classification using the perceptron
+    algorithm. Machine Learning 37, 277-296.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> X, y = load_digits(return_X_y=True)
+    >>> model = VotedPerceptron(degree=3, epochs=3).fit(X[:1000], y[:1000])
+    >>> round(model.score(X[1000:], y[1000:]), 3)
+    0.961
+    """
+
+    def __init__(
+        self,
+        *,
+        kernel: Any = "poly",
+        degree: int = 4,
+        gamma: float | str = "auto",
+        coef0: float = 1.0,
+        epochs: int = 1,
+        method: str = "vote",
+        normalize: bool = False,
+        fit_intercept: bool = False,
+        shuffle: bool = False,
+        validation_fraction: float = 0.1,
+        max_seconds: float | None = None,
+        memory: int | str = "auto",
+        n_jobs: int | None = None,
+        precision: str = "auto",
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.kernel = kernel
+        self.degree = degree
+        self.gamma = gamma
+        self.coef0 = coef0
+        self.epochs = epochs
+        self.method = method
+        self.normalize = normalize
+        self.fit_intercept = fit_intercept
+        self.shuffle = shuffle
+        self.validation_fraction = validation_fraction
+        self.max_seconds = max_seconds
+        self.memory = memory
+        self.n_jobs = n_jobs
+        self.precision = precision
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.pairwise = self.kernel == "precomputed"
+        return tags
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Run `epochs` times over the training data.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
+            For kernel="precomputed", the kernel matrix of shape (n_samples, n_samples).
+        y : array of shape (n_samples,)
+            Labels of any type.
+
+        Returns
+        -------
+        self
+        """
+        self._check_parameters()
+        X, y = self._validate(X, y, reset=True)
+        classes, labels = np.unique(y, return_inverse=True)
+        if len(classes) < 2:
+            raise ValueError(
+                "VotedPerceptron needs at least two classes, got only one class: "
+                f"{classes.tolist()}"
+            )
+        random_state = check_random_state(self.random_state)
+        order = random_state.permutation(len(y)) if self.shuffle else np.arange(len(y))
+        held_out = np.empty(0, np.int64)
+        if self.method == "holdout":
+            order, held_out = self._hold_out(order, labels, random_state)
+
+        kernel = self._make_kernel(X)
+        dtype = choose_dtype(self.precision, X.shape[0] <= SMALL_PROBLEM, kernel, X)
+        data = prepare(X, kernel, dtype)
+        run = Run(kernel, dtype, _n_problems(classes))
+        run.trace.epoch_length = len(order)
+        outcome = self._learn(
+            run, data[order] if len(order) < len(y) or self.shuffle else data, labels[order],
+            _positive(classes), order,
+            epochs=self.epochs, verbose=self.verbose, max_seconds=self.max_seconds,
+        )  # fmt: skip
+        correct = None
+        if self.method in ("pocket", "holdout"):
+            look = held_out if self.method == "holdout" else order
+            truth = _signs(labels[look], _positive(classes))
+            correct = count_right(
+                data[look], truth, run.basis, run.trace,
+                n_jobs=self.n_jobs, memory=memory_bytes(self.memory),
+            )  # fmt: skip
+        self._keep(run, classes, outcome, correct)
+        if outcome.stopped:
+            warnings.warn(
+                f"stopped after {run.trace.n_steps / len(order):.3g} of {self.epochs} epochs "
+                f"because {outcome.stopped}; the model is of what was seen so far",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
+        return self
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
+        """Go on with the next examples of a stream: one pass over them, in their order.
+
+        Any chunking of the same stream gives the trace that one epoch of `fit` gives: exactly where
+        kernel values are integers, and elsewhere unless a score lies within rounding of zero. A
+        chunk that fails leaves the model as it was.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
+        y : array of shape (n_samples,)
+        classes : array of shape (n_classes,)
+            All the labels that will occur; needed in the first call.
+
+        Returns
+        -------
+        self
+        """
+        self._check_parameters()
+        self._check_streaming()
+        first = not hasattr(self, "trace_")
+        if first and classes is None:
+            raise ValueError(
+                "classes must be given in the first call to partial_fit: all labels to come"
+            )
+        X, y = self._validate(X, y, reset=first)
+        known = np.unique(np.asarray(classes)) if first else self.classes_
+        if not first and classes is not None and not np.array_equal(known, np.unique(classes)):
+            raise ValueError(
+                f"classes={list(classes)} is not what it was in the first call: {known.tolist()}"
+            )
+        if len(known) < 2:
+            raise ValueError(f"classes must name at least two classes, got {known.tolist()}")
+        labels = np.searchsorted(known, y).clip(max=len(known) - 1)
+        strange = known[labels] != y
+        if strange.any():
+            raise ValueError(
+                f"y holds the label {np.asarray(y)[strange][0]!r}, which is not in classes="
+                f"{known.tolist()}: name every label in the first call to partial_fit"
+            )
+        if first:
+            kernel = self._make_kernel(X)
+            dtype = choose_dtype(self.precision, X.dtype != np.float32, kernel, X)
+            run = Run(kernel, dtype, _n_problems(known))
+        else:
+            run = self._run
+            if run.kernel.on_products:
+                check_overflow(run.kernel, run.basis.dtype, largest_square(X))
+        fresh = run.trace.epoch_length == run.n_seen  # a stream is one epoch, as long as it lasts
+        outcome = self._learn(
+            run, prepare(X, run.kernel, run.basis.dtype), labels, _positive(known),
+            np.arange(run.n_seen, run.n_seen + X.shape[0]), epochs=1, verbose=0, max_seconds=None,
+        )  # fmt: skip
+        if fresh:
+            run.trace.epoch_length = run.n_seen
+        self._keep(run, known, outcome, None)
+        return self
+
+    def _check_parameters(self) -> None:
+        if self.method not in METHODS:
+            raise ValueError(f"method must be one of {', '.join(METHODS)}, got {self.method!r}")
+        if (
+            not isinstance(self.epochs, Integral)
+            or isinstance(self.epochs, bool)
+            or self.epochs < 1
+        ):
+            raise ValueError(f"epochs must be a positive integer, got {self.epochs!r}")
+        fraction = self.validation_fraction
+        if not isinstance(fraction, Real) or not 0 < fraction < 1:
+            raise ValueError(f"validation_fraction must lie between 0 and 1, got {fraction!r}")
+
+    def _check_streaming(self) -> None:
+        if self.method in ("pocket", "holdout"):
+            raise ValueError(
+                f"method={self.method!r} looks at the data again, which a stream does not keep: "
+                "use fit, or another method"
+            )
+        if self.kernel == "precomputed":
+            raise ValueError(
+                "partial_fit needs examples, not kernel='precomputed': a stream has no fixed columns"
+            )
+        if isinstance(self.gamma, str) and self.gamma == "scale" and not hasattr(self, "trace_"):
+            raise ValueError(
+                "gamma='scale' needs the variance of all the data, which a stream does not have yet: "
+                "use gamma='auto' or a number"
+            )
+
+    def _validate(self, X: Any, y: Any = "no_validation", reset: bool = True) -> Any:
+        checked = validate_data(
+            self, X, y, reset=reset, accept_sparse=False if self.kernel == "precomputed" else "csr",
+            dtype=[np.float64, np.float32],
+        )  # fmt: skip
+        if isinstance(y, str) and y == "no_validation":
+            return checked
+        X, y = checked
+        check_classification_targets(y)
+        if self.kernel == "precomputed" and X.shape[0] != X.shape[1]:
+            raise ValueError(f"a precomputed kernel matrix must be square, got shape {X.shape}")
+        return X, y
+
+    def _make_kernel(self, X: Any) -> Kernel:
+        kernel = make_kernel(
+            self.kernel, degree=self.degree, gamma=self.gamma, coef0=self.coef0, X=X
+        )
+        return WithConstant(kernel) if self.fit_intercept else kernel
+
+    def _hold_out(
+        self, order: np.ndarray, labels: np.ndarray, random_state: np.random.RandomState
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Part `order` into what is trained on, in its order, and what is held out."""
+        held = round(self.validation_fraction * len(order))
+        chosen = np.zeros(len(order), bool)
+        chosen[random_state.permutation(len(order))[:held]] = True
+        if not 0 < held < len(order) or len(np.unique(labels[order[~chosen]])) < 2:
+            raise ValueError(
+                f"validation_fraction={self.validation_fraction} of {len(order)} examples leaves "
+                "nothing to train on or nothing to hold out: give more data or another fraction"
+            )
+        return order[~chosen], order[chosen]
+
+    def _learn(
+        self,
+        run: Run,
+        X: Any,
+        labels: np.ndarray,
+        positive: np.ndarray,
+        positions: np.ndarray,
+        *,
+        epochs: int,
+        verbose: int,
+        max_seconds: float | None,
+    ) -> Outcome:
+        watch = Watch(
+            "voted perceptron", epochs * X.shape[0], verbose=verbose, max_seconds=max_seconds
+        )
+        return run.learn(
+            X, labels, positive, positions, epochs=epochs, n_jobs=self.n_jobs,
+            memory=memory_bytes(self.memory), watch=watch,
+        )  # fmt: skip
+
+    def _keep(
+        self, run: Run, classes: np.ndarray, outcome: Outcome, correct: np.ndarray | None
+    ) -> None:
+        self.classes_ = classes
+        self.trace_ = run.trace
+        self.n_mistakes_ = run.trace.n_mistakes()
+        self.n_epochs_ = outcome.n_epochs
+        self.converged_ = outcome.converged
+        self._run = run
+        self._correct = correct
+        self._looked = self.method if correct is not None else ""
+
+
+def _n_problems(classes: np.ndarray) -> int:
+    return 1 if len(classes) == 2 else len(classes)
+
+
+def _positive(classes: np.ndarray) -> np.ndarray:
+    """The class number that is +1 in each problem."""
+    return np.array([1]) if len(classes) == 2 else np.arange(len(classes))
+
+
+def _signs(labels: np.ndarray, positive: np.ndarray) -> np.ndarray:
+    return np.where(labels[None, :] == positive[:, None], 1.0, -1.0)
