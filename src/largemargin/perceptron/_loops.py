@@ -129,94 +129,64 @@ def walk_sparse(
 
 
 @njit(cache=True, nogil=True)
-def _settle(current, duration, scale, votes, sums, unit_sums, want):
-    """Add what a vector with scores `current` earned by surviving `duration` steps more."""
-    if duration == 0:
-        return
+def settle(current, p, duration, scale, want, vote, total, unit_total):
+    """Add what problem p's vector, with scores `current`, earned by surviving `duration` steps."""
+    width = vote.shape[1]
     if want[0]:
-        for j in range(len(current)):
-            s = current[j]
-            votes[j] += duration if s > 0.0 else (-duration if s < 0.0 else 0.0)
+        for j in range(width):
+            s = current[p, j]
+            vote[p, j] += duration if s > 0.0 else (-duration if s < 0.0 else 0.0)
     if want[1]:
-        for j in range(len(current)):
-            sums[j] += duration * current[j]
+        for j in range(width):
+            total[p, j] += duration * current[p, j]
     if want[2]:
-        for j in range(len(current)):
-            unit_sums[j] += duration * scale * current[j]
+        for j in range(width):
+            unit_total[p, j] += duration * scale * current[p, j]
 
 
 @njit(cache=True, nogil=True)
-def read_trace(
-    values,
-    mistakes,
-    inverse_norms,
-    stages,
-    want,
-    picks,
-    draws,
-    votes,
-    sums,
-    unit_sums,
-    picked,
-    drawn,
-    unit_drawn,
-):
-    """Follow the scores of some examples through the trace and write what each rule says at each
-    stage.
+def follow(
+    values, mistakes, inverse_norms, start, until, want, picks, draws, state, vote, total,
+    unit_total, picked, drawn, unit_drawn,
+):  # fmt: skip
+    """Follow the scores of some examples through the trace, from mistake `start` to step `until`.
 
     values : kernel values, a row a slot and a column an example.
     mistakes : rows problem, slot, sign, step, one column a mistake.
-    stages : ascending steps; results are those of the run stopped there.
-    want : whether votes, sums and unit_sums (of scores over norms) are wanted.
-    picks : rows (mistake, row of `picked`), by mistake: the scores of the vector that the mistake
-    made.
+    want : whether vote, total and unit_total (of scores over norms) are wanted.
+    picks : rows (mistake, row of `picked`), by mistake: the scores of the vector it made.
     draws : rows (step r, example, stage), by r: the scores of the vectors alive after r steps.
+    state : rows of scores, then a row each of birth steps and inverse norms of current vectors.
+
+    Returns the mistake to go on from, and how many picks and draws were made.
     """
-    n_problems, width = votes.shape[1], values.shape[1]
-    current = np.zeros((n_problems, width))
-    vote = np.zeros((n_problems, width))
-    total = np.zeros((n_problems, width))
-    unit_total = np.zeros((n_problems, width))
-    since = np.zeros(n_problems)
-    scale = np.zeros(n_problems)
-    e = 0
-    pick = 0
-    draw = 0
-    for s in range(len(stages)):
-        while True:
-            more = e < mistakes.shape[1] and mistakes[3, e] < stages[s]
-            before = mistakes[3, e] if more else stages[s]
-            while draw < draws.shape[1] and draws[0, draw] <= before:
-                i, stage = draws[1, draw], draws[2, draw]
-                for p in range(n_problems):
-                    drawn[stage, p, i] = current[p, i]
-                    unit_drawn[stage, p, i] = scale[p] * current[p, i]
-                draw += 1
-            if not more:
-                break
-            p, sign, step = mistakes[0, e], mistakes[2, e], mistakes[3, e]
-            _settle(current[p], step - since[p], scale[p], vote[p], total[p], unit_total[p], want)
+    n_problems, width = vote.shape
+    since, scale = state[n_problems], state[n_problems + 1]
+    e, pick, draw = start, 0, 0
+    while True:
+        more = e < mistakes.shape[1] and mistakes[3, e] < until
+        step = mistakes[3, e] if more else until
+        while draw < draws.shape[1] and draws[0, draw] <= step:
+            i, stage = draws[1, draw], draws[2, draw]
+            for p in range(n_problems):
+                drawn[stage, p, i] = state[p, i]
+                unit_drawn[stage, p, i] = scale[p] * state[p, i]
+            draw += 1
+        first, last = (mistakes[0, e], mistakes[0, e] + 1) if more else (0, n_problems)
+        for p in range(first, last):
+            settle(state, p, step - since[p], scale[p], want, vote, total, unit_total)
             since[p] = step
-            scale[p] = inverse_norms[e]
-            row = current[p]
-            new = values[mistakes[1, e]]
+        if not more:
+            return e, pick, draw
+        p, slot, sign = mistakes[0, e], mistakes[1, e], mistakes[2, e]
+        scale[p] = inverse_norms[e]
+        for j in range(width):
+            state[p, j] += sign * values[slot, j]
+        while pick < picks.shape[1] and picks[0, pick] == e:
             for j in range(width):
-                row[j] += sign * new[j]
-            while pick < picks.shape[1] and picks[0, pick] == e:
-                picked[picks[1, pick], p] = row
-                pick += 1
-            e += 1
-        for p in range(n_problems):
-            _settle(
-                current[p], stages[s] - since[p], scale[p], vote[p], total[p], unit_total[p], want
-            )
-            since[p] = stages[s]
-        if want[0]:
-            votes[s] = vote
-        if want[1]:
-            sums[s] = total
-        if want[2]:
-            unit_sums[s] = unit_total
+                picked[picks[1, pick], p, j] = state[p, j]
+            pick += 1
+        e += 1
 
 
 @njit(cache=True, nogil=True)

@@ -8,10 +8,9 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from largemargin.gram import check_overflow, largest_square, memory_bytes, prepare
+from largemargin.gram import check_overflow, largest_square, prepare
 from largemargin.perceptron.rules import METHODS, Rule, decide, expansion
 from largemargin.perceptron.run import Run
 
@@ -84,7 +83,7 @@ class TraceReader:
             For each entry of `at`, what `decision_functions` would give.
         """
         check_is_fitted(self)
-        rules = [self._rule(*rule) for rule in rules]
+        rules = [self._rule(*((r, False) if isinstance(r, str) else r)) for r in rules]
         X = self._validate(X, reset=False)
         run = self._run
         steps = [run.trace.n_steps if e is None else run.trace.step_at(e) for e in at]
@@ -92,16 +91,18 @@ class TraceReader:
         if run.kernel.on_products:
             check_overflow(run.kernel, run.basis.dtype, largest_square(X))
         scores = {}
-        if run.linear:
+        if run.linear and steps == [run.trace.n_steps]:
             for rule in rules:
                 if rule[0] not in ("vote", "random"):
-                    scores[rule] = np.stack([self._linear_scores(X, rule, t) for t in stages])
+                    weights = self._weights(rule)
+                    found = np.asarray(X @ weights[:, :-1].T + weights[:, -1], np.float64)
+                    scores[rule] = found.T[None]
         rest = [rule for rule in rules if rule not in scores]
         if rest:
             scores |= decide(
                 prepare(X, run.kernel, run.basis.dtype), run.basis, run.trace, rest, stages,
-                correct=self._correct, random_state=check_random_state(self.random_state),
-                n_jobs=self.n_jobs, memory=memory_bytes(self.memory),
+                correct=self._correct, random_state=self.random_state,
+                n_jobs=self.n_jobs, memory=self.memory,
             )  # fmt: skip
         return [
             {r: s[i, 0] if run.trace.n_problems == 1 else s[i].T for r, s in scores.items()}
@@ -142,39 +143,46 @@ class TraceReader:
     @property
     def dual_coef_(self) -> np.ndarray:
         check_is_fitted(self)
-        return self._expansion(self._run.trace.n_steps)[:, np.argsort(self._run.basis.examples)]
+        return self._expansion()[:, np.argsort(self._run.basis.examples)]
 
     @property
     def intercept_(self) -> np.ndarray:
         check_is_fitted(self)
         if not self._run.threshold:
             return np.zeros(self._run.trace.n_problems)
-        return self._expansion(self._run.trace.n_steps).sum(axis=1)
+        return self._expansion().sum(axis=1)
 
     @property
     def coef_(self) -> np.ndarray:
         check_is_fitted(self)
         if not self._run.linear:
             raise AttributeError("coef_ is there with kernel='linear' only")
-        return self._expansion(self._run.trace.n_steps) @ self._run.basis.vectors
+        method, normalize = self._rule(None, None)
+        return self._weights(("last" if method in ("vote", "random") else method, normalize))[
+            :, :-1
+        ]
 
-    def _expansion(self, until: int, rule: Rule | None = None) -> np.ndarray:
+    def _expansion(self, rule: Rule | None = None) -> np.ndarray:
         """Coefficients a problem and slot; by default of the rule that dual_coef_ shows."""
         if rule is None:
             rule = self._rule(None, None)
             if rule[0] in ("vote", "random"):
                 rule = ("last", rule[1])
-        return expansion(self._run.trace, rule, until, self._correct, len(self._run.basis))
+        return expansion(self._run.trace, rule, self._correct, len(self._run.basis))
 
-    def _linear_scores(self, X: Any, rule: Rule, until: int) -> np.ndarray:
-        """Scores with the linear kernel by the vector itself, a row a problem."""
-        coefs = self._expansion(until, rule)
-        if not coefs.shape[1]:
-            return np.zeros((coefs.shape[0], X.shape[0]))
-        scores = X @ (coefs @ self._run.basis.vectors).T
-        if self._run.threshold:
-            scores = scores + coefs.sum(axis=1)
-        return np.asarray(scores, np.float64).T
+    def _weights(self, rule: Rule) -> np.ndarray:
+        """The vectors of a rule with the linear kernel, a row a problem, the threshold last."""
+        known = self._run.weights_of_rules
+        if rule not in known:
+            coefs = self._expansion(rule)
+            vectors = self._run.basis.vectors
+            weights = np.zeros((len(coefs), self.n_features_in_ + 1))
+            if vectors is not None:
+                weights[:, :-1] = coefs @ vectors
+            if self._run.threshold:
+                weights[:, -1] = coefs.sum(axis=1)
+            known[rule] = weights
+        return known[rule]
 
     def _classes_of(self, scores: np.ndarray) -> np.ndarray:
         return self.classes_[

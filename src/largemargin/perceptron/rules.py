@@ -20,8 +20,9 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from sklearn.utils import check_random_state
 
-from largemargin.gram import SLOTS, Basis, Gram
+from largemargin.gram import SLOTS, Basis, Gram, memory_bytes
 from largemargin.perceptron.trace import Trace
 from largemargin.workers import blas_threads, workers
 
@@ -62,30 +63,23 @@ def pick(trace: Trace, method: str, until: int, correct: np.ndarray | None) -> n
     return chosen
 
 
-def expansion(
-    trace: Trace, rule: Rule, until: int, correct: np.ndarray | None, n_slots: int
-) -> np.ndarray:
-    """Coefficients, a row a problem and a column a slot, of a rule that is one vector or a sum of
-    them.
-    """
+def expansion(trace: Trace, rule: Rule, correct: np.ndarray | None, n_slots: int) -> np.ndarray:
+    """Coefficients, a row a problem and a column a slot, of a rule that is a sum of vectors."""
     method, normalize = rule
-    made = trace.mistakes_by(until)
-    norms = trace.norms()[:made]
-    inverse = np.divide(1.0, norms, out=np.zeros_like(norms), where=norms > 0)
+    _, inverse = trace.table()
     coefs = np.zeros((trace.n_problems, n_slots))
-    chosen = np.full(trace.n_problems, -1)
-    if method != "average":
-        chosen = pick(trace, method, until, correct)
+    earned = trace.survival() * (inverse if normalize else 1.0)
+    chosen = None if method == "average" else pick(trace, method, trace.n_steps, correct)
     for p in range(trace.n_problems):
-        vectors = np.flatnonzero(trace.problem[:made] == p)
-        if method == "average":
+        vectors = np.flatnonzero(trace.problem == p)
+        if chosen is None:
             # x_i is part of every vector from its mistake on, so it has what those vectors earned
-            earned = trace.survival(until)[vectors] * (inverse[vectors] if normalize else 1.0)
-            weight = np.cumsum(earned[::-1])[::-1]
+            weight = np.cumsum(earned[vectors][::-1])[::-1]
         else:
             vectors = vectors[vectors <= chosen[p]]
-            scale = inverse[chosen[p]] if normalize and chosen[p] >= 0 else 1.0
-            weight = np.full(len(vectors), scale)
+            weight = np.full(
+                len(vectors), inverse[chosen[p]] if normalize and len(vectors) else 1.0
+            )
         np.add.at(coefs[p], trace.slot[vectors], trace.sign[vectors] * weight)
     return coefs
 
@@ -98,9 +92,9 @@ def decide(
     stages: np.ndarray,
     *,
     correct: np.ndarray | None,
-    random_state: np.random.RandomState,
+    random_state: Any,
     n_jobs: int | None,
-    memory: int,
+    memory: int | str,
 ) -> dict[Rule, np.ndarray]:
     """The scores of the rows of X under each rule at each stage: arrays (stages, problems, rows).
 
@@ -131,12 +125,10 @@ class _Plan:
         stages: np.ndarray,
         correct: np.ndarray | None,
         n: int,
-        random_state: np.random.RandomState,
+        random_state: Any,
     ) -> None:
         self.rules, self.stages, self.n_problems = rules, stages, trace.n_problems
-        self.mistakes = mistake_table(trace)
-        norms = trace.norms()
-        self.inverse = np.divide(1.0, norms, out=np.zeros_like(norms), where=norms > 0)
+        self.mistakes, self.inverse = trace.table()
         self.want = np.array(
             [
                 any(r[0] == "vote" for r in rules),
@@ -155,27 +147,33 @@ class _Plan:
         self.drawing = any(method == "random" for method, _ in rules)
         self.moments = np.empty((0, n), np.int64)
         if self.drawing:
+            random_state = check_random_state(random_state)
             self.moments = np.stack([random_state.randint(0, t + 1, n, np.int64) for t in stages])
 
     def read(self, values: np.ndarray, lo: int, hi: int) -> dict[Rule, np.ndarray]:
         """The scores of examples lo..hi from their kernel values (a row a slot)."""
         from largemargin.perceptron import _loops
 
-        read_trace: Any = _loops.read_trace
-
+        follow: Any = _loops.follow
         n_stages, shape = len(self.stages), (self.n_problems, values.shape[1])
+        running = [np.zeros(shape) for _ in self.want]
         sums = [np.empty((n_stages if wanted else 0, *shape)) for wanted in self.want]
-        if not self.want[0]:
-            sums[0] = np.empty((1, *shape))  # its shape tells how many problems there are
         picked = np.zeros((len(self.picking) * n_stages, *shape))
         drawn = [np.zeros((n_stages if self.drawing else 0, *shape)) for _ in range(2)]
         moments = self.moments[:, lo:hi]
         draws = np.stack([moments.ravel(), *np.indices(moments.shape)[::-1].reshape(2, -1)])
         draws = np.ascontiguousarray(draws[:, np.argsort(draws[0], kind="stable")])
-        read_trace(
-            values, self.mistakes, self.inverse, self.stages, self.want, self.picks, draws,
-            *sums, picked, *drawn,
-        )  # fmt: skip
+        state = np.zeros((self.n_problems + 2, max(values.shape[1], self.n_problems)))
+        e, pick, draw = 0, 0, 0
+        for s, until in enumerate(self.stages):
+            e, made, done = follow(
+                values, self.mistakes, self.inverse, e, until, self.want, self.picks[:, pick:],
+                draws[:, draw:], state, *running, picked, *drawn,
+            )  # fmt: skip
+            pick, draw = pick + made, draw + done
+            for total, kept, wanted in zip(running, sums, self.want, strict=True):
+                if wanted:
+                    kept[s] = total
         vectors = picked.reshape(len(self.picking), n_stages, *shape)
         found = {}
         for method, normalize in self.rules:
@@ -196,12 +194,12 @@ class _Plan:
 
 
 def count_right(
-    X: Any, truth: np.ndarray, basis: Basis, trace: Trace, *, n_jobs: int | None, memory: int
+    X: Any, truth: np.ndarray, basis: Basis, trace: Trace, *, n_jobs: int | None, memory: int | str
 ) -> np.ndarray:
     """How many rows of X each prediction vector gets right; truth[p, i] is +1 or -1."""
     from largemargin.perceptron._loops import count_correct
 
-    mistakes = mistake_table(trace)
+    mistakes, _ = trace.table()
     counts = np.zeros(len(trace), np.int64)
     parts: list[np.ndarray] = []
 
@@ -216,12 +214,9 @@ def count_right(
     return np.asarray(np.sum(parts, axis=0, dtype=np.int64))
 
 
-def mistake_table(trace: Trace) -> np.ndarray:
-    """Problem, slot, sign and step of each mistake, as the compiled loops read them."""
-    return np.stack([trace.problem, trace.slot, trace.sign.astype(np.int64), trace.step])
-
-
-def for_each_panel(X: Any, basis: Basis, work: Any, *, n_jobs: int | None, memory: int) -> None:
+def for_each_panel(
+    X: Any, basis: Basis, work: Any, *, n_jobs: int | None, memory: int | str
+) -> None:
     """Call work(values, lo, hi) for examples lo..hi of X at a time, with their kernel values (a row
     a slot).
 
@@ -236,6 +231,7 @@ def for_each_panel(X: Any, basis: Basis, work: Any, *, n_jobs: int | None, memor
             values = np.empty((n_slots, n), basis.dtype)
             work(gram.fill(gram.examples(0, n), (basis.vectors, basis.squares), values), 0, n)
         return
+    memory = memory_bytes(memory)
     column = n_slots * basis.dtype.itemsize
     if memory < column:
         raise ValueError(

@@ -35,7 +35,9 @@ class Run:
         self.basis = Basis(kernel, dtype)
         self.trace = Trace(n_problems)
         self.n_seen = 0
-        self._weights: np.ndarray | None = None  # current vectors, with the linear kernel
+        # with the linear kernel: the current vectors, and those that rules were asked for
+        self._weights: np.ndarray | None = None
+        self.weights_of_rules: dict[tuple[str, bool], np.ndarray] = {}
 
     @property
     def threshold(self) -> bool:
@@ -61,6 +63,7 @@ class Run:
         """Go over the rows of X `epochs` times. What fails, or is broken off, leaves no mark."""
         X = self.basis.match(X)
         before = (len(self.basis), len(self.trace), self.trace.n_steps, self.n_seen)
+        self.weights_of_rules.clear()
         weights = None if self._weights is None else self._weights.copy()
         try:
             with workers(n_jobs) as team, watch:

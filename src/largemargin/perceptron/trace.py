@@ -45,6 +45,7 @@ class Trace:
         self.n_steps = 0
         self.epoch_length = 0
         self._fields = {name: Growing(dtype) for name, dtype in FIELDS.items()}
+        self._table: tuple[np.ndarray, np.ndarray] | None = None
 
     def __len__(self) -> int:
         return len(self._fields["slot"])
@@ -58,6 +59,7 @@ class Trace:
         for field in self._fields.values():
             field.truncate(size)
         self.n_steps = n_steps
+        self._table = None
 
     @property
     def slot(self) -> np.ndarray:
@@ -125,6 +127,16 @@ class Trace:
             of_p = np.flatnonzero(self.problem[:made] == p)
             counts[of_p] = np.diff(self.step[of_p], append=end)
         return counts
+
+    def table(self) -> tuple[np.ndarray, np.ndarray]:
+        """What the compiled loops read, worked out once: problem, slot, sign and step of each
+        mistake, and 1/|v| after it (0 for the zero vector)."""
+        if self._table is None or self._table[0].shape[1] != len(self):
+            norms = self.norms()
+            inverse = np.divide(1.0, norms, out=np.zeros_like(norms), where=norms > 0)
+            fields = [self.problem, self.slot, self.sign.astype(np.int64), self.step]
+            self._table = np.stack(fields), inverse
+        return self._table
 
     def norms(self) -> np.ndarray:
         """|v| after each mistake, by |v + yx|^2 = |v|^2 + 2 y v.x + k(x, x), clipped at zero."""

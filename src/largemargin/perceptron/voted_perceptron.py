@@ -212,7 +212,7 @@ class VotedPerceptron(TraceReader, ClassifierMixin, BaseEstimator):
             truth = _signs(labels[look], _positive(classes))
             correct = count_right(
                 data[look], truth, run.basis, run.trace,
-                n_jobs=self.n_jobs, memory=memory_bytes(self.memory),
+                n_jobs=self.n_jobs, memory=self.memory,
             )  # fmt: skip
         self._keep(run, classes, outcome, correct)
         if outcome.stopped:
@@ -303,11 +303,11 @@ class VotedPerceptron(TraceReader, ClassifierMixin, BaseEstimator):
             )
         if self.kernel == "precomputed":
             raise ValueError(
-                "partial_fit needs examples, not kernel='precomputed': a stream has no fixed columns"
+                "partial_fit needs examples, not kernel='precomputed', whose columns a stream lacks"
             )
         if isinstance(self.gamma, str) and self.gamma == "scale" and not hasattr(self, "trace_"):
             raise ValueError(
-                "gamma='scale' needs the variance of all the data, which a stream does not have yet: "
+                "gamma='scale' needs the variance of all the data, which a stream does not have: "
                 "use gamma='auto' or a number"
             )
 
