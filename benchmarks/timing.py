@@ -1,0 +1,33 @@
+"""Timing two things against each other: interleaved, best of several."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+
+def seconds(work: Callable[[], Any]) -> float:
+    start = time.perf_counter()
+    work()
+    return time.perf_counter() - start
+
+
+def best_of(repeats: int, *works: Callable[[], Any]) -> list[float]:
+    """The least time of each, taking turns."""
+    best = [float("inf")] * len(works)
+    for _ in range(repeats):
+        for i, work in enumerate(works):
+            best[i] = min(best[i], seconds(work))
+    return best
+
+
+def row(what: str, ratio: float, limit: float, detail: str) -> dict[str, Any]:
+    """A line of the table: a ratio that should not exceed its limit."""
+    return {
+        "what": what,
+        "ratio": round(ratio, 3),
+        "measured": f"{ratio:.2f} ({detail})",
+        "wanted": f"<= {limit:g}",
+        "held": bool(ratio <= limit),
+    }
