@@ -1,0 +1,41 @@
+"""Large-margin classification behind the scikit-learn API.
+
+Names are imported when they are first used, so that the command line can answer at once.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from largemargin import data, kernels
+    from largemargin.model_file import ModelFileError, describe, load, save
+    from largemargin.perceptron import VotedPerceptron
+
+__version__ = "0.1.0"
+
+__all__ = ["ModelFileError", "VotedPerceptron", "data", "describe", "kernels", "load", "save"]
+
+_HOMES = {
+    "ModelFileError": "largemargin.model_file",
+    "VotedPerceptron": "largemargin.perceptron",
+    "describe": "largemargin.model_file",
+    "load": "largemargin.model_file",
+    "save": "largemargin.model_file",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        value = getattr(import_module(_HOMES[name]), name)
+    elif name in __all__:
+        value = import_module(f"largemargin.{name}")
+    else:
+        raise AttributeError(f"module 'largemargin' has no attribute {name!r}")
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

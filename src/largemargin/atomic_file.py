@@ -1,0 +1,70 @@
+"""Writing a file whole or not at all."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+from collections.abc import Iterable
+from os import PathLike
+from pathlib import Path
+
+
+def write_atomically(path: str | PathLike[str], parts: Iterable[bytes | memoryview]) -> None:
+    """Write the parts one after the other into a file that is at `path` only when it is complete.
+
+    They go into a file beside it, which is flushed to the disk and then renamed, so at any moment,
+    whatever fails, `path` is the old file or the new one. An existing file keeps its permissions; a
+    link keeps pointing where it did. An OSError is a sentence that names the file.
+
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "greeting"
+    >>> write_atomically(path, [b"hello ", b"there"])
+    >>> path.read_bytes()
+    b'hello there'
+    """
+    check_writable(path)
+    target = Path(os.path.realpath(path))
+    beside = target.with_name(f".largemargin-{secrets.token_hex(8)}.tmp")
+    try:
+        descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+        with open(descriptor, "wb") as file:
+            with contextlib.suppress(FileNotFoundError):
+                os.chmod(beside, target.stat().st_mode & 0o777)
+            for part in parts:
+                file.write(part)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(beside, target)
+    except BaseException as error:
+        with contextlib.suppress(OSError):
+            os.unlink(beside)
+        if isinstance(error, OSError):
+            raise type(error)(f"cannot write {path}: {error.strerror or error}") from error
+        raise
+    _flush_folder(target.parent)
+
+
+def check_writable(path: str | PathLike[str]) -> None:
+    """Raise an OSError that says what to do if no file can be made at `path`."""
+    target = Path(os.path.realpath(path))
+    if target.is_dir():
+        raise IsADirectoryError(f"cannot write {path}: it is a folder; give the name of a file")
+    if not target.parent.is_dir():
+        raise FileNotFoundError(
+            f"cannot write {path}: the folder {target.parent} does not exist; create it first"
+        )
+    if not os.access(target.parent, os.W_OK | os.X_OK):
+        raise PermissionError(
+            f"cannot write {path}: you may not write in the folder {target.parent}; give another"
+        )
+
+
+def _flush_folder(folder: Path) -> None:
+    """Make the renaming last through a power cut, where the system lets folders be flushed."""
+    with contextlib.suppress(OSError):
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)

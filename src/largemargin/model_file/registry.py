@@ -1,0 +1,58 @@
+"""Which classes a model file can hold, and where it is written what of each is stored.
+
+To add an estimator: a module beside it with two functions, and a line here.
+
+    pack(model) -> (facts, arrays)
+        what `fit` left besides `classes_`, `n_features_in_` and `feature_names_in_`: a dict of what
+        `values.encode` can say in JSON, and a dict of numeric arrays
+    unpack(model, facts, arrays) -> None
+        the reverse, on an estimator that has its parameters and these three attributes; must raise
+        ValueError for anything that `pack` cannot have made
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Entry:
+    """Where a class is and where its state functions are."""
+
+    name: str
+    home: str
+    states: str
+
+    @property
+    def cls(self) -> type:
+        return getattr(import_module(self.home), self.name)
+
+    def pack(self, model: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+        return import_module(self.states).pack(model)
+
+    def unpack(self, model: Any, facts: dict[str, Any], arrays: dict[str, Any]) -> None:
+        import_module(self.states).unpack(model, facts, arrays)
+
+
+def _entries(*entries: Entry) -> dict[str, Entry]:
+    return {entry.name: entry for entry in entries}
+
+
+ESTIMATORS = _entries(
+    Entry(
+        "VotedPerceptron", "largemargin.perceptron.voted_perceptron", "largemargin.perceptron.state"
+    ),
+)
+SCALERS = _entries(
+    Entry("StandardScaler", "sklearn.preprocessing", "largemargin.model_file.scalers"),
+    Entry("MinMaxScaler", "sklearn.preprocessing", "largemargin.model_file.scalers"),
+    Entry("MaxAbsScaler", "sklearn.preprocessing", "largemargin.model_file.scalers"),
+)
+
+
+def find_entry(model: Any, entries: dict[str, Entry]) -> Entry | None:
+    """The entry for exactly the class of a model; a subclass may hold anything and has none."""
+    entry = entries.get(type(model).__name__)
+    return entry if entry is not None and entry.cls is type(model) else None

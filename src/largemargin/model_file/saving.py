@@ -1,0 +1,298 @@
+"""Models to files and back: estimators of the registry, alone or after scalers in a pipeline."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping
+from os import PathLike
+from typing import Any
+
+import numpy as np
+
+from largemargin.model_file.container import ModelFileError, read, refusal, write
+from largemargin.model_file.labels import decode_labels, encode_labels
+from largemargin.model_file.registry import ESTIMATORS, SCALERS, Entry, find_entry
+from largemargin.model_file.values import decode, encode, plain
+
+Node = dict[str, Any]
+
+_OUTPUTS = ("default", "pandas", "polars")
+# What reading the content of a file that someone made up can raise, however carefully checked.
+_CONTENT_ERRORS = (
+    ValueError, TypeError, KeyError, IndexError, AttributeError, OverflowError, RecursionError,
+    MemoryError,
+)  # fmt: skip
+
+
+def save(model: Any, path: str | PathLike[str], info: Mapping[str, Any] | None = None) -> None:
+    """Write a fitted model to a file from which `load` makes it again, bit for bit.
+
+    The file is written whole or not at all: whatever fails, a file that was there stays as it was.
+
+    Parameters
+    ----------
+    model : estimator
+        A fitted estimator of this library, or a scikit-learn `Pipeline` that ends in one and
+        otherwise has StandardScaler, MinMaxScaler or MaxAbsScaler steps.
+    path : str or path-like
+        The file, by custom with the ending .safetensors.
+    info : dict, default=None
+        Notes to keep with the model, of what JSON can say: where the data came from, say.
+        `describe` gives them back.
+
+    Raises
+    ------
+    ModelFileError
+        If the model holds what cannot be written without code (a function as kernel, another
+        estimator), is not fitted, or the file cannot be written.
+
+    Examples
+    --------
+    >>> import os, tempfile, largemargin
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = largemargin.VotedPerceptron(degree=2, epochs=3).fit(X, y)
+    >>> path = os.path.join(tempfile.mkdtemp(), "iris.safetensors")
+    >>> largemargin.save(model, path, info={"data": "iris"})
+    >>> bool((largemargin.load(path).predict(X) == model.predict(X)).all())
+    True
+    >>> largemargin.describe(path)["info"]
+    {'data': 'iris'}
+    """
+    from largemargin import __version__
+
+    if info is not None and not isinstance(info, Mapping):
+        raise ModelFileError(f"info must be a dict, got a {type(info).__name__}")
+    arrays: dict[str, np.ndarray] = {}
+    try:
+        header = {
+            "library": __version__,
+            "model": _pack_model(model, arrays),
+            "info": encode(info or {}, "info"),
+        }
+    except ValueError as error:
+        if isinstance(error, ModelFileError):
+            raise
+        raise ModelFileError(f"cannot save to {path}: {error}") from error
+    write(path, header, arrays)
+
+
+def load(path: str | PathLike[str]) -> Any:
+    """Make the model that was saved to a file. Nothing in a file can run.
+
+    Parameters
+    ----------
+    path : str or path-like
+        A file that `save` wrote.
+
+    Returns
+    -------
+    estimator
+        It predicts bit for bit like the one that was saved, and `partial_fit` goes on where that
+        one was.
+
+    Raises
+    ------
+    ModelFileError
+        If the file is missing, cut short, altered, of another kind, or of a newer version.
+    """
+    return load_with_info(path)[0]
+
+
+def load_with_info(path: str | PathLike[str]) -> tuple[Any, dict[str, Any]]:
+    """`load`, and the notes that were saved with the model."""
+    contents = read(path)
+    try:
+        model, used = _unpack_model(contents.header["model"], contents.arrays)
+        info = decode(contents.header["info"])
+        extra = set(contents.arrays) - used
+        if extra or set(contents.header) != {"format", "library", "model", "info"}:
+            raise ValueError(f"it has parts that do not belong there, such as {sorted(extra)[:3]}")
+    except _CONTENT_ERRORS as error:
+        raise refusal(path, _one_line(error)) from error
+    return model, info
+
+
+def describe(path: str | PathLike[str]) -> dict[str, Any]:
+    """What a model file holds, without making the model.
+
+    Parameters
+    ----------
+    path : str or path-like
+        A file that `save` wrote.
+
+    Returns
+    -------
+    dict
+        With the keys path, size (bytes), sha256, format, library, steps, arrays (type and shape of
+        each) and info. `steps` has a dict for each scaler and, last, for the estimator: name,
+        class, parameters, n_features, labels and facts.
+
+    Raises
+    ------
+    ModelFileError
+        As for `load`, but for what only the making of the model shows.
+    """
+    contents = read(path)
+    header = contents.header
+    try:
+        info, top = header["info"], header["model"]
+        decode(info)
+        steps = []
+        for name, node in top["steps"] if top["class"] == "Pipeline" else [[None, top]]:
+            decode([node["parameters"], node["facts"]])
+            labels = decode_labels(node["labels"]).tolist() if "labels" in node else None
+            shown = {
+                key: plain(node[key]) for key in ("class", "parameters", "n_features", "facts")
+            }
+            kind = node["labels"]["type"] if labels else None
+            steps.append({"name": name, **shown, "labels": labels, "label_type": kind})
+        info = plain(info)
+    except _CONTENT_ERRORS as error:
+        raise refusal(path, _one_line(error)) from error
+    return {
+        "path": str(path),
+        "size": contents.size,
+        "sha256": contents.sha256,
+        "format": header["format"],
+        "library": header["library"],
+        "steps": steps,
+        "arrays": {
+            name: {"type": str(array.dtype), "shape": list(array.shape)}
+            for name, array in sorted(contents.arrays.items())
+        },
+        "info": info,
+    }
+
+
+def _pack_model(model: Any, arrays: dict[str, np.ndarray]) -> Node:
+    from sklearn.pipeline import Pipeline
+
+    if type(model) is not Pipeline:
+        return _pack(model, _entry_for(model, ESTIMATORS), "0/", arrays)
+    steps = []
+    for i, (name, step) in enumerate(model.steps):
+        last = i == len(model.steps) - 1
+        entry = _entry_for(step, ESTIMATORS if last else SCALERS)
+        steps.append([str(name), _pack(step, entry, f"{i}/", arrays)])
+    for name in ("memory", "transform_input"):
+        if getattr(model, name, None) is not None:
+            raise ValueError(f"the {name} of a Pipeline cannot be saved: set it to None first")
+    kept = {"verbose": bool(model.verbose)}
+    return {"class": "Pipeline", "parameters": kept, "steps": steps}
+
+
+def _entry_for(model: Any, entries: dict[str, Entry]) -> Entry:
+    from sklearn.exceptions import NotFittedError
+    from sklearn.utils.validation import check_is_fitted
+
+    entry = find_entry(model, entries)
+    if entry is None:
+        kind = type(model).__name__
+        raise ValueError(
+            f"a model file cannot hold this {kind}: it holds {', '.join(ESTIMATORS)}, alone or as "
+            f"the last step of a Pipeline after {', '.join(SCALERS)}"
+        )
+    try:
+        check_is_fitted(model)
+    except NotFittedError as error:
+        raise ValueError(f"this {entry.name} is not fitted: call fit first") from error
+    return entry
+
+
+def _pack(model: Any, entry: Entry, prefix: str, arrays: dict[str, np.ndarray]) -> Node:
+    facts, found = entry.pack(model)
+    arrays.update({prefix + name: array for name, array in found.items()})
+    node: Node = {
+        "class": entry.name,
+        "parameters": _encode_parameters(model.get_params(deep=False), entry.name),
+        "n_features": int(model.n_features_in_),
+        "facts": encode(facts, "what was learned"),
+    }
+    if hasattr(model, "classes_"):
+        node["labels"] = encode_labels(model.classes_)
+    if hasattr(model, "feature_names_in_"):
+        node["feature_names"] = [str(name) for name in model.feature_names_in_]
+    output = getattr(model, "_sklearn_output_config", {}).get("transform")
+    if output in _OUTPUTS:
+        node["output"] = output
+    return node
+
+
+def _encode_parameters(parameters: dict[str, Any], name: str) -> Node:
+    return {key: encode(value, f"the {key} of {name}") for key, value in parameters.items()}
+
+
+def _unpack_model(node: Any, arrays: dict[str, np.ndarray]) -> tuple[Any, set[str]]:
+    """The model, and the names of the arrays that it is made from."""
+    from sklearn.pipeline import Pipeline
+
+    if node["class"] != "Pipeline":
+        return _unpack(node, ESTIMATORS, "0/", arrays)
+    steps: list[tuple[str, Any]] = []
+    used: set[str] = set()
+    if set(node) != {"class", "parameters", "steps"} or not isinstance(node["steps"], list):
+        raise ValueError("the pipeline has no steps")
+    for i, (name, part) in enumerate(node["steps"]):
+        last = i == len(node["steps"]) - 1
+        step, names = _unpack(part, ESTIMATORS if last else SCALERS, f"{i}/", arrays)
+        if not isinstance(name, str) or "__" in name or name in dict(steps):
+            raise ValueError("the steps of the pipeline have no proper names")
+        if steps and step.n_features_in_ != steps[-1][1].n_features_in_:
+            raise ValueError("the steps of the pipeline differ in their number of features")
+        steps.append((name, step))
+        used |= names
+    if not steps or set(node["parameters"]) != {"verbose"}:
+        raise ValueError("the pipeline has no steps, or parameters that it cannot have")
+    return Pipeline(steps, verbose=node["parameters"]["verbose"] is True), used
+
+
+def _unpack(
+    node: Any, entries: dict[str, Entry], prefix: str, arrays: dict[str, np.ndarray]
+) -> tuple[Any, set[str]]:
+    name = node["class"]
+    if not isinstance(name, str) or name not in entries:
+        raise ValueError(
+            f"it asks for the class {str(name)[:60]!r}, where only {', '.join(entries)} may be"
+        )
+    entry = entries[name]
+    wanted = {"class", "parameters", "n_features", "facts"}
+    if entries is ESTIMATORS:
+        wanted.add("labels")
+    if wanted - set(node) or set(node) - wanted - {"feature_names", "output"}:
+        raise ValueError(f"{name} is described by {sorted(node)[:9]}")
+    model = entry.cls(**_decode_parameters(node["parameters"], entry.cls))
+    n_features = node["n_features"]
+    if type(n_features) is not int or not 0 < n_features < 2**53:
+        raise ValueError("the number of features is not one")
+    model.n_features_in_ = n_features
+    if "labels" in wanted:
+        model.classes_ = decode_labels(node["labels"])
+    if "feature_names" in node:
+        names = node["feature_names"]
+        if len(names) != n_features or not all(type(n) is str for n in names):
+            raise ValueError("there is not one name for each feature")
+        model.feature_names_in_ = np.array(names, object)
+    if "output" in node:
+        if node["output"] not in _OUTPUTS or not hasattr(model, "set_output"):
+            raise ValueError("the output of a scaler is of no known kind")
+        model.set_output(transform=node["output"])
+    # copies, since a model goes on learning in its own arrays
+    mine = {k[len(prefix) :]: v.copy() for k, v in arrays.items() if k.startswith(prefix)}
+    entry.unpack(model, decode(node["facts"]), mine)
+    return model, {prefix + key for key in mine}
+
+
+def _decode_parameters(encoded: Any, cls: Any) -> dict[str, Any]:
+    if not isinstance(encoded, dict):
+        raise ValueError("parameters are not a dict")
+    unknown = set(encoded) - set(inspect.signature(cls).parameters)
+    if unknown:
+        raise ValueError(f"{cls.__name__} has no parameter {sorted(unknown)[0][:60]!r} here")
+    return {key: decode(value) for key, value in encoded.items()}
+
+
+def _one_line(error: BaseException) -> str:
+    if isinstance(error, KeyError):
+        return f"{str(error)[:60]} is missing"
+    return " ".join(str(error).split())[:300] or type(error).__name__

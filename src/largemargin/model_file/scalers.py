@@ -1,0 +1,44 @@
+"""What scikit-learn's scalers learn, for the model file."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+_LEARNED = {
+    "StandardScaler": ("mean_", "var_", "scale_"),
+    "MinMaxScaler": ("min_", "scale_", "data_min_", "data_max_", "data_range_"),
+    "MaxAbsScaler": ("scale_", "max_abs_"),
+}
+
+
+def pack(model: Any) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    """What a fitted scaler holds; a StandardScaler may have been told not to learn some of it."""
+    names = _LEARNED[type(model).__name__]
+    found = {name: getattr(model, name) for name in names}
+    seen = np.asarray(model.n_samples_seen_)
+    if seen.ndim:
+        raise ValueError(
+            "a scaler that was fitted on missing values cannot be saved: fill them in and fit again"
+        )
+    arrays = {name: np.asarray(value) for name, value in found.items() if value is not None}
+    return {"n_samples_seen": int(seen)}, arrays
+
+
+def unpack(model: Any, facts: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
+    names = _LEARNED[type(model).__name__]
+    seen = facts.get("n_samples_seen")
+    if set(facts) != {"n_samples_seen"} or type(seen) is not int or seen < 0:
+        raise ValueError("a scaler has seen no number of rows")
+    optional = names if type(model).__name__ == "StandardScaler" else ()
+    if set(arrays) - set(names) or set(names) - set(arrays) - set(optional):
+        raise ValueError(f"a scaler needs the arrays {', '.join(names)}")
+    for name, values in arrays.items():
+        if values.shape != (model.n_features_in_,) or values.dtype.kind != "f":
+            raise ValueError(f"{name} of a scaler is not one number a feature")
+        if not np.isfinite(values).all():
+            raise ValueError(f"{name} of a scaler is not finite")
+    for name in names:
+        setattr(model, name, arrays.get(name))
+    model.n_samples_seen_ = np.int64(seen) if optional else seen  # each as its own class leaves it

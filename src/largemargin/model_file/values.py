@@ -1,0 +1,178 @@
+"""Parameters and notes as JSON and back: numbers, text, kernels, states of random generators."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+
+from largemargin.kernels import (
+    Gaussian,
+    Kernel,
+    Laplacian,
+    Linear,
+    Polynomial,
+    Precomputed,
+    Sigmoid,
+    WithConstant,
+    make_kernel,
+)
+
+_KERNELS: dict[type, str] = {
+    Linear: "linear",
+    Polynomial: "poly",
+    Gaussian: "rbf",
+    Laplacian: "laplacian",
+    Sigmoid: "sigmoid",
+    Precomputed: "precomputed",
+}
+_DEEPEST = 32  # levels of lists and dicts in info
+_LARGEST_INT = 2**63  # what fits no array is no parameter either
+
+
+def encode(value: Any, what: str, depth: int = 0) -> Any:
+    """A value as JSON; `what` names it in errors.
+
+    What JSON cannot say is a dict with one key that begins with "$".
+    """
+    if depth > _DEEPEST:
+        raise ValueError(f"{what} is nested too deeply to be saved")
+    if value is None or isinstance(value, str | bool | np.bool_):
+        return value if value is None or isinstance(value, str) else bool(value)
+    if isinstance(value, Integral):
+        if not -_LARGEST_INT <= int(value) < _LARGEST_INT:
+            raise ValueError(
+                f"{what} is {value}, which is too large to be saved: use less than 2**63"
+            )
+        return int(value)
+    if isinstance(value, float | np.floating):
+        number = float(value)
+        return number if math.isfinite(number) else {"$float": repr(number)}
+    if isinstance(value, Kernel):
+        return {"$kernel": encode_kernel(value)}
+    if isinstance(value, np.random.RandomState):
+        return {"$random_state": _encode_random_state(value, what)}
+    if isinstance(value, list | tuple):
+        items = [encode(item, what, depth + 1) for item in value]
+        return {"$tuple": items} if isinstance(value, tuple) else items
+    if isinstance(value, Mapping):
+        return _encode_mapping(value, what, depth)
+    if callable(value):
+        raise ValueError(
+            f"{what} is the function {getattr(value, '__name__', repr(value))}, which is code and "
+            "cannot be saved: use a kernel by name, or kernel='precomputed' with its values"
+        )
+    hint = ": use its tolist()" if isinstance(value, np.ndarray) else ": use a number or text"
+    if isinstance(value, np.random.Generator):
+        hint = ": use an integer seed"
+    raise ValueError(f"{what} is a {type(value).__name__}, which cannot be saved{hint}")
+
+
+def _encode_mapping(value: Mapping[Any, Any], what: str, depth: int) -> dict[str, Any]:
+    for key in value:
+        if not isinstance(key, str) or key.startswith("$"):
+            raise ValueError(
+                f"{what} has the key {key!r}: keys must be text that does not begin with $"
+            )
+    return {key: encode(item, what, depth + 1) for key, item in value.items()}
+
+
+def decode(value: Any, depth: int = 0) -> Any:
+    """What `encode` was given; ValueError for what it cannot have made."""
+    if depth > 2 * _DEEPEST:
+        raise ValueError("values are nested too deeply")
+    if isinstance(value, list):
+        return [decode(item, depth + 1) for item in value]
+    if isinstance(value, dict):
+        tags = [key for key in value if key.startswith("$")]
+        if not tags:
+            return {key: decode(item, depth + 1) for key, item in value.items()}
+        if len(value) == 1:
+            return _decode_tagged(tags[0], value[tags[0]], depth)
+        raise ValueError(f"there is a value with the keys {sorted(value)[:5]}")
+    if isinstance(value, int) and not -_LARGEST_INT <= value < _LARGEST_INT:
+        raise ValueError("there is an integer of more than 64 bits")
+    return value
+
+
+def _decode_tagged(tag: str, value: Any, depth: int) -> Any:
+    if tag == "$float" and value in ("inf", "-inf", "nan"):
+        return float(value)
+    if tag == "$tuple" and isinstance(value, list):
+        return tuple(decode(item, depth + 1) for item in value)
+    if tag == "$kernel":
+        return decode_kernel(value)
+    if tag == "$random_state":
+        return _decode_random_state(value)
+    raise ValueError(f"there is a value of the unknown kind {tag[:20]!r}")
+
+
+def plain(value: Any) -> Any:
+    """What `encode` made, for people to read: plain JSON but for infinities and NaN."""
+    if isinstance(value, list):
+        return [plain(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    if "$float" in value:
+        return float(value["$float"])
+    if "$random_state" in value:
+        return "RandomState"
+    for tag in ("$tuple", "$kernel"):
+        if tag in value:
+            return plain(value[tag])
+    return {key: plain(item) for key, item in value.items()}
+
+
+def encode_kernel(kernel: Kernel) -> dict[str, Any]:
+    """The name of a kernel and its numbers, gamma as it was worked out."""
+    if isinstance(kernel, WithConstant):
+        return {"name": "constant", "of": encode_kernel(kernel.kernel)}
+    name = _KERNELS.get(type(kernel))
+    if name is None:
+        raise ValueError(
+            f"the kernel {kernel!r} is code and cannot be saved: use a kernel by name, or "
+            "kernel='precomputed' with its values"
+        )
+    state = {key: encode(item, f"{key} of the kernel") for key, item in vars(kernel).items()}
+    state = {"name": name, **state}
+    if decode_kernel(state) != kernel:
+        raise ValueError(f"the kernel {kernel!r} cannot be saved: its numbers must be plain ones")
+    return state
+
+
+def decode_kernel(state: Any, depth: int = 0) -> Kernel:
+    """The kernel that `encode_kernel` was given."""
+    if not isinstance(state, dict) or depth > 4:
+        raise ValueError("a kernel is not described as one")
+    name = state.get("name")
+    if name == "constant" and set(state) == {"name", "of"}:
+        return WithConstant(decode_kernel(state["of"], depth + 1))
+    classes = {known: cls for cls, known in _KERNELS.items()}
+    if not isinstance(name, str) or name not in classes:
+        raise ValueError(f"there is no kernel called {str(name)[:40]!r}")
+    wanted = classes[name].__dataclass_fields__.keys()  # type: ignore[attr-defined]
+    numbers = {key: item for key, item in state.items() if key != "name"}
+    if set(numbers) != set(wanted) or not all(type(n) in (int, float) for n in numbers.values()):
+        raise ValueError(f"the {name} kernel needs the numbers {', '.join(wanted) or '(none)'}")
+    return make_kernel(name, **{"gamma": 1.0, **numbers})
+
+
+def _encode_random_state(random_state: np.random.RandomState, what: str) -> list[Any]:
+    kind, keys, place, has_gauss, gauss = random_state.get_state(legacy=True)
+    if kind != "MT19937":
+        raise ValueError(f"{what} is a RandomState of {kind}: use an integer seed to save it")
+    return [np.asarray(keys).tolist(), int(place), int(has_gauss), float(gauss)]
+
+
+def _decode_random_state(state: Any) -> np.random.RandomState:
+    keys, place, has_gauss, gauss = state
+    sound = len(keys) == 624 and all(type(k) is int and 0 <= k < 2**32 for k in keys)
+    sound &= type(place) is int and 0 <= place <= 624 and has_gauss in (0, 1)
+    if not sound or type(gauss) is not float or not math.isfinite(gauss):
+        raise ValueError("the state of a random generator is not one")
+    random_state = np.random.RandomState(0)
+    random_state.set_state(("MT19937", np.array(keys, np.uint32), place, int(has_gauss), gauss))
+    return random_state
