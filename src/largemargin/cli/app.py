@@ -1,0 +1,98 @@
+"""The commands together, and how their mistakes are told: one line on stderr and an exit code."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from largemargin.cli.evaluate import evaluate
+from largemargin.cli.inspect import inspect
+from largemargin.cli.output import emit, note
+from largemargin.cli.predict import predict
+from largemargin.cli.train import train
+
+BAD_INPUT = 2
+INTERRUPTED = 130
+
+_UsageError: Any = typer.BadParameter.__base__
+_ClickError: Any = _UsageError.__base__
+
+
+class Commands(TyperGroup):
+    """The group of commands; whatever a user can get wrong ends in one line and the exit code 2."""
+
+    def main(self, *args: Any, **extra: Any) -> Any:
+        with warnings.catch_warnings():
+            warnings.showwarning = _show_warning
+            sys.exit(self._run(*args, **extra))
+
+    def _run(self, *args: Any, **extra: Any) -> int:
+        try:
+            code = super().main(*args, **{**extra, "standalone_mode": False})
+            return code if isinstance(code, int) else 0
+        except _ClickError as error:
+            context = getattr(error, "ctx", None)
+            where = f"; see {context.command_path} --help" if context else ""
+            note(f"error: {error.format_message().rstrip('.')}{where}")
+        except (typer.Abort, KeyboardInterrupt):
+            return INTERRUPTED
+        except MemoryError as error:
+            note(
+                f"error: there is not enough memory ({error}): use less data or a smaller --memory"
+            )
+        except (ValueError, OSError) as error:
+            note(f"error: {error}")
+        return BAD_INPUT
+
+
+def _show_warning(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: Any = None,
+    line: str | None = None,
+) -> None:
+    note(f"warning: {message}")
+
+
+app = typer.Typer(
+    name="largemargin",
+    cls=Commands,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+@app.callback(invoke_without_command=True)
+def largemargin(
+    context: typer.Context,
+    version: Annotated[bool, typer.Option("--version", help="Show the version.")] = False,
+) -> None:
+    """Large-margin classification: train, predict, evaluate, look inside.
+
+    Example: largemargin train digits
+    """
+    if version:
+        from largemargin import __version__
+
+        emit(f"largemargin {__version__}")
+        raise typer.Exit
+    if context.invoked_subcommand is None:
+        emit(context.get_help())
+
+
+app.command()(train)
+app.command()(predict)
+app.command()(evaluate)
+app.command()(inspect)
+if find_spec("largemargin.cli.reproduce"):
+    app.command()(import_module("largemargin.cli.reproduce").reproduce)

@@ -1,0 +1,151 @@
+"""`largemargin evaluate`: how good a model is on labelled data."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from largemargin.cli.output import emit_facts, emit_json, emit_table, note, percent
+
+if TYPE_CHECKING:
+    import numpy as np
+
+RULES = tuple(
+    (method, unit) for method in ("vote", "average", "last", "random") for unit in (False, True)
+)
+RULES = (*(rule for rule in RULES if rule != ("vote", True)), ("longest", False))
+
+
+def evaluate(
+    model: Annotated[str, typer.Argument(help="A model file.")],
+    data: Annotated[
+        str, typer.Argument(help="A file, or a data set by name, of which the test set is taken.")
+    ],
+    label: Annotated[
+        str | None,
+        typer.Option(
+            help="Column of the labels, by name or by position from 0.", show_default=False
+        ),
+    ] = None,
+    header: Annotated[
+        bool | None,
+        typer.Option(
+            "--header/--no-header",
+            help="Whether a table's first line names its columns; told from the file if not given.",
+            show_default=False,
+        ),
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Test a model on labelled data: error, each class, confusions, and each way to decide.
+
+    \b
+    Example:
+      largemargin evaluate digits.safetensors digits
+    """
+    from largemargin.cli.inputs import numbers_of, read_data_for
+    from largemargin.model_file.saving import load_with_info
+
+    fitted, info = load_with_info(model)
+    X, y = read_data_for(fitted, info, data, label=label, header=header)
+    if y is None:
+        raise ValueError(f"{data} has no labels to compare with: name their column with --label")
+    truth = numbers_of(y, fitted.classes_, data)
+    unknown = int((truth < 0).sum())
+    if unknown:
+        note(f"warning: {unknown} rows have labels the model does not know, which count as errors")
+    predicted, rules = _predictions(fitted, X, truth)
+    result = {
+        "model": model,
+        "data": data,
+        "rows": len(truth),
+        "errors": int((predicted != truth).sum()),
+        "error": float((predicted != truth).mean()),
+        "unknown_labels": unknown,
+        "rules": rules,
+        **_by_class(truth, predicted, fitted.classes_),
+    }
+    if json:
+        emit_json(result)
+    else:
+        _show(result)
+
+
+def _predictions(model: Any, X: Any, truth: np.ndarray) -> tuple[np.ndarray, list[dict[str, Any]]]:
+    """The predicted class numbers, and the error of every rule that the model can decide by."""
+    pipeline = hasattr(model, "steps")
+    final = model[-1] if pipeline else model
+    if not hasattr(final, "decision_functions"):
+        return _argmax(model.decision_function(X)), []
+    if pipeline:
+        X = model[:-1].transform(X)
+    own = (final.method, bool(final.normalize) and final.method != "vote")
+    rules = list(dict.fromkeys([own, *RULES]))
+    scores = final.decision_functions(X, rules)
+    errors = [
+        {
+            "method": method,
+            "normalize": unit,
+            "error": float((_argmax(scores[method, unit]) != truth).mean()),
+            "own": (method, unit) == own,
+        }
+        for method, unit in rules
+    ]
+    return _argmax(scores[own]), errors
+
+
+def _argmax(scores: np.ndarray) -> np.ndarray:
+    return scores.argmax(axis=1) if scores.ndim == 2 else (scores > 0).astype(int)
+
+
+def _by_class(truth: np.ndarray, predicted: np.ndarray, classes: np.ndarray) -> dict[str, Any]:
+    """Precision and recall of each class, and the confusion matrix: a row a true class."""
+    import numpy as np
+
+    n = len(classes)
+    known = truth >= 0
+    confusion = np.bincount(truth[known] * n + predicted[known], minlength=n * n).reshape(n, n)
+    labels = classes.tolist()
+    table = []
+    for k, label in enumerate(labels):
+        right, found, there = confusion[k, k], (predicted == k).sum(), confusion[k].sum()
+        table.append(
+            {
+                "label": label,
+                "rows": int(there),
+                "precision": float(right / found) if found else None,
+                "recall": float(right / there) if there else None,
+            }
+        )
+    return {"classes": table, "labels": labels, "confusion": confusion.tolist()}
+
+
+def _show(result: dict[str, Any]) -> None:
+    error = f"{percent(result['error'])} ({result['errors']} of {result['rows']} rows)"
+    emit_facts([("error", error)], title=f"{result['model']} on {result['data']}")
+    if result["rules"]:
+        rows = [
+            (
+                "*" if r["own"] else "",
+                r["method"],
+                "yes" if r["normalize"] else "",
+                percent(r["error"]),
+            )
+            for r in result["rules"]
+        ]
+        emit_table(
+            ("", "rule", "normalized", "error"), rows, title="every rule (* the model's own)"
+        )
+    rows = [
+        (c["label"], c["rows"], percent(c["precision"]), percent(c["recall"]))
+        for c in result["classes"]
+    ]
+    emit_table(("class", "rows", "precision", "recall"), rows, title="classes", right=True)
+    labels = result["labels"]
+    matrix = [
+        (label, *(count or "." for count in counts))
+        for label, counts in zip(labels, result["confusion"], strict=True)
+    ]
+    columns = ("true \\ predicted", *map(str, labels))
+    emit_table(columns, matrix, title="confusions", right=True)

@@ -1,0 +1,159 @@
+"""Data and models as commands name them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from largemargin.data import Dataset
+
+
+def column(label: str | None) -> str | int | None:
+    """The label column as `read` takes it: a number is a position."""
+    if label is None:
+        return None
+    try:
+        return int(label)
+    except ValueError:
+        return label
+
+
+def read_data(
+    source: str,
+    *,
+    label: str | None = None,
+    header: bool | None = None,
+    no_label: bool = False,
+    n_features: int | None = None,
+    as_text: bool = False,
+) -> Dataset:
+    """A named data set or a file."""
+    from pathlib import Path
+
+    from largemargin.data import NAMES, load, read
+
+    if source in NAMES or not Path(source).exists():
+        if label is not None or header is not None:
+            data = load(source)
+            raise ValueError(
+                f"--label and --header are for files, and {data.name} is a named data set"
+            )
+        return load(source)
+    return read(
+        source,
+        label=False if no_label else column(label),
+        header=header,
+        n_features=n_features,
+        labels="str" if as_text else None,
+    )
+
+
+def read_training_data(source: str, label: str | None, header: bool | None) -> Dataset:
+    """Data with labels of at least two classes."""
+    import numpy as np
+
+    data = read_data(source, label=label, header=header)
+    if data.y is None:
+        raise ValueError(f"{source} has no labels to learn from: name their column with --label")
+    classes = np.unique(data.y)
+    if len(classes) < 2:
+        raise ValueError(
+            f"{source} has only one class, {classes[0]}: give data with two classes or more, or "
+            "name the column of the labels with --label"
+        )
+    return data
+
+
+def read_test_data(
+    source: str, training: Dataset, label: str | None, header: bool | None
+) -> tuple[Any, np.ndarray]:
+    """Data to test on a model of the training data: as wide, and with labels that occur there."""
+    import numpy as np
+
+    assert training.y is not None
+    width = training.X.shape[1]
+    as_text = training.y.dtype.kind == "U"
+    data = read_data(source, label=label, header=header, n_features=width, as_text=as_text)
+    X, y = (data.X, data.y) if data.X_test is None else (data.X_test, data.y_test)
+    if y is None:
+        raise ValueError(f"{source} has no labels to test with: name their column with --label")
+    if X.shape[1] != width:
+        raise ValueError(f"{source} has {X.shape[1]} features, and the training data {width}")
+    numbers_of(y, np.unique(training.y), source)
+    return X, y
+
+
+def read_data_for(
+    model: Any,
+    info: dict[str, Any],
+    source: str,
+    *,
+    label: str | None = None,
+    header: bool | None = None,
+    no_label: bool = False,
+) -> tuple[Any, np.ndarray | None]:
+    """Examples for a model to look at, and their labels: the test set, if the data set has one."""
+    width = int(model.n_features_in_)
+    as_text = model.classes_.dtype.kind in "UTO"
+    try:
+        data = read_data(
+            source, label=label, header=header, no_label=no_label, n_features=width, as_text=as_text
+        )
+    except ValueError as error:
+        if f"n_features={width}" in str(error) and not no_label:
+            raise ValueError(
+                f"{error}: if the file has no column of labels, add --no-label; if it is not the "
+                "last one, name it with --label"
+            ) from error
+        raise
+    X, y = (data.X, data.y) if data.X_test is None else (data.X_test, data.y_test)
+    if X.shape[1] != width:
+        raise ValueError(
+            f"{source} has {X.shape[1]} features, and the model was trained on {width}"
+        )
+    names = info.get("feature_names", getattr(model, "feature_names_in_", ()))
+    for seen, known in zip(data.feature_names or (), names, strict=False):
+        if seen == known:
+            continue
+        raise ValueError(
+            f"{source} has the column {seen!r} where the model was trained on {known!r}: put the "
+            "columns in the order of the training data"
+        )
+    return X, y
+
+
+def numbers_of(labels: Any, classes: np.ndarray, source: str) -> np.ndarray:
+    """The class number of each label, -1 for a label that the model does not know."""
+    import numpy as np
+
+    labels = _of_type(np.asarray(labels), classes)
+    known = None
+    if labels is not None:
+        numbers = np.searchsorted(classes, labels).clip(max=len(classes) - 1)
+        known = classes[numbers] == labels
+    if known is None or not known.any():
+        few = ", ".join(map(str, classes[:10].tolist())) + ", ..." * (len(classes) > 10)
+        raise ValueError(
+            f"the labels of {source} are not those the model knows ({few}): name the column of the "
+            "labels with --label"
+        )
+    return np.where(known, numbers, -1)
+
+
+def _of_type(labels: np.ndarray, classes: np.ndarray) -> np.ndarray | None:
+    """Labels from a file, integers or text, as the type of the model's; None if they cannot be."""
+    import numpy as np
+
+    if classes.dtype.kind in "UTO":
+        return labels.astype(classes.dtype) if classes.dtype.kind != "U" else labels.astype(str)
+    if labels.dtype.kind != "U":
+        return labels
+    if classes.dtype.kind == "b":
+        lower = np.char.lower(labels)
+        return lower == "true" if np.isin(lower, ["true", "false"]).all() else None
+    try:
+        return labels.astype(np.float64)
+    except ValueError:
+        return None

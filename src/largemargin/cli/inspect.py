@@ -1,0 +1,107 @@
+"""`largemargin inspect`: what a model file holds."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from largemargin.cli.output import emit_facts, emit_json, emit_table, text
+
+_TOLD_APART = ("cv", "versions", "feature_names", "warnings")
+
+
+def inspect(
+    model: Annotated[str, typer.Argument(help="A model file.")],
+    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Show what a model file holds: parameters, sizes, mistakes, scaling, how it was trained.
+
+    \b
+    Example:
+      largemargin inspect digits.safetensors
+    """
+    from largemargin.model_file import describe
+    from largemargin.model_file.container import refusal
+
+    found = describe(model)
+    if json:
+        emit_json(found)
+        return
+    try:
+        _show(found)
+    except (KeyError, TypeError, AttributeError) as error:
+        raise refusal(model, "what it says of itself makes no sense") from error
+
+
+def _show(found: dict[str, Any]) -> None:
+    *scalers, final = found["steps"]
+    facts, info = final["facts"], found["info"]
+    emit_facts(
+        [
+            ("class", final["class"]),
+            ("kernel", _kernel_words(facts.get("kernel"))),
+            ("features", final["n_features"]),
+            ("labels", f"{len(final['labels'])} of type {final['label_type']}"),
+            ("scaling", text([_scaler_words(step) for step in scalers]) or "none"),
+            ("support vectors", facts.get("n_support")),
+            ("mistakes", sum(facts.get("n_mistakes", []))),
+            ("epochs", facts.get("n_epochs")),
+            ("converged", facts.get("converged")),
+            ("precision", facts.get("precision")),
+        ],
+        title=found["path"],
+    )
+    _show_mistakes(final["labels"], facts.get("n_mistakes", []))
+    emit_facts(final["parameters"].items(), title="parameters")
+    if info.get("cv"):
+        _show_search(info["cv"])
+    notes = [(key, value) for key, value in info.items() if key not in _TOLD_APART]
+    if notes:
+        emit_facts(notes, title="info")
+    if info.get("feature_names"):
+        emit_facts([("columns", info["feature_names"])])
+    for message in info.get("warnings") or []:
+        emit_facts([("warning", message)])
+    versions = info.get("versions")
+    emit_facts(
+        [
+            ("size", f"{found['size']} bytes"),
+            ("format", found["format"]),
+            ("written by", f"largemargin {found['library']}"),
+            *([("with", versions)] if versions else []),
+            ("sha256", found["sha256"]),
+        ],
+        title="file",
+    )
+
+
+def _show_mistakes(labels: list[Any], mistakes: list[int]) -> None:
+    if len(labels) == 2:
+        labels = [f"{labels[1]} against {labels[0]}"]
+    rows = list(zip(labels, mistakes, strict=False))
+    if rows:
+        emit_table(("class", "mistakes"), rows, title="mistakes in training", right=True)
+
+
+def _show_search(cv: Any) -> None:
+    """The table of the search, if the notes are those that `train` wrote."""
+    from largemargin.cli.search import emit_search
+
+    try:
+        emit_search(cv)
+    except (KeyError, TypeError, IndexError, ValueError):
+        emit_facts([("cv", cv)])
+
+
+def _kernel_words(kernel: dict[str, Any] | None) -> str:
+    if not kernel:
+        return "-"
+    if kernel["name"] == "constant":
+        return f"{_kernel_words(kernel['of'])}, plus 1 for the threshold"
+    numbers = (f"{name} {text(value)}" for name, value in kernel.items() if name != "name")
+    return ", ".join([kernel["name"], *numbers])
+
+
+def _scaler_words(step: dict[str, Any]) -> str:
+    return f"{step['class']} ({step['facts'].get('n_samples_seen', '?')} rows seen)"

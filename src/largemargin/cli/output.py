@@ -1,0 +1,118 @@
+"""What commands print: tables and JSON on stdout, one-line notes on stderr."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import math
+import os
+import sys
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import typer
+
+_WIDE = 240  # columns where there is no terminal to fit in
+
+
+def emit(text: str) -> None:
+    """Print to stdout. When the reader has gone (`| head`), the command is over, without a word."""
+    text = text if text.endswith("\n") else f"{text}\n"
+    encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
+    try:
+        # a terminal that cannot show a character is shown its code, and dashes for lines
+        text.encode(encoding)
+    except UnicodeEncodeError:
+        text = text.replace("─", "-").encode(encoding, "backslashreplace").decode(encoding)
+    try:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        with contextlib.suppress(OSError, ValueError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise typer.Exit(0) from None
+
+
+def note(message: str) -> None:
+    """One line on stderr."""
+    with contextlib.suppress(OSError):
+        sys.stderr.write(" ".join(str(message).split()) + "\n")
+        sys.stderr.flush()
+
+
+def emit_json(value: Any) -> None:
+    """One JSON object; infinities and NaN are text, since JSON has none."""
+    emit(json.dumps(_plain(value), indent=2, ensure_ascii=False, allow_nan=False))
+
+
+def emit_facts(facts: Iterable[tuple[str, Any]], title: str = "") -> None:
+    """A table of names and values."""
+    emit_table(("", ""), [(name, text(value)) for name, value in facts], title=title, header=False)
+
+
+def emit_table(
+    columns: Sequence[str],
+    rows: Iterable[Sequence[Any]],
+    *,
+    title: str = "",
+    header: bool = True,
+    right: bool = False,
+) -> None:
+    """A table; the first column is on the left, and the others on the right if `right`."""
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    look = box.SIMPLE_HEAD if header else None
+    table = Table(box=look, show_header=header, pad_edge=False, padding=(0, 2, 0, 0))
+    for i, column in enumerate(columns):
+        table.add_column(Text(column), justify="right" if right and i else "left", overflow="fold")
+    for row in rows:
+        table.add_row(*(Text(text(cell)) for cell in row))
+    terminal = sys.stdout.isatty()
+    buffer = io.StringIO()
+    console = Console(file=buffer, force_terminal=terminal, width=None if terminal else _WIDE)
+    if title:
+        console.print(Text(f"\n{title}", style="bold"))
+    console.print(table)
+    emit("\n".join(line.rstrip() for line in buffer.getvalue().splitlines()))
+
+
+def text(value: Any) -> str:
+    """A value as people write it."""
+    value = _plain(value)
+    if value is None:
+        return "-"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    if isinstance(value, dict):
+        return ", ".join(f"{key} {text(item)}" for key, item in value.items())
+    if isinstance(value, list):
+        return ", ".join(map(text, value))
+    return str(value)
+
+
+def percent(share: float | None) -> str:
+    return "-" if share is None else f"{100 * share:.2f} %"
+
+
+def progress_wanted(quiet: bool = False) -> bool:
+    """Whether somebody is looking at stderr."""
+    return not quiet and sys.stderr.isatty()
+
+
+def _plain(value: Any) -> Any:
+    """Numpy scalars and arrays, tuples and non-finite numbers as JSON can say them."""
+    if hasattr(value, "tolist"):
+        value = value.tolist()
+    if isinstance(value, dict):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    return value

@@ -1,0 +1,87 @@
+"""`largemargin predict`: labels for new data."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from largemargin.cli.output import emit
+
+
+def predict(
+    model: Annotated[str, typer.Argument(help="A model file.")],
+    data: Annotated[
+        str, typer.Argument(help="A file, or a data set by name, of which the test set is taken.")
+    ],
+    output: Annotated[
+        str | None,
+        typer.Option("--output", "-o", help="Write here instead of printing.", show_default=False),
+    ] = None,
+    scores: Annotated[
+        bool, typer.Option("--scores", help="CSV with the decision values beside each label.")
+    ] = False,
+    no_label: Annotated[
+        bool, typer.Option("--no-label", help="The file has no column of labels.")
+    ] = False,
+    label: Annotated[
+        str | None,
+        typer.Option(
+            help="Column of the labels, which is left out, by name or by position from 0.",
+            show_default=False,
+        ),
+    ] = None,
+    header: Annotated[
+        bool | None,
+        typer.Option(
+            "--header/--no-header",
+            help="Whether a table's first line names its columns; told from the file if not given.",
+            show_default=False,
+        ),
+    ] = None,
+) -> None:
+    """Predict a label for each row, one a line.
+
+    \b
+    Examples:
+      largemargin predict digits.safetensors digits
+      largemargin predict flowers.safetensors new.csv --no-label -o labels.txt
+    """
+    if no_label and label is not None:
+        raise ValueError("--label and --no-label contradict each other: give one of them")
+    from largemargin.atomic_file import check_writable, write_atomically
+    from largemargin.cli.inputs import read_data_for
+    from largemargin.model_file.saving import load_with_info
+
+    if output is not None:
+        check_writable(output)
+    fitted, info = load_with_info(model)
+    X, _ = read_data_for(fitted, info, data, label=label, header=header, no_label=no_label)
+    text = _with_scores(fitted, X) if scores else _lines(fitted.predict(X))
+    if output is None:
+        emit(text)
+    else:
+        write_atomically(output, [text.encode()])
+
+
+def _lines(labels: Any) -> str:
+    return "".join(f"{label}\n" for label in labels.tolist())
+
+
+def _with_scores(model: Any, X: Any) -> str:
+    """Labels and decision values; `predict` is the argmax of the values, so one pass gives both."""
+    import csv
+    import io
+
+    values = model.decision_function(X)
+    classes = model.classes_.tolist()
+    if values.ndim == 1:
+        names, numbers = ["score"], (values > 0).astype(int)
+        values = values[:, None]
+    else:
+        names, numbers = [f"score {label}" for label in classes], values.argmax(axis=1)
+    buffer = io.StringIO()
+    table = csv.writer(buffer, lineterminator="\n")
+    table.writerow(["label", *names])
+    table.writerows([classes[k], *row] for k, row in zip(numbers, values.tolist(), strict=True))
+    return buffer.getvalue()

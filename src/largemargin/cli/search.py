@@ -1,0 +1,152 @@
+"""`--cv`: choosing parameters by cross-validation on a grid."""
+
+from __future__ import annotations
+
+import signal
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from largemargin.cli.output import emit_table, note, percent, text
+
+FOLDS = 5
+
+
+def parse_grid(texts: Sequence[str]) -> dict[str, list[Any]]:
+    """`["degree=2,3", "gamma=0.1"]` as a grid.
+
+    >>> parse_grid(["degree=2,3", "gamma=auto,0.1"])
+    {'degree': [2, 3], 'gamma': ['auto', 0.1]}
+    """
+    grid: dict[str, list[Any]] = {}
+    for given in texts:
+        name, equals, values = given.partition("=")
+        name = name.strip().lstrip("-").replace("-", "_")
+        parsed = [_value(part.strip()) for part in values.split(",")]
+        if not equals or not name or "" in parsed:
+            raise ValueError(f"--cv must be NAME=V1,V2,... such as degree=2,3,4, got {given!r}")
+        if name in grid:
+            raise ValueError(f"--cv names {name} twice: give all its values in one")
+        grid[name] = parsed
+    return grid
+
+
+def _value(text: str) -> Any:
+    words = {"true": True, "false": False, "none": None}
+    if text.lower() in words:
+        return words[text.lower()]
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text
+
+
+def search(
+    estimator: Any, X: Any, y: Any, grid: dict[str, list[Any]], *, seed: int, progress: bool
+) -> dict[str, Any]:
+    """The cross-validated error of every setting, and the best; of equals, the first.
+
+    Ctrl-C ends the search with the settings done so far, if there are any.
+    """
+    import numpy as np
+    from sklearn.base import clone
+    from sklearn.model_selection import ParameterGrid, StratifiedKFold
+
+    final = estimator[-1] if hasattr(estimator, "steps") else estimator
+    for name in grid:
+        if name not in final.get_params():
+            known = ", ".join(final.get_params())
+            raise ValueError(f"--cv {name}: there is no such parameter; there are {known}")
+    smallest = np.unique(y, return_counts=True)[1].min()
+    if smallest < 2:
+        raise ValueError("--cv needs at least two examples of each class")
+    splits = StratifiedKFold(min(FOLDS, int(smallest)), shuffle=True, random_state=seed)
+    folds = list(splits.split(np.zeros(len(y)), y))
+    settings = list(ParameterGrid(grid))
+    table: list[dict[str, Any]] = []
+    with _hard_interrupts(), _bar(len(settings) * len(folds), progress) as advance:
+        try:
+            for setting in settings:
+                start = time.perf_counter()
+                errors = []
+                for train, test in folds:
+                    model = clone(estimator)
+                    (model[-1] if hasattr(model, "steps") else model).set_params(**setting)
+                    pairwise = getattr(model, "kernel", None) == "precomputed"
+                    X_train = X[np.ix_(train, train)] if pairwise else X[train]
+                    X_test = X[np.ix_(test, train)] if pairwise else X[test]
+                    model.fit(X_train, y[train])
+                    errors.append(float((model.predict(X_test) != y[test]).mean()))
+                    advance()
+                table.append(
+                    {
+                        "parameters": setting,
+                        "mean": float(np.mean(errors)),
+                        "spread": float(np.std(errors, ddof=1)),
+                        "errors": errors,
+                        "seconds": time.perf_counter() - start,
+                    }
+                )
+        except KeyboardInterrupt:
+            if not table:
+                raise
+            note(
+                f"warning: the search was interrupted after {len(table)} of {len(settings)} "
+                "settings; training with the best of them"
+            )
+    best = min(table, key=lambda row: row["mean"])
+    return {"chosen": best["parameters"], "folds": len(folds), "table": table}
+
+
+def emit_search(found: dict[str, Any], title: str = "cross-validation") -> None:
+    """The settings with the mean and spread of their errors; a star at the one chosen."""
+    names = list(found["table"][0]["parameters"])
+    rows = [
+        [
+            "*" if row["parameters"] == found["chosen"] else "",
+            *(text(row["parameters"][name]) for name in names),
+            percent(row["mean"]),
+            percent(row["spread"]),
+            f"{row['seconds']:.2f}",
+        ]
+        for row in found["table"]
+    ]
+    columns = ["", *names, "mean error", "spread", "seconds"]
+    emit_table(columns, rows, title=f"{title}, {found['folds']} folds", right=True)
+
+
+@contextmanager
+def _hard_interrupts() -> Iterator[None]:
+    """Ctrl-C as an exception at once: an estimator would take it to mean this fold only."""
+
+    def interrupt(number: int, frame: Any) -> None:
+        raise KeyboardInterrupt
+
+    ours = (
+        threading.current_thread() is threading.main_thread()
+        and signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    )
+    if ours:
+        signal.signal(signal.SIGINT, interrupt)
+    try:
+        yield
+    finally:
+        if ours:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@contextmanager
+def _bar(total: int, shown: bool) -> Iterator[Any]:
+    if not shown:
+        yield lambda: None
+        return
+    from rich.console import Console
+    from rich.progress import Progress
+
+    with Progress(console=Console(stderr=True), transient=True) as progress:
+        task = progress.add_task("cross-validation", total=total)
+        yield lambda: progress.advance(task)

@@ -1,0 +1,323 @@
+"""`largemargin train`: from a data file to a model file."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from largemargin.cli.output import emit_facts, emit_json, note, percent, progress_wanted
+
+if TYPE_CHECKING:
+    from largemargin.data import Dataset
+
+MODELS = {"voted-perceptron": "VotedPerceptron"}
+SCALES = ("standard", "minmax", "none")
+_ENDINGS = (
+    ".gz", ".bz2", ".xz", ".csv", ".tsv", ".txt", ".data", ".svm", ".svmlight", ".libsvm",
+    ".parquet", ".npz",
+)  # fmt: skip
+
+
+def train(
+    data: Annotated[str, typer.Argument(help="A data set by name, such as digits, or a file.")],
+    model: Annotated[
+        str, typer.Option(help=f"What to train: {', '.join(MODELS)}.")
+    ] = "voted-perceptron",
+    kernel: Annotated[
+        str, typer.Option(help="poly, linear, rbf, laplacian, sigmoid or precomputed.")
+    ] = "poly",
+    degree: Annotated[int, typer.Option(help="Degree of the polynomial.")] = 4,
+    gamma: Annotated[
+        str, typer.Option(help="Kernel coefficient: a number, auto (1 / features) or scale.")
+    ] = "auto",
+    coef0: Annotated[float, typer.Option(help="Constant of poly and sigmoid.")] = 1.0,
+    epochs: Annotated[int, typer.Option(help="Passes over the data.")] = 10,
+    method: Annotated[
+        str, typer.Option(help="vote, average, last, random, longest, pocket or holdout.")
+    ] = "vote",
+    normalize: Annotated[
+        bool, typer.Option("--normalize", help="Divide each prediction vector by its norm.")
+    ] = False,
+    fit_intercept: Annotated[
+        bool, typer.Option("--fit-intercept", help="Learn a threshold too.")
+    ] = False,
+    shuffle: Annotated[
+        bool, typer.Option("--shuffle", help="Visit the examples in a random order.")
+    ] = False,
+    seed: Annotated[int, typer.Option(help="For everything that is drawn.")] = 0,
+    n_jobs: Annotated[
+        int | None, typer.Option(help="Threads; every core if not given.", show_default=False)
+    ] = None,
+    memory: Annotated[str, typer.Option(help="For kernel values held, such as 500MB.")] = "auto",
+    precision: Annotated[
+        str, typer.Option(help="Of kernel values: float32, float64 or auto.")
+    ] = "auto",
+    scale: Annotated[
+        str,
+        typer.Option(
+            help="standard (mean 0, variance 1), minmax (0..1) or none. Sparse data are only "
+            "divided, not shifted. What was learned is part of the model."
+        ),
+    ] = "none",
+    cv: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=V1,V2,...",
+            help="Choose a parameter by stratified 5-fold cross-validation on the training set; "
+            "several make a grid.",
+            show_default=False,
+        ),
+    ] = None,
+    test: Annotated[str | None, typer.Option(help="Data to test on.", show_default=False)] = None,
+    label: Annotated[
+        str | None,
+        typer.Option(
+            help="Column of the labels, by name or by position from 0.", show_default=False
+        ),
+    ] = None,
+    header: Annotated[
+        bool | None,
+        typer.Option(
+            "--header/--no-header",
+            help="Whether a table's first line names its columns; told from the file if not given.",
+            show_default=False,
+        ),
+    ] = None,
+    output: Annotated[
+        str | None,
+        typer.Option(
+            "--output",
+            "-o",
+            help="The model file; DATA.safetensors if not given.",
+            show_default=False,
+        ),
+    ] = None,
+    max_seconds: Annotated[
+        float | None, typer.Option(help="Stop training after so long.", show_default=False)
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing.")] = False,
+) -> None:
+    """Train a model and write it to a file.
+
+    Ctrl-C stops training and still writes the model of what was seen so far.
+
+    \b
+    Examples:
+      largemargin train digits
+      largemargin train flowers.csv --label species --scale standard --cv degree=2,3,4
+    """
+    parameters = {
+        "kernel": kernel, "degree": degree, "gamma": _number_or_word(gamma), "coef0": coef0,
+        "epochs": epochs, "method": method, "normalize": normalize, "fit_intercept": fit_intercept,
+        "shuffle": shuffle, "random_state": seed, "n_jobs": n_jobs, "memory": memory,
+        "precision": precision, "max_seconds": max_seconds,
+    }  # fmt: skip
+    if model not in MODELS:
+        raise ValueError(f"--model must be one of {', '.join(MODELS)}, got {model!r}")
+    if scale not in SCALES:
+        raise ValueError(f"--scale must be one of {', '.join(SCALES)}, got {scale!r}")
+    file = output if output is not None else default_file(data)
+
+    from largemargin.atomic_file import check_writable
+    from largemargin.cli.inputs import read_test_data, read_training_data
+    from largemargin.cli.search import parse_grid
+
+    check_writable(file)
+    grid = parse_grid(cv or [])
+    training = read_training_data(data, label, header)
+    X_test, y_test = training.X_test, training.y_test
+    if test is not None:
+        X_test, y_test = read_test_data(test, training, label, header)
+    estimator = _build(model, parameters, scale, training)
+    result: dict[str, Any] = {
+        "data": data, "rows": training.X.shape[0], "features": training.X.shape[1],
+    }  # fmt: skip
+    if grid:
+        result["cv"] = _choose(estimator, training, grid, seed, json, quiet)
+    result |= _fit(estimator, training, quiet)
+    _test(estimator, X_test, y_test, result)
+    _write(estimator, file, training, result, scale, seed)
+    if quiet:
+        return
+    final = estimator[-1] if scale != "none" else estimator
+    chosen = {name: value for name, value in final.get_params().items() if name in parameters}
+    if json:
+        emit_json({**result, "model": model, "scale": scale, "parameters": chosen, "file": file})
+        return
+    facts = [*_facts(result, model, scale, chosen), ("model file", file)]
+    emit_facts(facts, title=f"{data}, trained")
+
+
+def default_file(data: str) -> str:
+    """The model file for a data set: its name without endings, here.
+
+    >>> default_file("digits"), default_file("folder/train.csv.gz")
+    ('digits.safetensors', 'train.safetensors')
+    """
+    from pathlib import Path
+
+    name = Path(data).name
+    while (ending := Path(name).suffix.lower()) in _ENDINGS and Path(name).stem:
+        name = name[: -len(ending)]
+    return f"{name}.safetensors"
+
+
+def _number_or_word(text: str) -> float | str:
+    try:
+        return float(text)
+    except ValueError:
+        return text
+
+
+def _build(model: str, parameters: dict[str, Any], scale: str, training: Dataset) -> Any:
+    """The unfitted estimator, after a scaler if one is wanted."""
+    import scipy.sparse as sp
+
+    import largemargin
+
+    estimator = getattr(largemargin, MODELS[model])(**parameters)
+    if scale == "none":
+        return estimator
+    from sklearn.pipeline import Pipeline
+    from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, StandardScaler
+
+    sparse = sp.issparse(training.X)
+    if scale == "standard":
+        scaler = StandardScaler(with_mean=not sparse)
+    else:
+        scaler = MaxAbsScaler() if sparse else MinMaxScaler()
+    return Pipeline([("scale", scaler), ("model", estimator)])
+
+
+def _choose(
+    estimator: Any,
+    training: Dataset,
+    grid: dict[str, list[Any]],
+    seed: int,
+    json: bool,
+    quiet: bool,
+) -> dict[str, Any]:
+    """Search the grid, set the best parameters, and return what was found."""
+    from largemargin.cli.search import emit_search, search
+
+    found = search(
+        estimator, training.X, training.y, grid, seed=seed, progress=progress_wanted(quiet)
+    )
+    if not json and not quiet:
+        emit_search(found)
+    final = estimator[-1] if hasattr(estimator, "steps") else estimator
+    final.set_params(**found["chosen"])
+    return found
+
+
+def _fit(estimator: Any, training: Dataset, quiet: bool) -> dict[str, Any]:
+    """Train, telling warnings as they are; returns what there is to say about it."""
+    import time
+    import warnings
+
+    final = estimator[-1] if hasattr(estimator, "steps") else estimator
+    final.set_params(verbose=int(progress_wanted(quiet)))
+    start = time.perf_counter()
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("default")
+        estimator.fit(training.X, training.y)
+    seconds = time.perf_counter() - start
+    final.set_params(verbose=0)
+    told = list(dict.fromkeys(" ".join(str(warning.message).split()) for warning in caught))
+    for message in told:
+        note(f"warning: {message}")
+    result = {
+        "classes": len(estimator.classes_),
+        "epochs": final.n_epochs_,
+        "converged": final.converged_,
+        "mistakes": int(final.n_mistakes_.sum()),
+        "support_vectors": final.n_support_,
+        "seconds": seconds,
+    }
+    return {**result, "warnings": told} if told else result
+
+
+def _test(estimator: Any, X: Any, y: Any, result: dict[str, Any]) -> None:
+    """Note the test error. Ctrl-C here gives it up, not the model."""
+    result["test_rows"] = result["test_error"] = None
+    if X is None:
+        return
+    from largemargin.cli.inputs import numbers_of
+
+    result["test_rows"] = X.shape[0]
+    truth = numbers_of(y, estimator.classes_, "the test data")
+    try:
+        predicted = numbers_of(estimator.predict(X), estimator.classes_, "the model")
+        result["test_error"] = float((predicted != truth).mean())
+    except KeyboardInterrupt:
+        note("warning: the test was interrupted; the model is written without it")
+
+
+def _write(
+    estimator: Any, file: str, training: Dataset, result: dict[str, Any], scale: str, seed: int
+) -> None:
+    import platform
+    from datetime import UTC, datetime
+
+    import numpy
+    import sklearn
+
+    import largemargin
+
+    info = {
+        **result,
+        "scale": scale,
+        "seed": seed,
+        "trained": datetime.now(UTC).isoformat(timespec="seconds"),
+        "versions": {
+            "python": platform.python_version(),
+            "numpy": numpy.__version__,
+            "scikit-learn": sklearn.__version__,
+        },
+    }
+    if training.feature_names:
+        info["feature_names"] = list(training.feature_names)
+    largemargin.save(estimator, file, info=info)
+
+
+def _facts(
+    result: dict[str, Any], model: str, scale: str, parameters: dict[str, Any]
+) -> list[tuple[str, Any]]:
+    if result["test_rows"] is None:
+        tested = "- (no test data; give some with --test)"
+    elif result["test_error"] is None:
+        tested = "- (interrupted)"
+    else:
+        tested = f"{percent(result['test_error'])} of {result['test_rows']} rows"
+    epochs = f"{result['epochs']}{' (no mistake in the last)' if result['converged'] else ''}"
+    return [
+        ("rows", f"{result['rows']} x {result['features']}"),
+        ("classes", result["classes"]),
+        ("model", f"{model}, {parameters['method']}"),
+        ("kernel", kernel_words(parameters)),
+        ("scale", scale),
+        ("epochs", epochs),
+        ("mistakes", result["mistakes"]),
+        ("support vectors", result["support_vectors"]),
+        ("seconds", f"{result['seconds']:.2f}"),
+        ("test error", tested),
+    ]
+
+
+def kernel_words(parameters: dict[str, Any]) -> str:
+    """The kernel and those of the parameters that mean something for it.
+
+    >>> kernel_words({"kernel": "rbf", "degree": 4, "gamma": 0.5, "coef0": 1.0})
+    'rbf, gamma 0.5'
+    """
+    wanted = {
+        "poly": ("degree", "gamma", "coef0"), "sigmoid": ("gamma", "coef0"),
+        "rbf": ("gamma",), "laplacian": ("gamma",),
+    }.get(parameters["kernel"], ())  # fmt: skip
+    from largemargin.cli.output import text
+
+    return ", ".join(
+        [parameters["kernel"], *(f"{name} {text(parameters[name])}" for name in wanted)]
+    )
