@@ -1,0 +1,141 @@
+"""`largemargin reproduce`: a paper's tables and figures beside the published numbers."""
+
+from __future__ import annotations
+
+import io
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from largemargin.cli.output import emit, emit_json, note, progress_wanted
+
+if TYPE_CHECKING:
+    from largemargin.report.document import Report
+    from largemargin.reproduce.freund_schapire import Plan
+
+NARROWEST = 100  # columns that the tables need
+INTERRUPTED = 130
+
+
+def reproduce(
+    paper: Annotated[str, typer.Argument(help="freund-schapire", show_default=False)],
+    part: Annotated[
+        str | None,
+        typer.Argument(
+            help="table1, table2, table3 or figure2; all of them by default.", show_default=False
+        ),
+    ] = None,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="One permutation and one epoch: about a minute.")
+    ] = False,
+    permutations: Annotated[
+        int | None,
+        typer.Option(
+            help="Random orders of the training data; 10 in the paper.", show_default=False
+        ),
+    ] = None,
+    degrees: Annotated[
+        str | None,
+        typer.Option(
+            help="Degrees of the kernel, such as 1,2,4; 1 to 6 in the paper.", show_default=False
+        ),
+    ] = None,
+    epochs: Annotated[
+        int | None,
+        typer.Option(help="At most so many epochs; 30 in the paper.", show_default=False),
+    ] = None,
+    work: Annotated[
+        Path | None,
+        typer.Option(
+            help="Folder of finished experiments; by default in the user's cache.",
+            show_default=False,
+        ),
+    ] = None,
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="Folder for the page, tables, figures and JSON.")
+    ] = Path("reproduction"),
+    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Run a paper's experiments again and show them beside the published numbers.
+
+    Finished experiments are kept, and the same command goes on after an interruption.
+
+    \b
+    Example:
+      largemargin reproduce freund-schapire table1 --quick
+    """
+    plan = _plan(paper, part, quick, permutations, degrees, epochs)
+
+    from largemargin import data
+    from largemargin.data.named import cache_folder
+    from largemargin.report import files
+    from largemargin.reproduce import freund_schapire
+
+    folder = work or cache_folder() / "reproduce" / paper
+    files.make_folder(output)  # now, not after an hour
+    try:
+        report = freund_schapire.reproduce(
+            plan, data.load("mnist"), folder, progress=progress_wanted()
+        )
+        written = files.write(report, output)
+    except KeyboardInterrupt:
+        note("interrupted; finished experiments are kept: the same command goes on from there")
+        raise typer.Exit(INTERRUPTED) from None
+    if json:
+        names = [str(path) for path in written.paths]
+        emit_json({**report.as_json(), "files": names})
+    else:
+        _show(report)
+    if written.missing:
+        note(written.missing)
+    note(f"written to {output}: {', '.join(path.name for path in written.paths)}")
+
+
+def _plan(
+    paper: str,
+    part: str | None,
+    quick: bool,
+    permutations: int | None,
+    degrees: str | None,
+    epochs: int | None,
+) -> Plan:
+    """What to run; what is not given is as in the paper, or as `--quick` has it."""
+    from largemargin.reproduce import PAPERS
+
+    if paper not in PAPERS:
+        raise ValueError(f"there is no paper {paper!r}; the papers are {', '.join(PAPERS)}")
+    if part is not None and part not in PAPERS[paper]:
+        raise ValueError(f"{paper} has no {part!r}; its parts are {', '.join(PAPERS[paper])}")
+
+    from largemargin.reproduce.freund_schapire import Plan
+
+    default = Plan.quick() if quick else Plan()
+    return Plan(
+        part,
+        default.degrees if degrees is None else _numbers(degrees),
+        default.permutations if permutations is None else permutations,
+        default.epochs if epochs is None else epochs,
+    )
+
+
+def _numbers(degrees: str) -> tuple[int, ...]:
+    try:
+        return tuple(sorted({int(degree) for degree in degrees.split(",")}))
+    except ValueError:
+        raise ValueError(
+            f"--degrees must be numbers with commas between them, such as 1,2,4; got {degrees!r}"
+        ) from None
+
+
+def _show(report: Report) -> None:
+    from rich.console import Console
+
+    from largemargin.report import terminal
+
+    is_terminal = sys.stdout.isatty()
+    width = max(Console().width, NARROWEST) if is_terminal else NARROWEST
+    buffer = io.StringIO()
+    terminal.show(report, Console(file=buffer, force_terminal=is_terminal, width=width))
+    emit("\n".join(line.rstrip() for line in buffer.getvalue().splitlines()))

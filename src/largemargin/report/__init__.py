@@ -1,0 +1,5 @@
+"""Reports: tables of published and own numbers, curves, and the forms in which they are shown.
+
+`comparison` and `document` hold the content; `terminal`, `markdown`, `page` and `plots` show it;
+`files` writes a folder. Nothing here knows of a particular paper.
+"""

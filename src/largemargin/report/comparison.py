@@ -1,0 +1,192 @@
+"""Tables that put published numbers beside our own.
+
+A cell holds the mean of our runs, its deviation over them, and the published number with a label
+that says how well we know it. Whether the two agree depends on the unit: test errors within 0.2
+points, counts within 3 percent.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+LABELS = {
+    "print": "read in a copy of the printed paper",
+    "recalled": "remembered, not re-read: compare loosely",
+    "derived": "worked out from other published numbers",
+}
+
+POINTS = 0.2  # test errors are published with one digit after the point
+SHARE = 0.03
+
+
+@dataclass(frozen=True)
+class Published:
+    """A published number; `label` is a key of `LABELS`."""
+
+    value: float
+    label: str
+
+
+@dataclass(frozen=True)
+class Cell:
+    """Our number and the published one. `deviation` is None where there was one run only."""
+
+    ours: float | None = None
+    deviation: float | None = None
+    published: Published | None = None
+    unit: str = "percent"
+
+    @property
+    def difference(self) -> float | None:
+        if self.ours is None or self.published is None:
+            return None
+        return self.ours - self.published.value
+
+    @property
+    def agrees(self) -> bool | None:
+        """Whether ours is near enough to the published number; None if there is no pair."""
+        if self.difference is None or self.published is None:
+            return None
+        allowed = POINTS if self.unit == "percent" else SHARE * self.published.value
+        return abs(self.difference) <= allowed + 1e-9
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "ours": self.ours,
+            "deviation": self.deviation,
+            "published": self.published.value if self.published else None,
+            "label": self.published.label if self.published else None,
+            "difference": self.difference,
+            "agrees": self.agrees,
+        }
+
+
+@dataclass(frozen=True)
+class Row:
+    """A named row; `unit` is "percent" or "count"."""
+
+    name: str
+    unit: str
+    cells: tuple[Cell, ...]
+
+    @property
+    def has_ours(self) -> bool:
+        return any(cell.ours is not None for cell in self.cells)
+
+    @property
+    def labels(self) -> list[str]:
+        """The labels that occur, in the order of `LABELS`."""
+        found = {cell.published.label for cell in self.cells if cell.published}
+        return [label for label in LABELS if label in found]
+
+
+@dataclass(frozen=True)
+class Group:
+    """Rows under one heading, such as all those of one degree."""
+
+    title: str
+    rows: tuple[Row, ...]
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table as the paper has it: one heading row of columns, and groups of rows."""
+
+    id: str
+    title: str
+    corner: str
+    columns: tuple[str, ...]
+    groups: tuple[Group, ...]
+    notes: tuple[str, ...] = ()
+
+    @property
+    def cells(self) -> list[Cell]:
+        return [cell for group in self.groups for row in group.rows for cell in row.cells]
+
+    @property
+    def has_published(self) -> bool:
+        return any(cell.published is not None for cell in self.cells)
+
+    @property
+    def is_compared(self) -> bool:
+        """Whether some number of ours stands beside a published one."""
+        return any(cell.difference is not None for cell in self.cells)
+
+    @property
+    def labels(self) -> list[str]:
+        """The labels that occur, in the order of `LABELS`."""
+        found = {label for group in self.groups for row in group.rows for label in row.labels}
+        return [label for label in LABELS if label in found]
+
+    @property
+    def verdict(self) -> str:
+        """One sentence: how many of the published numbers were reached."""
+        pairs = [cell for cell in self.cells if cell.agrees is not None]
+        if not pairs:
+            return "There is no published number to compare ours with."
+        reached = sum(cell.agrees is True for cell in pairs)
+        missed = len(pairs) - reached
+        return (
+            f"{reached} of {len(pairs)} published numbers reached, {missed} not (test errors "
+            f"within {POINTS:g} points, counts within {SHARE:.0%})."
+        )
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "id": self.id,
+            "title": self.title,
+            "columns": list(self.columns),
+            "notes": list(self.notes),
+            "verdict": self.verdict,
+            "groups": [
+                {
+                    "title": group.title,
+                    "rows": [
+                        {
+                            "name": row.name,
+                            "unit": row.unit,
+                            "cells": [cell.as_json() for cell in row.cells],
+                        }
+                        for row in group.rows
+                    ],
+                }
+                for group in self.groups
+            ],
+        }
+
+
+def cell_of(runs: Any, published: Published | None, unit: str) -> Cell:
+    """The cell for the numbers that several runs gave."""
+    values = np.asarray(runs, float)
+    if not len(values):
+        return Cell(published=published, unit=unit)
+    deviation = float(values.std(ddof=1)) if len(values) > 1 else None
+    return Cell(float(values.mean()), deviation, published, unit)
+
+
+def number(value: float | None, unit: str) -> str:
+    """Our number as it is shown: errors with two digits after the point, counts whole."""
+    if value is None:
+        return "-"
+    return f"{value:.2f}" if unit == "percent" else f"{value:,.0f}"
+
+
+def published_number(cell: Cell) -> str:
+    """The published number with as many digits as were printed."""
+    if cell.published is None:
+        return "-"
+    return (
+        f"{cell.published.value:.1f}" if cell.unit == "percent" else f"{cell.published.value:,.0f}"
+    )
+
+
+def difference(cell: Cell) -> str:
+    """Ours less the published one: in points for errors, in percent of the published for counts."""
+    if cell.difference is None or cell.published is None:
+        return "-"
+    if cell.unit == "percent":
+        return f"{cell.difference:+.2f}"
+    return f"{cell.difference / cell.published.value:+.1%}"

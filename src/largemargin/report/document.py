@@ -1,0 +1,132 @@
+"""A report as data: what was run, its tables and figures, on what machine and when."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from largemargin.report.comparison import LABELS, Table
+
+
+@dataclass(frozen=True)
+class Curve:
+    """One line of a panel, or single points with `marks`."""
+
+    name: str
+    x: tuple[float, ...]
+    y: tuple[float, ...]
+    marks: bool = False
+
+
+@dataclass(frozen=True)
+class Panel:
+    title: str
+    curves: tuple[Curve, ...]
+
+
+@dataclass(frozen=True)
+class Figure:
+    """Panels that share the meaning of their axes."""
+
+    id: str
+    title: str
+    x_label: str
+    y_label: str
+    panels: tuple[Panel, ...]
+    notes: tuple[str, ...] = ()
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "id": self.id,
+            "title": self.title,
+            "x_label": self.x_label,
+            "y_label": self.y_label,
+            "notes": list(self.notes),
+            "panels": [
+                {
+                    "title": panel.title,
+                    "curves": [
+                        {"name": c.name, "x": list(c.x), "y": list(c.y)} for c in panel.curves
+                    ],
+                }
+                for panel in self.panels
+            ],
+        }
+
+
+@dataclass(frozen=True)
+class Report:
+    """Everything that the terminal, the JSON, the Markdown and the page show.
+
+    Attributes
+    ----------
+    slug : str
+        The name of the files, without an ending.
+    command : str
+        What to type to get this report again.
+    reduced : tuple of str
+        What was left out or made smaller; shown on every table. Empty for a full run.
+    differences : tuple of str
+        What is not as in the paper.
+    machines : tuple of str
+        What it ran on, in words.
+    dates : tuple of str
+        The first and the last day of the runs.
+    seconds : float
+        The time of all runs together.
+    """
+
+    slug: str
+    title: str
+    citation: str
+    command: str
+    settings: dict[str, Any]
+    reduced: tuple[str, ...]
+    differences: tuple[str, ...]
+    machines: tuple[str, ...]
+    dates: tuple[str, ...]
+    n_runs: int
+    seconds: float
+    tables: tuple[Table, ...] = ()
+    figures: tuple[Figure, ...] = ()
+
+    @property
+    def labels(self) -> dict[str, str]:
+        """The labels that the tables use, with what they mean."""
+        used = {label for table in self.tables for label in table.labels}
+        return {label: meaning for label, meaning in LABELS.items() if label in used}
+
+    @property
+    def provenance(self) -> str:
+        """When, how long and on what, in one sentence."""
+        when = " to ".join(dict.fromkeys(self.dates))
+        runs = "1 experiment" if self.n_runs == 1 else f"{self.n_runs} experiments"
+        return (
+            f"{runs}, {duration(self.seconds)} of computing, {when}, on {'; '.join(self.machines)}."
+        )
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "report": self.slug,
+            "title": self.title,
+            "citation": self.citation,
+            "command": self.command,
+            "settings": self.settings,
+            "reduced": list(self.reduced),
+            "differences": list(self.differences),
+            "machines": list(self.machines),
+            "dates": list(self.dates),
+            "n_runs": self.n_runs,
+            "seconds": round(self.seconds, 3),
+            "labels": self.labels,
+            "tables": [table.as_json() for table in self.tables],
+            "figures": [figure.as_json() for figure in self.figures],
+        }
+
+
+def duration(seconds: float) -> str:
+    """A length of time for people: "48 s", "12 min", "1 h 5 min"."""
+    if seconds < 100:
+        return f"{seconds:.0f} s"
+    minutes = round(seconds / 60)
+    return f"{minutes} min" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"

@@ -1,0 +1,10 @@
+"""The papers, run again: every table and figure beside the published numbers.
+
+One module (or package) a paper, one function a table or figure. `experiments` keeps what is
+finished, so that an interrupted run goes on where it was.
+"""
+
+PAPERS = {
+    "freund-schapire": ("table1", "table2", "table3", "figure2"),
+}
+"""The papers that can be reproduced, and the parts of each."""

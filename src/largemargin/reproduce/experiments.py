@@ -1,0 +1,137 @@
+"""Finished experiments, one JSON file each, so that an interrupted run resumes.
+
+A file holds the settings of the experiment and its results. It counts only if its settings are
+exactly those asked for; one that is unreadable, or belongs to other settings, is run again and
+replaced. A file is whole or it is not there.
+"""
+
+from __future__ import annotations
+
+import datetime
+import json
+import time
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any, Protocol
+
+from largemargin.atomic_file import write_atomically
+from largemargin.report.files import make_folder
+from largemargin.report.machine import describe_machine
+
+FORMAT = 1
+PARTS = ("settings", "results", "seconds", "machine", "date")
+
+
+class Settings(Protocol):
+    """What identifies an experiment."""
+
+    @property
+    def file_name(self) -> str: ...
+
+    def as_json(self) -> dict[str, Any]: ...
+
+
+class Store:
+    """A folder of finished experiments."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        make_folder(folder)
+
+    def load(self, settings: Settings) -> dict[str, Any] | None:
+        """The experiment with these settings, or None if it has to be run."""
+        try:
+            found = json.loads((self.folder / settings.file_name).read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            return None
+        if not isinstance(found, dict) or found.get("format") != FORMAT:
+            return None
+        whole = all(part in found for part in PARTS) and found["settings"] == settings.as_json()
+        return found if whole else None
+
+    def save(
+        self, settings: Settings, results: dict[str, Any], seconds: dict[str, float]
+    ) -> dict[str, Any]:
+        """Keep a finished experiment; returns what `load` would."""
+        record = {
+            "format": FORMAT,
+            "settings": settings.as_json(),
+            "results": results,
+            "seconds": {name: round(value, 3) for name, value in seconds.items()},
+            "machine": describe_machine(),
+            "date": datetime.date.today().isoformat(),
+        }
+        write_atomically(self.folder / settings.file_name, [json.dumps(record).encode()])
+        return record
+
+
+def run_missing(
+    store: Store,
+    wanted: Iterable[Any],
+    run: Callable[[Any], tuple[dict[str, Any], dict[str, float]]],
+    *,
+    name: Callable[[Any], str],
+    cost: Callable[[Any], float],
+    progress: bool,
+) -> list[dict[str, Any]]:
+    """The experiments in `wanted`, running those that the store does not have.
+
+    `cost` is an estimate of the work of an experiment in any unit, for the time left.
+    """
+    wanted = list(wanted)
+    done = {settings: store.load(settings) for settings in wanted}
+    missing = [settings for settings in wanted if done[settings] is None]
+    with _Bar(len(wanted), len(missing), sum(map(cost, missing)), progress) as bar:
+        for settings in missing:
+            bar.begin(name(settings))
+            results, seconds = run(settings)
+            done[settings] = store.save(settings, results, seconds)
+            bar.finish(cost(settings))
+    return [record for record in done.values() if record is not None]
+
+
+class _Bar:
+    """Progress over experiments on stderr: which one is running, how many are done, time left."""
+
+    def __init__(self, total: int, missing: int, work: float, show: bool) -> None:
+        self._total, self._left = total, missing
+        self._work, self._worked = work, 0.0
+        self._show = show and missing > 0
+        self._bar: Any = None
+
+    def __enter__(self) -> _Bar:
+        self._start = time.monotonic()
+        if self._show:
+            from rich.console import Console
+            from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeElapsedColumn
+
+            self._bar = Progress(
+                "{task.description}",
+                BarColumn(),
+                MofNCompleteColumn(),
+                TimeElapsedColumn(),
+                "{task.fields[left]}",
+                console=Console(stderr=True),
+            )
+            self._task = self._bar.add_task(
+                "", total=self._total, completed=self._total - self._left, left=""
+            )
+            self._bar.start()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+
+    def begin(self, name: str) -> None:
+        if self._bar is not None:
+            self._bar.update(self._task, description=name)
+
+    def finish(self, worked: float) -> None:
+        self._worked += worked
+        if self._bar is not None:
+            from largemargin.report.document import duration
+
+            spent = time.monotonic() - self._start
+            left = spent * (self._work / self._worked - 1)
+            self._bar.update(self._task, advance=1, left=f"about {duration(left)} left")

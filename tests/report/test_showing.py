@@ -1,0 +1,152 @@
+"""The same report as a page, as Markdown, in the terminal, as JSON and as files."""
+
+import importlib.util
+import io
+import json
+import platform
+import re
+import xml.etree.ElementTree as ET
+from dataclasses import replace
+from html.parser import HTMLParser
+
+import pytest
+from rich.console import Console
+
+from largemargin.report import files, markdown, page, plots, terminal
+from largemargin.report.document import duration
+from largemargin.report.machine import describe_machine
+
+VOID = {"meta", "link", "br", "img", "hr", "input"}
+
+
+class Checker(HTMLParser):
+    """Keeps what is open, and everything that a browser would fetch."""
+
+    def __init__(self):
+        super().__init__()
+        self.open, self.fetched, self.ids, self.text = [], [], [], []
+
+    def handle_starttag(self, tag, attributes):
+        named = dict(attributes)
+        self.fetched += [v for k, v in attributes if k in ("src", "href", "xlink:href", "srcset")]
+        self.ids += [named["id"]] if "id" in named else []
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        self.text.append(data)
+
+
+@pytest.fixture
+def html(report):
+    return page.render(report, {f.id: plots.svg(f) for f in report.figures})
+
+
+def test_page_is_whole_and_needs_nothing_else(html):
+    checker = Checker()
+    checker.feed(html)
+    checker.close()
+    assert checker.open == []
+    assert len(checker.ids) == len(set(checker.ids))
+    assert checker.fetched
+    assert all(target.startswith("#") for target in checker.fetched)
+    assert {*re.findall(r"https?://[^\"]*", html)} == {
+        "http://www.w3.org/2000/svg", "http://www.w3.org/1999/xlink",
+    }  # fmt: skip
+    for forbidden in ("<script", "@import", "url(http", 'src="http', 'href="http'):
+        assert forbidden not in html
+
+
+def test_page_says_what_must_be_said(html, report):
+    checker = Checker()
+    checker.feed(html)
+    text = " ".join(" ".join(checker.text).split())
+    for expected in (
+        "2 permutations in place of 10", "Other seeds.", "a processor, 2 cores",
+        "2 of 4 published numbers reached", "2026-01-01 to 2026-01-02", "1 h 7 min",
+    ):  # fmt: skip
+        assert expected in text
+    assert html.count('<td class="off">') == 2
+    assert html.count('<span class="label">recalled</span>') == 1 + 3
+    assert "<errors>" not in html
+    # every table and figure says that the run was reduced, and so does the head of the page
+    assert html.count('class="reduced"') == 3
+
+
+def test_full_run_has_no_warning(report):
+    html = page.render(replace(report, reduced=(), figures=()), {})
+    assert 'class="reduced"' not in html
+
+
+def test_markdown(report):
+    text = markdown.render(report, {"figure2": "figure2.svg"})
+    assert "![Figure 2](figure2.svg)" in text
+    assert "| Vote | 2.31 ± 0.04<br>2.2 [recalled]<br>+0.11 |" in text
+    assert "**+0.41 !**" in text
+    assert text.count("educed run") == 3
+    rows = [line for line in text.splitlines() if line.startswith("|")]
+    assert {line.count("|") for line in rows} == {6}
+
+
+@pytest.mark.parametrize("width", [100, 120])
+def test_terminal_fits(report, width):
+    out = io.StringIO()
+    terminal.show(report, Console(file=out, width=width))
+    text = out.getvalue()
+    assert max(map(len, text.splitlines())) <= width
+    assert "…" not in text
+    assert "REDUCED RUN: 2 permutations in place of 10" in text
+    assert "2.31 ±0.04" in text
+    assert "2.2 [r]" in text
+    assert "+0.41 !" in text
+    assert "+3.1% !" in text
+    assert "d = 1, error at epochs = 10: vote 2.00" in text
+
+
+def test_terminal_says_a_shared_label_once(report):
+    (table,) = report.tables
+    rows = tuple(replace(row, cells=row.cells[2:]) for row in table.groups[0].rows[1:])
+    out = io.StringIO()
+    table = replace(table, columns=("3", "4"), groups=(replace(table.groups[0], rows=rows),))
+    terminal.show_table(table, (), Console(file=out, width=100))
+    assert out.getvalue().splitlines()[4].split() == ["published", "[d]", "-", "7"]
+
+
+def test_json_round_trip(report):
+    found = json.loads(json.dumps(report.as_json()))
+    cell = found["tables"][0]["groups"][0]["rows"][0]["cells"][1]
+    assert cell["published"] == 2.2
+    assert cell["label"] == "print"
+    assert cell["agrees"] is False
+
+
+def test_svg_is_one_element_and_always_the_same(report):
+    (figure,) = report.figures
+    picture = plots.svg(figure)
+    assert picture.startswith("<svg")
+    ET.fromstring(picture)
+    assert plots.svg(figure) == picture
+    assert plots.png(figure).startswith(b"\x89PNG")
+
+
+def test_files_without_the_report_packages(report, tmp_path, monkeypatch):
+    find = importlib.util.find_spec
+    monkeypatch.setattr(files, "find_spec", lambda name: None if name == "jinja2" else find(name))
+    written = files.write(report, tmp_path)
+    assert {path.name for path in written.paths} == {"paper.json", "paper.md"}
+    assert 'pip install "largemargin[report]"' in written.missing
+    assert "\n" not in written.missing
+
+
+def test_duration():
+    assert [duration(s) for s in (48.2, 99, 600, 3900)] == ["48 s", "99 s", "10 min", "1 h 5 min"]
+
+
+def test_machine_names_no_host():
+    text = describe_machine()
+    assert "Python" in text
+    assert "NumPy" in text
+    assert not platform.node() or platform.node() not in text
