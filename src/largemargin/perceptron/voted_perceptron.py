@@ -206,6 +206,7 @@ class VotedPerceptron(TraceReader, ClassifierMixin, BaseEstimator):
             _positive(classes), order,
             epochs=self.epochs, verbose=self.verbose, max_seconds=self.max_seconds,
         )  # fmt: skip
+        run.n_seen = len(y)  # held-out examples have positions too
         correct = None
         if self.method in ("pocket", "holdout"):
             look = held_out if self.method == "holdout" else order
