@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import sys
 import warnings
-from importlib import import_module
-from importlib.util import find_spec
 from typing import Annotated, Any
 
 import typer
@@ -15,6 +13,7 @@ from largemargin.cli.evaluate import evaluate
 from largemargin.cli.inspect import inspect
 from largemargin.cli.output import emit, note
 from largemargin.cli.predict import predict
+from largemargin.cli.reproduce import reproduce
 from largemargin.cli.train import train
 
 BAD_INPUT = 2
@@ -94,5 +93,4 @@ app.command()(train)
 app.command()(predict)
 app.command()(evaluate)
 app.command()(inspect)
-if find_spec("largemargin.cli.reproduce"):
-    app.command()(import_module("largemargin.cli.reproduce").reproduce)
+app.command()(reproduce)
