@@ -104,17 +104,21 @@ def largest_square(X: Any) -> float:
     return float(squared_norms(X).max(initial=0.0))
 
 
+def largest_value(dtype: np.dtype) -> float:
+    """What kernel values may reach: in float64, sums of many of them must still be finite."""
+    return 1e290 if dtype == np.float64 else float(np.finfo(np.float32).max)
+
+
 def check_overflow(kernel: Kernel, dtype: np.dtype, square: float) -> None:
     """Refuse a kernel whose values, or sums of them, could leave the range of the type."""
-    limit = 1e290 if dtype == np.float64 else float(np.finfo(np.float32).max)
     bound = kernel.bound(square)
-    if not bound < limit:
+    if not bound < largest_value(dtype):
         remedy = "scale the data (to 0..1, say) or lower gamma"
-        if dtype != np.float64 and kernel.bound(square) < 1e290:
+        if dtype != np.float64 and bound < largest_value(np.dtype(np.float64)):
             remedy += ", or ask for precision='float64'"
         raise ValueError(
-            f"values of {kernel} can reach {bound:.3g} for rows of norm {np.sqrt(square):.3g}, "
-            f"more than {dtype} holds: {remedy}"
+            f"{kernel} takes numbers up to {bound:.3g} for rows of norm {np.sqrt(square):.3g}, "
+            f"more than {dtype} can compute with: {remedy}"
         )
 
 
@@ -205,10 +209,12 @@ class Basis:
         indices.extend(vectors.indices)
 
     def match(self, X: Any) -> Any:
-        """X stored as the vectors are: sparse or dense."""
-        if not len(self) or self.kernel.by_column or sp.issparse(X) == self.sparse:
+        """X stored as the vectors are: sparse or dense, and of their type."""
+        if not len(self) or self.kernel.by_column:
             return X
-        return sp.csr_array(X) if self.sparse else X.toarray()
+        if sp.issparse(X) != self.sparse:
+            X = sp.csr_array(X) if self.sparse else X.toarray()
+        return X.astype(self.vectors.dtype, copy=False)
 
     def truncate(self, size: int) -> None:
         """Forget the vectors added since there were `size` of them."""
@@ -260,6 +266,11 @@ class TileCache:
         self._tiles[key] = tile
 
 
+def tile_width(n_rows: int) -> int:
+    """How many of so many rows are in a tile."""
+    return min(ROWS, -(-n_rows // UNIT) * UNIT)
+
+
 class Gram:
     """Kernel values between the rows of X and a basis, a tile at a time.
 
@@ -275,7 +286,7 @@ class Gram:
         self.kernel = basis.kernel
         self.dtype = basis.dtype
         self.n_rows = X.shape[0]
-        self.width = min(ROWS, -(-self.n_rows // UNIT) * UNIT)  # rows in a tile
+        self.width = tile_width(self.n_rows)
         self.n_tiles = -(-self.n_rows // self.width)
         by_norm = self.kernel.on_products
         self._squares = squared_norms(X).astype(self.dtype) if by_norm else np.zeros(self.n_rows)
@@ -332,11 +343,12 @@ class Gram:
             return out
         with np.errstate(over="ignore"):
             out[:] = self.kernel(X, V).T
-        if not np.isfinite(out).all():
-            vector, row = np.argwhere(~np.isfinite(out))[0]
+        fine = np.abs(out) < largest_value(self.dtype)
+        if not fine.all():
+            vector, row = np.argwhere(~fine)[0]
             raise ValueError(
                 f"{self.kernel} returned {out[vector, row]} for two of the rows given: scale the "
-                "data, or mend the kernel so that all its values are finite"
+                "data, or mend the kernel so that all its values are finite and not that large"
             )
         return out
 

@@ -33,7 +33,8 @@ EXPONENT_ERROR = 1e-4
 def squared_norms(A: Any) -> np.ndarray:
     """The squared Euclidean norm of each row, in float64 whatever the type of A."""
     if sp.issparse(A):
-        return np.asarray(A.multiply(A).sum(axis=1, dtype=np.float64)).ravel()
+        A = A.astype(np.float64)
+        return np.asarray(A.multiply(A).sum(axis=1)).ravel()
     if A.dtype == np.float64:
         return np.einsum("ij,ij->i", A, A)
     norms = np.empty(A.shape[0])
@@ -70,12 +71,9 @@ class Kernel:
 
     def __call__(self, A: Any, B: Any) -> np.ndarray:
         """The block of kernel values, a row for each row of A and a column for each row of B."""
+        A, B = _floating(A), _floating(B)
         products = A @ B.T
-        if sp.issparse(products):
-            products = products.toarray()
-        products = np.asarray(products)
-        if not np.issubdtype(products.dtype, np.floating):
-            products = products.astype(np.float64)
+        products = np.asarray(products.toarray() if sp.issparse(products) else products)
         return self.from_products(
             products,
             squared_norms(A).astype(products.dtype),
@@ -88,8 +86,9 @@ class Kernel:
         return self.from_products(squares[:, None].copy(), squares, np.zeros(1)).ravel()
 
     def bound(self, square: float) -> float:
-        """An upper bound of |k(a, b)| over examples with squared norms up to `square`."""
-        return 1.0
+        """An upper bound of |k(a, b)|, and of every number on the way to it, over examples with
+        squared norms up to `square`."""
+        return max(1.0, 4 * square) if self.on_products else 1.0
 
     def exact_in(self, dtype: Any, square: float) -> bool:
         """Whether values for examples with squared norms up to `square` are good to the type's
@@ -141,8 +140,9 @@ class Polynomial(Kernel):
         return _integer_power(products, self.degree)
 
     def bound(self, square: float) -> float:
+        inner = self.gamma * square + abs(self.coef0)
         with np.errstate(over="ignore"):
-            return float(np.float64(self.gamma * square + abs(self.coef0)) ** self.degree)
+            return float(max(super().bound(square), inner, np.float64(inner) ** self.degree))
 
 
 @dataclass(frozen=True)
@@ -169,7 +169,8 @@ class Gaussian(Kernel):
         return np.ones(A.shape[0])
 
     def exact_in(self, dtype: Any, square: float) -> bool:
-        return self.gamma * square * float(np.finfo(dtype).eps) < EXPONENT_ERROR
+        rounding = self.gamma * square * float(np.finfo(dtype).eps)
+        return super().exact_in(dtype, square) and rounding < EXPONENT_ERROR
 
 
 @dataclass(frozen=True)
@@ -217,6 +218,9 @@ class Sigmoid(Kernel):
         products *= products.dtype.type(self.gamma)
         products += products.dtype.type(self.coef0)
         return np.tanh(products, out=products)
+
+    def bound(self, square: float) -> float:
+        return max(super().bound(square), self.gamma * square + abs(self.coef0))
 
 
 @dataclass(frozen=True)
@@ -327,12 +331,10 @@ def make_kernel(
     --------
     >>> make_kernel("poly", degree=4, gamma=1.0)
     Polynomial(degree=4, gamma=1.0, coef0=1.0)
-    >>> make_kernel("cosine")
+    >>> make_kernel("rbf", gamma=-1.0)
     Traceback (most recent call last):
     ...
-    ValueError: kernel must be one of linear, poly, rbf, laplacian, sigmoid, precomputed or a
-    callable, \
-got 'cosine'
+    ValueError: gamma must be 'scale', 'auto' or a positive number, got -1.0
     """
     if isinstance(kernel, Kernel):
         return kernel
@@ -342,7 +344,7 @@ got 'cosine'
         raise ValueError(
             f"kernel must be one of {', '.join(KERNEL_NAMES)} or a callable, got {kernel!r}"
         )
-    if not isinstance(degree, Integral) or degree < 0:
+    if not isinstance(degree, Integral) or isinstance(degree, bool) or degree < 0:
         raise ValueError(f"degree must be a non-negative integer, got {degree!r}")
     if not isinstance(coef0, Real) or not np.isfinite(coef0):
         raise ValueError(f"coef0 must be a finite number, got {coef0!r}")
@@ -367,7 +369,7 @@ def _gamma(gamma: float | str, X: Any, sample_weight: np.ndarray | None) -> floa
         if gamma == "auto":
             return 1.0 / X.shape[1]
         variance = _variance(X, sample_weight)
-        return 1.0 / (X.shape[1] * variance) if variance > 0 else 1.0
+        return float(1.0 / (X.shape[1] * variance)) if variance > 0 else 1.0
     if not isinstance(gamma, Real) or isinstance(gamma, bool) or not 0 < gamma < np.inf:
         raise ValueError(f"gamma must be 'scale', 'auto' or a positive number, got {gamma!r}")
     return float(gamma)
@@ -379,12 +381,21 @@ def _variance(X: Any, sample_weight: np.ndarray | None) -> float:
     total = weight.sum() * X.shape[1]
     mean = float(weight @ np.asarray(X.sum(axis=1, dtype=np.float64)).ravel()) / total
     if sp.issparse(X):
-        return float(weight @ squared_norms(X)) / total - mean**2
-    deviation = 0.0
-    for start in range(0, X.shape[0], 1024):
-        rows = X[start : start + 1024].astype(np.float64) - mean
-        deviation += float(weight[start : start + 1024] @ np.einsum("ij,ij->i", rows, rows))
-    return deviation / total
+        X = sp.csr_array(X, dtype=np.float64)
+        stored = np.repeat(weight, np.diff(X.indptr))
+        deviation = float(stored @ (X.data - mean) ** 2) + (total - stored.sum()) * mean**2
+    else:
+        deviation = 0.0
+        for start in range(0, X.shape[0], 1024):
+            rows = X[start : start + 1024].astype(np.float64) - mean
+            deviation += float(weight[start : start + 1024] @ np.einsum("ij,ij->i", rows, rows))
+    variance = deviation / total
+    return variance if variance > 1e-14 * mean**2 else 0.0  # constant, but for rounding
+
+
+def _floating(A: Any) -> Any:
+    """A, in float64 unless it holds floating-point numbers already: integers would wrap around."""
+    return A if np.issubdtype(A.dtype, np.floating) else A.astype(np.float64)
 
 
 def _narrow(A: Any) -> Any:

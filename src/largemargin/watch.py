@@ -12,10 +12,18 @@ from types import TracebackType
 from typing import Any
 
 
+def check_seconds(max_seconds: float | None) -> None:
+    """Refuse a time limit that is none."""
+    number = isinstance(max_seconds, Real) and not isinstance(max_seconds, bool)
+    if max_seconds is not None and not (number and max_seconds > 0):
+        raise ValueError(f"max_seconds must be None or a positive number, got {max_seconds!r}")
+
+
 class Watch:
     """Use as a context manager around a loop that calls `advance` and looks at `stopped`.
 
-    Within it a first Ctrl-C is noted in `stopped` instead of raised, so that the loop can end at a
+    Within it, if it is `interruptible`, a first Ctrl-C is
+    noted in `stopped` instead of raised, so that the loop can end at a
     point where its result is whole; a second one interrupts as usual.
 
     Attributes
@@ -25,18 +33,20 @@ class Watch:
     """
 
     def __init__(
-        self, description: str, total: int, *, verbose: int = 0, max_seconds: float | None = None
+        self,
+        description: str,
+        total: int,
+        *,
+        verbose: int = 0,
+        max_seconds: float | None = None,
+        interruptible: bool = True,
     ) -> None:
-        if max_seconds is not None and (
-            not isinstance(max_seconds, Real)
-            or isinstance(max_seconds, bool)
-            or not max_seconds > 0
-        ):
-            raise ValueError(f"max_seconds must be None or a positive number, got {max_seconds!r}")
+        check_seconds(max_seconds)
         self.stopped = ""
         self._description = description
         self._total = total
         self._verbose = verbose
+        self._interruptible = interruptible
         self._max_seconds = max_seconds
         self._bar: Any = None
         self._previous: Any = None
@@ -58,7 +68,8 @@ class Watch:
             self._task = self._bar.add_task(self._description, total=self._total, note="")
             self._bar.start()
         if (
-            threading.current_thread() is threading.main_thread()
+            self._interruptible
+            and threading.current_thread() is threading.main_thread()
             and signal.getsignal(signal.SIGINT) is signal.default_int_handler
         ):
             self._previous = signal.signal(signal.SIGINT, self._interrupt)

@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from largemargin.gram import ROWS, SLOTS, UNIT, Basis, Gram
+from largemargin.gram import SLOTS, UNIT, Basis, Gram, tile_width
 from largemargin.perceptron.trace import Trace
 from largemargin.perceptron.updates import Regulars, Updates
 from largemargin.workers import Workers
@@ -101,9 +101,9 @@ class OnlinePass:
         self._kernel_rows = np.empty((KNOWN, gram.width), gram.dtype)
 
     @staticmethod
-    def held(n_workers: int, dtype: np.dtype) -> int:
+    def held(n_workers: int, n_rows: int, dtype: np.dtype) -> int:
         """Bytes of kernel values that a run holds besides what it keeps."""
-        return (KNOWN + n_workers * SLOTS) * ROWS * dtype.itemsize
+        return (KNOWN + n_workers * SLOTS) * tile_width(n_rows) * dtype.itemsize
 
     def visit(self, block: int) -> int:
         """Run over one block and return how many examples it has."""

@@ -83,7 +83,7 @@ class TraceReader:
             For each entry of `at`, what `decision_functions` would give.
         """
         check_is_fitted(self)
-        rules = [self._rule(*((r, False) if isinstance(r, str) else r)) for r in rules]
+        rules = [self._checked(rule) for rule in rules]
         X = self._validate(X, reset=False)
         run = self._run
         steps = [run.trace.n_steps if e is None else run.trace.step_at(e) for e in at]
@@ -116,7 +116,8 @@ class TraceReader:
         """
         rule = self._rule(None, None)
         staged = self.staged_decision_functions(X, at, [rule])
-        return np.stack([self._classes_of(scores[rule]) for scores in staged])
+        answers = [self._classes_of(scores[rule]) for scores in staged]
+        return np.array(answers, self.classes_.dtype).reshape(len(answers), np.shape(X)[0])
 
     @property
     def support_(self) -> np.ndarray:
@@ -188,6 +189,13 @@ class TraceReader:
         return self.classes_[
             scores.argmax(axis=1) if scores.ndim == 2 else (scores > 0).astype(int)
         ]
+
+    def _checked(self, rule: Any) -> Rule:
+        if isinstance(rule, str) or len(rule) != 2:
+            raise ValueError(
+                f"rules must be pairs such as ('vote', False) or ('last', True), got {rule!r}"
+            )
+        return self._rule(*rule)
 
     def _rule(self, method: str | None, normalize: bool | None = False) -> Rule:
         """A rule with None filled in from the estimator, checked against what was fitted."""

@@ -5,10 +5,11 @@ With prediction vectors v_1 .. v_k of a problem and their survival counts c_1 ..
     vote      sum_i c_i sign(v_i.x)
     average   sum_i c_i (v_i.x)          normalized: sum_i c_i (v_i.x)/|v_i|
     last      v_k.x                      normalized: over |v_k|
-    random    the vector alive after r steps, r drawn uniformly from {0..t} once an example;
-    normalized: over its norm longest   the vector that survived longest pocket    of the vectors
-    with ever longer runs of correct answers, each that also gets more of the training set
-              right than the one in the pocket replaces it (Gallant's pocket with ratchet)
+    random    the vector alive after r steps, r drawn uniformly from {0..t} once an example
+              normalized: over its norm
+    longest   the vector that survived longest
+    pocket    of vectors with ever longer runs of correct answers, each that also gets more of the
+              training set right replaces the one in the pocket (Gallant's pocket with ratchet)
     holdout   the vector that gets most of a held-out part right (Littlestone's two-phase rule)
 
 The score of the zero vector is 0, normalized or not. Of equals, the oldest.
@@ -238,17 +239,25 @@ def for_each_panel(
             f"memory={memory} bytes is too little to predict with: allow at least {column}"
         )
     with workers(n_jobs) as team:
-        width = min(PANEL, memory // column)
+        width = PANEL
+        while width > 1 and column * width > memory:
+            width //= 2
         count = min(team.count, memory // (column * width))
         tiles = [slice(lo, min(lo + SLOTS, n_slots)) for lo in range(0, n_slots, SLOTS)]
         vectors, squares = basis.vectors, basis.squares
 
         def run(first: int) -> None:
             values = np.empty((n_slots, width), basis.dtype)
+            room = values if width == PANEL else np.empty((SLOTS, PANEL), basis.dtype)
             for lo in range(first * width, n, count * width):
-                rows = gram.examples(lo, width)
+                # products have one shape whatever the memory; of a wider one, a part is kept
+                panel = lo // PANEL * PANEL
+                rows = gram.examples(panel, PANEL)
                 for tile in tiles:
-                    gram.fill(rows, (vectors[tile], squares[tile]), values[tile])
+                    out = room[tile] if width == PANEL else room[: tile.stop - tile.start]
+                    gram.fill(rows, (vectors[tile], squares[tile]), out)
+                    if width < PANEL:
+                        values[tile] = out[:, lo - panel : lo - panel + width]
                 work(values, lo, min(lo + width, n))
 
         team.map(run, range(count))

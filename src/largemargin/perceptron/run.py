@@ -102,7 +102,7 @@ class Run:
                 self._weights,
                 self.threshold,
             )
-        held = OnlinePass.held(team.count, self.basis.dtype)
+        held = OnlinePass.held(team.count, X.shape[0], self.basis.dtype)
         if memory < held:
             raise ValueError(
                 f"memory={memory} bytes is too little to train with: allow at least {held}"
@@ -119,11 +119,12 @@ class Run:
             for block in range(work.n_blocks):
                 seen = work.visit(block)
                 watch.advance(seen, f"epoch {epoch}, {len(self.trace)} mistakes")
-                last = epoch == epochs and block == work.n_blocks - 1
-                if watch.stopped and not last:
+                if watch.stopped and block < work.n_blocks - 1:
                     return Outcome(epoch, False, watch.stopped)
             if len(self.trace) == mistakes:
                 # every epoch to come would be like this one: the last vectors survive them all
                 self.trace.n_steps += (epochs - epoch) * n_rows
                 return Outcome(epoch, True, "")
+            if watch.stopped and epoch < epochs:
+                return Outcome(epoch, False, watch.stopped)
         return Outcome(epochs, False, "")

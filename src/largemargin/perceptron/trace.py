@@ -91,7 +91,7 @@ class Trace:
 
     def step_at(self, epochs: float) -> int:
         """The number of examples seen after so many epochs, a fraction allowed."""
-        step = round(float(epochs) * self.epoch_length)
+        step = round(epochs * self.epoch_length) if np.isfinite(epochs) else -1
         if not 0 <= step <= self.n_steps:
             seen = self.n_steps / max(self.epoch_length, 1)
             raise ValueError(

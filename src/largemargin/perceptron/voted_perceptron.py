@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from numbers import Integral, Real
 from typing import Any, Self
 
@@ -25,7 +27,7 @@ from largemargin.kernels import Kernel, WithConstant, make_kernel
 from largemargin.perceptron.reading import TraceReader
 from largemargin.perceptron.rules import METHODS, count_right
 from largemargin.perceptron.run import Outcome, Run
-from largemargin.watch import Watch
+from largemargin.watch import Watch, check_seconds
 
 
 class VotedPerceptron(TraceReader, ClassifierMixin, BaseEstimator):
@@ -122,7 +124,7 @@ class VotedPerceptron(TraceReader, ClassifierMixin, BaseEstimator):
     >>> X, y = load_digits(return_X_y=True)
     >>> model = VotedPerceptron(degree=3, epochs=3).fit(X[:1000], y[:1000])
     >>> round(model.score(X[1000:], y[1000:]), 3)
-    0.961
+    0.945
     """
 
     def __init__(
@@ -182,6 +184,10 @@ class VotedPerceptron(TraceReader, ClassifierMixin, BaseEstimator):
         -------
         self
         """
+        with self._unchanged_by_failure():
+            return self._fit(X, y)
+
+    def _fit(self, X: Any, y: Any) -> Self:
         self._check_parameters()
         X, y = self._validate(X, y, reset=True)
         classes, labels = np.unique(y, return_inverse=True)
@@ -205,6 +211,7 @@ class VotedPerceptron(TraceReader, ClassifierMixin, BaseEstimator):
             run, data[order] if len(order) < len(y) or self.shuffle else data, labels[order],
             _positive(classes), order,
             epochs=self.epochs, verbose=self.verbose, max_seconds=self.max_seconds,
+            interruptible=True,
         )  # fmt: skip
         run.n_seen = len(y)  # held-out examples have positions too
         correct = None
@@ -221,7 +228,7 @@ class VotedPerceptron(TraceReader, ClassifierMixin, BaseEstimator):
                 f"stopped after {run.trace.n_steps / len(order):.3g} of {self.epochs} epochs "
                 f"because {outcome.stopped}; the model is of what was seen so far",
                 ConvergenceWarning,
-                stacklevel=2,
+                stacklevel=3,
             )
         return self
 
@@ -243,6 +250,10 @@ class VotedPerceptron(TraceReader, ClassifierMixin, BaseEstimator):
         -------
         self
         """
+        with self._unchanged_by_failure():
+            return self._partial_fit(X, y, classes)
+
+    def _partial_fit(self, X: Any, y: Any, classes: Any) -> Self:
         self._check_parameters()
         self._check_streaming()
         first = not hasattr(self, "trace_")
@@ -273,15 +284,28 @@ class VotedPerceptron(TraceReader, ClassifierMixin, BaseEstimator):
             run = self._run
             if run.kernel.on_products:
                 check_overflow(run.kernel, run.basis.dtype, largest_square(X))
-        fresh = run.trace.epoch_length == run.n_seen  # a stream is one epoch, as long as it lasts
+        one_pass = run.trace.n_steps == run.n_seen  # a stream is one epoch, as long as it lasts
         outcome = self._learn(
             run, prepare(X, run.kernel, run.basis.dtype), labels, _positive(known),
             np.arange(run.n_seen, run.n_seen + X.shape[0]), epochs=1, verbose=0, max_seconds=None,
+            interruptible=False,
         )  # fmt: skip
-        if fresh:
+        if one_pass:
             run.trace.epoch_length = run.n_seen
+        if not first:
+            outcome = Outcome(self.n_epochs_, outcome.converged, "")
         self._keep(run, known, outcome, None)
         return self
+
+    @contextmanager
+    def _unchanged_by_failure(self) -> Iterator[None]:
+        before = self.__dict__.copy()
+        try:
+            yield
+        except BaseException:
+            self.__dict__.clear()
+            self.__dict__.update(before)
+            raise
 
     def _check_parameters(self) -> None:
         if self.method not in METHODS:
@@ -292,6 +316,13 @@ class VotedPerceptron(TraceReader, ClassifierMixin, BaseEstimator):
             or self.epochs < 1
         ):
             raise ValueError(f"epochs must be a positive integer, got {self.epochs!r}")
+        for name in ("normalize", "fit_intercept", "shuffle"):
+            value = getattr(self, name)
+            if not isinstance(value, bool | np.bool_):
+                raise ValueError(f"{name} must be True or False, got {value!r}")
+        if not isinstance(self.verbose, Integral):
+            raise ValueError(f"verbose must be 0 or 1, got {self.verbose!r}")
+        check_seconds(self.max_seconds)
         fraction = self.validation_fraction
         if not isinstance(fraction, Real) or not 0 < fraction < 1:
             raise ValueError(f"validation_fraction must lie between 0 and 1, got {fraction!r}")
@@ -356,9 +387,14 @@ class VotedPerceptron(TraceReader, ClassifierMixin, BaseEstimator):
         epochs: int,
         verbose: int,
         max_seconds: float | None,
+        interruptible: bool,
     ) -> Outcome:
         watch = Watch(
-            "voted perceptron", epochs * X.shape[0], verbose=verbose, max_seconds=max_seconds
+            "voted perceptron",
+            epochs * X.shape[0],
+            verbose=verbose,
+            max_seconds=max_seconds,
+            interruptible=interruptible,
         )
         return run.learn(
             X, labels, positive, positions, epochs=epochs, n_jobs=self.n_jobs,

@@ -1,0 +1,199 @@
+"""How a run ends: converged, out of time, interrupted, or failed."""
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.exceptions import ConvergenceWarning
+
+from largemargin import VotedPerceptron
+
+from .test_online_pass import integers, power
+from .twin import RULES, decide, mistakes_of, shaped, signs_of, small_tiles, train
+
+
+def separable(n=40):
+    rng = np.random.default_rng(0)
+    X = rng.integers(-4, 5, (n, 3)).astype(float)
+    X[:, 0] = np.where(X[:, 0] >= 0, X[:, 0] + 2, X[:, 0] - 2)
+    return X, (X[:, 0] > 0).astype(int)
+
+
+@pytest.mark.parametrize("kernel", ["linear", "poly"])
+def test_an_epoch_without_a_mistake_ends_the_fit(kernel):
+    X, y = separable()
+    model = VotedPerceptron(kernel=kernel, degree=2, gamma=1.0, epochs=200)
+    model.fit(X, y)
+    assert model.converged_
+    assert model.n_epochs_ < 200
+    assert model.trace_.n_steps == 200 * 40
+    K = power(X, 1, 0) if kernel == "linear" else power(X, 2)
+    expected = train(K, signs_of(y), 200)
+    assert mistakes_of(model) == expected
+    assert model.n_epochs_ == expected[-1].step // 40 + 2
+    model.set_params(random_state=3)
+    moments = np.random.RandomState(3).randint(0, 8001, 40, np.int64)
+    for rule, found in model.decision_functions(X, RULES).items():
+        truth = decide(rule, expected, 1, K.astype(float), K.astype(float), 8000, moments)
+        assert np.allclose(found, shaped(truth)), rule
+
+
+def test_a_fit_that_made_mistakes_to_the_end_has_not_converged():
+    X, y = integers(0, 60, 2, 2)
+    model = VotedPerceptron(kernel="linear", epochs=4).fit(X, y)
+    assert not model.converged_
+    assert model.n_epochs_ == 4
+
+
+@pytest.mark.parametrize("kernel", ["linear", "poly"])
+def test_out_of_time(kernel):
+    X, y = integers(1, 600, 4, 3)
+    settings = {"kernel": kernel, "degree": 2, "gamma": 1.0, "epochs": 5}
+    with small_tiles():
+        whole = VotedPerceptron(**settings).fit(X, y)
+        with pytest.warns(ConvergenceWarning, match="of 5 epochs because max_seconds=1e-09"):
+            model = VotedPerceptron(max_seconds=1e-9, **settings).fit(X, y)
+    steps = model.trace_.n_steps
+    assert 0 < steps < 600
+    assert mistakes_of(model) == [m for m in mistakes_of(whole) if m.step < steps]
+    assert not model.converged_
+    stopped = whole.staged_decision_functions(X[:50], [steps / 600], [("average", True)])
+    assert np.allclose(
+        model.decision_function(X[:50], "average", True), stopped[0]["average", True]
+    )
+    assert model.predict(X).shape == (600,)
+
+
+def test_time_enough_does_not_warn():
+    X, y = integers(1, 60, 4, 3)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        VotedPerceptron(max_seconds=1000, epochs=2).fit(X, y)
+
+
+class Interrupting:
+    """A kernel during whose n-th block of values Ctrl-C is pressed, once or more."""
+
+    def __init__(self, at, times=1):
+        self.at, self.times, self.calls = at, times, 0
+
+    def __call__(self, A, B):
+        self.calls += 1
+        if self.calls == self.at:
+            for _ in range(self.times):
+                os.kill(os.getpid(), signal.SIGINT)
+                time.sleep(0.01)
+        return (A @ B.T + 1) ** 2
+
+
+def test_interrupted():
+    X, y = integers(2, 300, 3, 3)
+    before = signal.getsignal(signal.SIGINT)
+    with small_tiles():
+        whole = VotedPerceptron(degree=2, gamma=1.0, epochs=3).fit(X, y)
+        model = VotedPerceptron(kernel=Interrupting(30), epochs=3, n_jobs=1)
+        with pytest.warns(ConvergenceWarning, match="because it was interrupted"):
+            model.fit(X, y)
+    assert signal.getsignal(signal.SIGINT) is before
+    steps = model.trace_.n_steps
+    assert 0 < steps < 900
+    assert mistakes_of(model) == [m for m in mistakes_of(whole) if m.step < steps]
+    model.kernel = None
+    assert model.predict(X).shape == (300,)
+
+
+def test_interrupted_twice_is_interrupted():
+    X, y = integers(2, 300, 3, 3)
+    model = VotedPerceptron(degree=2, gamma=1.0).fit(X[:100], y[:100])
+    truth = model.decision_function(X)
+    before = signal.getsignal(signal.SIGINT)
+    model.set_params(kernel=Interrupting(5, times=2), n_jobs=1)
+    with small_tiles(), pytest.raises(KeyboardInterrupt):
+        model.fit(X, y)
+    assert signal.getsignal(signal.SIGINT) is before
+    assert np.array_equal(model.decision_function(X), truth)
+
+
+def test_an_interrupted_chunk_says_so_and_leaves_the_model_as_it_was():
+    X, y = integers(2, 300, 3, 3)
+    kernel = Interrupting(10**9)
+    with small_tiles():
+        model = VotedPerceptron(kernel=kernel, n_jobs=1)
+        model.partial_fit(X[:100], y[:100], classes=[0, 1, 2])
+        before = mistakes_of(model)
+        kernel.at = kernel.calls + 5
+        with pytest.raises(KeyboardInterrupt):
+            model.partial_fit(X[100:], y[100:])
+        assert mistakes_of(model) == before
+        assert model.trace_.n_steps == model.trace_.epoch_length == 100
+        model.partial_fit(X[100:], y[100:])
+    assert mistakes_of(model) == train(power(X, 2), signs_of(y))
+
+
+def test_interrupted_from_outside():
+    program = """
+        import signal, warnings
+        import numpy as np
+        from largemargin import VotedPerceptron
+        rng = np.random.default_rng(0)
+        X, y = rng.normal(size=(5000, 20)), rng.integers(0, 10, 5000)
+        VotedPerceptron(degree=2).fit(X[:100], y[:100])  # compiled
+        print("go", flush=True)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            model = VotedPerceptron(degree=2, epochs=100000).fit(X, y)
+        assert [w.category.__name__ for w in caught] == ["ConvergenceWarning"], caught
+        assert 0 < model.trace_.n_steps < 5000 * 100000
+        assert model.predict(X[:50]).shape == (50,)
+        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+        print("usable", flush=True)
+    """
+    process = subprocess.Popen(
+        [sys.executable, "-c", textwrap.dedent(program)], stdout=subprocess.PIPE, text=True
+    )
+    try:
+        assert process.stdout.readline() == "go\n"
+        time.sleep(0.7)
+        process.send_signal(signal.SIGINT)
+        out, _ = process.communicate(timeout=60)
+    finally:
+        process.kill()
+        process.wait()
+    assert out == "usable\n"
+    assert process.returncode == 0
+
+
+def test_progress_goes_to_stderr(capfd):
+    X, y = integers(2, 300, 3, 3)
+    VotedPerceptron(epochs=2, verbose=1).fit(X, y)
+    out, err = capfd.readouterr()
+    assert out == ""
+    assert "voted perceptron" in err
+    VotedPerceptron(epochs=2).fit(X, y)
+    assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize("jobs", [1, 3])
+def test_a_fit_that_fails_leaves_the_model_as_it_was(jobs):
+    X, y = integers(2, 300, 3, 3)
+
+    def failing(A, B):
+        failing.calls += 1
+        if failing.calls > 10:
+            raise RuntimeError("no more values")
+        return A @ B.T
+
+    failing.calls = 0
+    model = VotedPerceptron(degree=2, gamma=1.0).fit(X[:100], y[:100])
+    truth, mistakes = model.decision_function(X), mistakes_of(model)
+    model.set_params(kernel=failing, n_jobs=jobs)
+    with small_tiles(), pytest.raises(RuntimeError, match="no more values"):
+        model.fit(X, y)
+    assert np.array_equal(model.decision_function(X), truth)
+    assert mistakes_of(model) == mistakes
