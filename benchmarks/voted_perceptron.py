@@ -25,7 +25,7 @@ SEVEN_RULES = [("vote", False)] + [
     (method, normalize) for method in ("average", "last", "random") for normalize in (False, True)
 ]
 PEAK = """
-import resource, sys
+import re, sys
 from largemargin import VotedPerceptron
 from largemargin.data import load
 import numpy as np
@@ -34,7 +34,7 @@ X = mnist.X
 X /= np.float32(255)
 memory = sys.argv[1]
 model = VotedPerceptron(gamma=1.0, epochs=30, memory=memory).fit(X, mnist.y)
-peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+peak = 1024 * int(re.search(r"VmHWM:\\s*(\\d+)", open("/proc/self/status").read())[1])
 trace = model.trace_
 np.savez(sys.argv[2], peak=peak, data=X.nbytes + mnist.X_test.nbytes, **trace.arrays())
 """

@@ -289,10 +289,18 @@ class Gram:
         self.width = tile_width(self.n_rows)
         self.n_tiles = -(-self.n_rows // self.width)
         by_norm = self.kernel.on_products
-        self._squares = squared_norms(X).astype(self.dtype) if by_norm else np.zeros(self.n_rows)
+        with np.errstate(over="ignore"):  # too large for the type is infinite, and refused as such
+            self._squares = (
+                squared_norms(X).astype(self.dtype) if by_norm else np.zeros(self.n_rows)
+            )
         self._columns: dict[int, np.ndarray] = {}
         self._cache = TileCache(cache_bytes, (SLOTS, self.width), self.dtype)
         self._scratch = threading.local()
+
+    def check_overflow(self) -> None:
+        """Refuse rows that the kernel cannot be computed on."""
+        if self.kernel.on_products:
+            check_overflow(self.kernel, self.dtype, float(self._squares.max(initial=0.0)))
 
     def rows(self, r: int) -> tuple[Any, np.ndarray]:
         """The examples of row tile r, padded with the last one, and their squared norms."""

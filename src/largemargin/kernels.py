@@ -141,8 +141,10 @@ class Polynomial(Kernel):
 
     def bound(self, square: float) -> float:
         inner = self.gamma * square + abs(self.coef0)
-        with np.errstate(over="ignore"):
-            return float(max(super().bound(square), inner, np.float64(inner) ** self.degree))
+        try:
+            return max(super().bound(square), inner, inner**self.degree)
+        except OverflowError:
+            return np.inf
 
 
 @dataclass(frozen=True)

@@ -190,6 +190,57 @@ def follow(
 
 
 @njit(cache=True, nogil=True)
+def follow_few(
+    values, mistakes, inverse_norms, start, until, want, picks, draws, state, vote, total,
+    unit_total, picked, drawn, unit_drawn,
+):  # fmt: skip
+    """`follow` one example after the other: for a few of them, loops over examples do not pay."""
+    n_problems, width = vote.shape
+    birth, inverse = state[n_problems], state[n_problems + 1]
+    since, scale = birth.copy(), inverse.copy()
+    e, pick, draw = start, 0, 0
+    for j in range(width):
+        since[:] = birth
+        scale[:] = inverse
+        e, pick, draw = start, 0, 0
+        while True:
+            more = e < mistakes.shape[1] and mistakes[3, e] < until
+            step = mistakes[3, e] if more else until
+            while draw < draws.shape[1] and draws[0, draw] <= step:
+                if draws[1, draw] == j:
+                    for p in range(n_problems):
+                        drawn[draws[2, draw], p, j] = state[p, j]
+                        unit_drawn[draws[2, draw], p, j] = scale[p] * state[p, j]
+                draw += 1
+            if not more:
+                break
+            p = mistakes[0, e]
+            s, duration = state[p, j], step - since[p]
+            if want[0]:
+                vote[p, j] += duration * ((s > 0.0) - (s < 0.0))
+            if want[1]:
+                total[p, j] += duration * s
+            if want[2]:
+                unit_total[p, j] += duration * scale[p] * s
+            since[p] = step
+            scale[p] = inverse_norms[e]
+            state[p, j] = s + mistakes[2, e] * values[mistakes[1, e], j]
+            while pick < picks.shape[1] and picks[0, pick] == e:
+                picked[picks[1, pick], p, j] = state[p, j]
+                pick += 1
+            e += 1
+        for p in range(n_problems):
+            s, duration = state[p, j], until - since[p]
+            vote[p, j] += duration * ((s > 0.0) - (s < 0.0))
+            total[p, j] += duration * s
+            unit_total[p, j] += duration * scale[p] * s
+            since[p] = until
+    birth[:] = since
+    inverse[:] = scale
+    return e, pick, draw
+
+
+@njit(cache=True, nogil=True)
 def count_correct(values, mistakes, truth, counts):
     """counts[e] += how many of these examples the vector made by mistake e gets right.
 

@@ -138,32 +138,41 @@ class _Plan:
             ]
         )
         self.picking = [method for method in PICKS if any(r[0] == method for r in rules)]
-        self.chosen = np.array(
-            [[pick(trace, m, int(t), correct) for t in stages] for m in self.picking], np.int64
-        ).reshape(len(self.picking), len(stages), self.n_problems)
-        rows = np.arange(len(self.picking) * len(stages)).repeat(self.n_problems)
-        picks = np.stack([self.chosen.ravel(), rows])
-        self.picks = picks[:, np.argsort(picks[0], kind="stable")]
-        self.picks = np.ascontiguousarray(self.picks[:, self.picks[0] >= 0])
+        self.chosen = np.empty((0, len(stages), self.n_problems), np.int64)
+        self.picks = np.empty((2, 0), np.int64)
+        if self.picking:
+            self.chosen = np.array(
+                [[pick(trace, m, int(t), correct) for t in stages] for m in self.picking]
+            )
+            rows = np.arange(len(self.picking) * len(stages)).repeat(self.n_problems)
+            picks = np.stack([self.chosen.ravel(), rows])
+            picks = picks[:, np.argsort(picks[0], kind="stable")]
+            self.picks = np.ascontiguousarray(picks[:, picks[0] >= 0])
         self.drawing = any(method == "random" for method, _ in rules)
         self.moments = np.empty((0, n), np.int64)
         if self.drawing:
             random_state = check_random_state(random_state)
             self.moments = np.stack([random_state.randint(0, t + 1, n, np.int64) for t in stages])
 
+    def _draws(self, lo: int, hi: int) -> np.ndarray:
+        """(moment, example, stage) of the draws of examples lo..hi, by moment."""
+        if not self.drawing:
+            return np.empty((3, 0), np.int64)
+        moments = self.moments[:, lo:hi]
+        draws = np.stack([moments.ravel(), *np.indices(moments.shape)[::-1].reshape(2, -1)])
+        return np.ascontiguousarray(draws[:, np.argsort(draws[0], kind="stable")])
+
     def read(self, values: np.ndarray, lo: int, hi: int) -> dict[Rule, np.ndarray]:
         """The scores of examples lo..hi from their kernel values (a row a slot)."""
         from largemargin.perceptron import _loops
 
-        follow: Any = _loops.follow
+        follow: Any = _loops.follow_few if values.shape[1] <= FEW_ROWS else _loops.follow
         n_stages, shape = len(self.stages), (self.n_problems, values.shape[1])
         running = [np.zeros(shape) for _ in self.want]
         sums = [np.empty((n_stages if wanted else 0, *shape)) for wanted in self.want]
         picked = np.zeros((len(self.picking) * n_stages, *shape))
         drawn = [np.zeros((n_stages if self.drawing else 0, *shape)) for _ in range(2)]
-        moments = self.moments[:, lo:hi]
-        draws = np.stack([moments.ravel(), *np.indices(moments.shape)[::-1].reshape(2, -1)])
-        draws = np.ascontiguousarray(draws[:, np.argsort(draws[0], kind="stable")])
+        draws = self._draws(lo, hi)
         state = np.zeros((self.n_problems + 2, max(values.shape[1], self.n_problems)))
         e, pick, draw = 0, 0, 0
         for s, until in enumerate(self.stages):
@@ -227,6 +236,7 @@ def for_each_panel(
     """
     n, n_slots = X.shape[0], len(basis)
     gram = Gram(basis.match(X), basis)
+    gram.check_overflow()
     if n <= FEW_ROWS:
         with blas_threads(n_jobs):
             values = np.empty((n_slots, n), basis.dtype)
