@@ -27,7 +27,7 @@ from largemargin.perceptron.updates import Regulars, Updates
 from largemargin.workers import Workers
 
 AHEAD = 6  # blocks brought up to date before their turn
-GUESSES = 64  # the most examples whose kernel rows are computed in one round
+GUESSES = 32  # the most examples whose kernel rows are computed in one round
 KNOWN = 256  # kernel rows of a block held at a time
 
 

@@ -2,7 +2,7 @@
 time.
 
 Most examples that err do so in one epoch or two, and keeping their kernel values costs as much as
-computing them again. An example that errs a third time is a **regular**: from then on its values
+computing them again. An example that errs a fifth time is a **regular**: from then on its values
 are kept, as far as the memory goes.
 """
 
@@ -16,7 +16,7 @@ from largemargin.gram import SLOTS, UNIT, Basis, Gram
 from largemargin.growing import Growing
 from largemargin.perceptron.trace import Trace
 
-REGULAR = 3  # visits with a mistake that make an example a regular
+REGULAR = 5  # visits with a mistake that make an example a regular
 SPARSE = 4  # of a tile of regulars, fewer than so many are computed alone and not kept
 FEW = 256  # below so many slots, dropping zero columns costs more than it saves
 
@@ -87,7 +87,8 @@ class Updates:
         for start, batch in others:
             slots = wanted[start : start + SLOTS]
             slots = np.concatenate([slots, np.full(-len(slots) % UNIT, slots[0])])
-            V = self.vectors[slots]
+            in_a_row = slots[-1] - slots[0] == len(slots) - 1
+            V = self.vectors[slots[0] : slots[-1] + 1] if in_a_row else self.vectors[slots]
             if columns is not None:
                 V = np.take(V, columns, axis=1)
             tile = gram.fill((X, squares), (V, self.squares[slots]), gram.spare(len(slots)))
