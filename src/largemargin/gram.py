@@ -34,9 +34,8 @@ UNIT = 16  # widths of products are multiples of it; narrower ones waste most of
 DENSE_WIDTH = 1 << 15  # a sparse tile of basis vectors this wide is multiplied as a dense one
 PACKED = 0.9  # the share of non-zero columns up to which dropping the others pays
 IN_CACHE = 1 << 14  # values transformed at a time
-SLAB_BYTES = (
-    1 << 28
-)  # allocated at a time: in small pieces, page faults cost as much as the products
+# allocated at a time: in small pieces, page faults cost as much as the products
+SLAB_BYTES = 1 << 28
 
 _UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
 _UNITS |= {"KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40}
