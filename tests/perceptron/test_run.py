@@ -74,7 +74,8 @@ def test_time_enough_does_not_warn():
     X, y = integers(1, 60, 4, 3)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        VotedPerceptron(max_seconds=1000, epochs=2).fit(X, y)
+        model = VotedPerceptron(max_seconds=1000, epochs=2).fit(X, y)
+    assert model.trace_.n_steps == 120
 
 
 class Interrupting:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from largemargin.cli.options import Header, Json, Label
 from largemargin.cli.output import emit_facts, emit_json, emit_table, note, percent
 
 if TYPE_CHECKING:
@@ -22,21 +23,9 @@ def evaluate(
     data: Annotated[
         str, typer.Argument(help="A file, or a data set by name, of which the test set is taken.")
     ],
-    label: Annotated[
-        str | None,
-        typer.Option(
-            help="Column of the labels, by name or by position from 0.", show_default=False
-        ),
-    ] = None,
-    header: Annotated[
-        bool | None,
-        typer.Option(
-            "--header/--no-header",
-            help="Whether a table's first line names its columns; told from the file if not given.",
-            show_default=False,
-        ),
-    ] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    label: Label = None,
+    header: Header = None,
+    json: Json = False,
 ) -> None:
     """Test a model on labelled data: error, each class, confusions, and each way to decide.
 

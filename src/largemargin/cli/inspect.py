@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
+from largemargin.cli.options import Json
 from largemargin.cli.output import emit_facts, emit_json, emit_table, text
 
 _TOLD_APART = ("cv", "versions", "feature_names", "warnings")
@@ -13,7 +14,7 @@ _TOLD_APART = ("cv", "versions", "feature_names", "warnings")
 
 def inspect(
     model: Annotated[str, typer.Argument(help="A model file.")],
-    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    json: Json = False,
 ) -> None:
     """Show what a model file holds: parameters, sizes, mistakes, scaling, how it was trained.
 

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
+from largemargin.cli.options import Header
 from largemargin.cli.output import emit
 
 
@@ -31,14 +32,7 @@ def predict(
             show_default=False,
         ),
     ] = None,
-    header: Annotated[
-        bool | None,
-        typer.Option(
-            "--header/--no-header",
-            help="Whether a table's first line names its columns; told from the file if not given.",
-            show_default=False,
-        ),
-    ] = None,
+    header: Header = None,
 ) -> None:
     """Predict a label for each row, one a line.
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from largemargin.cli.options import Json
 from largemargin.cli.output import emit, emit_json, note, progress_wanted
 
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ def reproduce(
     output: Annotated[
         Path, typer.Option("--output", "-o", help="Folder for the page, tables, figures and JSON.")
     ] = Path("reproduction"),
-    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    json: Json = False,
 ) -> None:
     """Run a paper's experiments again and show them beside the published numbers.
 

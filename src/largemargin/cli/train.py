@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from largemargin.cli.options import Header, Json, Label
 from largemargin.cli.output import emit_facts, emit_json, note, percent, progress_wanted
 
 if TYPE_CHECKING:
@@ -70,20 +71,8 @@ def train(
         ),
     ] = None,
     test: Annotated[str | None, typer.Option(help="Data to test on.", show_default=False)] = None,
-    label: Annotated[
-        str | None,
-        typer.Option(
-            help="Column of the labels, by name or by position from 0.", show_default=False
-        ),
-    ] = None,
-    header: Annotated[
-        bool | None,
-        typer.Option(
-            "--header/--no-header",
-            help="Whether a table's first line names its columns; told from the file if not given.",
-            show_default=False,
-        ),
-    ] = None,
+    label: Label = None,
+    header: Header = None,
     output: Annotated[
         str | None,
         typer.Option(
@@ -96,7 +85,7 @@ def train(
     max_seconds: Annotated[
         float | None, typer.Option(help="Stop training after so long.", show_default=False)
     ] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    json: Json = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing.")] = False,
 ) -> None:
     """Train a model and write it to a file.
