@@ -232,25 +232,25 @@ def for_each_panel(
 
     A few rows are one plain product, so that predicting one row is one row's work; more are
     computed in tiles, on all threads, each holding the values of as many examples as the memory
-    allows.
+    allows, and where that is not a whole panel, one tile to compute in.
     """
     n, n_slots = X.shape[0], len(basis)
     gram = Gram(basis.match(X), basis)
     gram.check_overflow()
-    if n <= FEW_ROWS:
+    column = n_slots * basis.dtype.itemsize
+    if n <= FEW_ROWS and (memory == "auto" or column * n <= memory_bytes(memory)):
         with blas_threads(n_jobs):
             values = np.empty((n_slots, n), basis.dtype)
             work(gram.fill(gram.examples(0, n), (basis.vectors, basis.squares), values), 0, n)
         return
     memory = memory_bytes(memory)
-    column = n_slots * basis.dtype.itemsize
     if memory < column:
         raise ValueError(
             f"memory={memory} bytes is too little to predict with: allow at least {column}"
         )
     with workers(n_jobs) as team:
         width = PANEL
-        while width > 1 and column * width > memory:
+        while column * width > memory:
             width //= 2
         count = min(team.count, memory // (column * width))
         tiles = [slice(lo, min(lo + SLOTS, n_slots)) for lo in range(0, n_slots, SLOTS)]
@@ -258,7 +258,9 @@ def for_each_panel(
 
         def run(first: int) -> None:
             values = np.empty((n_slots, width), basis.dtype)
-            room = values if width == PANEL else np.empty((SLOTS, PANEL), basis.dtype)
+            room = values
+            if width < PANEL:
+                room = np.empty((min(SLOTS, n_slots), PANEL), basis.dtype)
             for lo in range(first * width, n, count * width):
                 # products have one shape whatever the memory; of a wider one, a part is kept
                 panel = lo // PANEL * PANEL
