@@ -193,7 +193,9 @@ def _open_reader(
 def _check_width(source: Source, block: Block, n_features: int | None) -> None:
     if n_features is not None and block.X.shape[1] != n_features:
         raise broken(
-            source.path, f"expected n_features={n_features} features, saw {block.X.shape[1]}"
+            source.path,
+            f"expected n_features={n_features} features, saw {block.X.shape[1]}; "
+            "check which column is the label, and that there is one if one was read",
         )
 
 
