@@ -9,15 +9,31 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from largemargin import data, kernels
+    from largemargin import data, kernels, svm
     from largemargin.model_file import ModelFileError, describe, load, save
     from largemargin.perceptron import VotedPerceptron
+    from largemargin.svm import SVC, KernelAdatron, NuSVC
 
 __version__ = "0.1.0"
 
-__all__ = ["ModelFileError", "VotedPerceptron", "data", "describe", "kernels", "load", "save"]
+__all__ = [
+    "SVC",
+    "KernelAdatron",
+    "ModelFileError",
+    "NuSVC",
+    "VotedPerceptron",
+    "data",
+    "describe",
+    "kernels",
+    "load",
+    "save",
+    "svm",
+]
 
 _HOMES = {
+    "KernelAdatron": "largemargin.svm",
+    "NuSVC": "largemargin.svm",
+    "SVC": "largemargin.svm",
     "ModelFileError": "largemargin.model_file",
     "VotedPerceptron": "largemargin.perceptron",
     "describe": "largemargin.model_file",

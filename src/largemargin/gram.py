@@ -270,6 +270,40 @@ def tile_width(n_rows: int) -> int:
     return min(ROWS, -(-n_rows // UNIT) * UNIT)
 
 
+def fill(
+    kernel: Kernel,
+    dtype: np.dtype,
+    rows: tuple[Any, np.ndarray],
+    vectors: tuple[Any, np.ndarray],
+    out: np.ndarray,
+) -> np.ndarray:
+    """Kernel values of vectors (down) against rows (across), each with their squared norms, into
+    `out`.
+    """
+    X, X_squares = rows
+    V, V_squares = vectors
+    if kernel.on_products:
+        if sp.issparse(X):
+            out[:] = _sparse_products(V, X)
+        else:
+            np.dot(V, X.T, out=out)
+        step = max(1, IN_CACHE // out.shape[1])
+        for lo in range(0, len(out), step):
+            part = slice(lo, lo + step)
+            kernel.from_products(out[part], V_squares[part], X_squares)
+        return out
+    with np.errstate(over="ignore"):
+        out[:] = kernel(X, V).T
+    fine = np.abs(out) < largest_value(dtype)
+    if not fine.all():
+        vector, row = np.argwhere(~fine)[0]
+        raise ValueError(
+            f"{kernel} returned {out[vector, row]} for two of the rows given: scale the "
+            "data, or mend the kernel so that all its values are finite and not that large"
+        )
+    return out
+
+
 class Gram:
     """Kernel values between the rows of X and a basis, a tile at a time.
 
@@ -336,28 +370,7 @@ class Gram:
         self, rows: tuple[Any, np.ndarray], vectors: tuple[Any, np.ndarray], out: np.ndarray
     ) -> np.ndarray:
         """Kernel values of vectors (down) against rows (across), into `out`."""
-        X, X_squares = rows
-        V, V_squares = vectors
-        if self.kernel.on_products:
-            if sp.issparse(X):
-                out[:] = _sparse_products(V, X)
-            else:
-                np.dot(V, X.T, out=out)
-            step = max(1, IN_CACHE // out.shape[1])
-            for lo in range(0, len(out), step):
-                part = slice(lo, lo + step)
-                self.kernel.from_products(out[part], V_squares[part], X_squares)
-            return out
-        with np.errstate(over="ignore"):
-            out[:] = self.kernel(X, V).T
-        fine = np.abs(out) < largest_value(self.dtype)
-        if not fine.all():
-            vector, row = np.argwhere(~fine)[0]
-            raise ValueError(
-                f"{self.kernel} returned {out[vector, row]} for two of the rows given: scale the "
-                "data, or mend the kernel so that all its values are finite and not that large"
-            )
-        return out
+        return fill(self.kernel, self.dtype, rows, vectors, out)
 
     def tile(self, r: int, k: int) -> np.ndarray:
         """Kernel values of the full slot tile k against row tile r, kept if there is room."""

@@ -10,12 +10,13 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from largemargin.classifier import KernelClassifier
 from largemargin.gram import prepare
 from largemargin.perceptron.rules import METHODS, Rule, decide, expansion
 from largemargin.perceptron.run import Run
 
 
-class TraceReader:
+class TraceReader(KernelClassifier):
     """The reading half of `VotedPerceptron`; the other half makes the run that is read here."""
 
     method: str
@@ -23,14 +24,9 @@ class TraceReader:
     memory: int | str
     n_jobs: int | None
     random_state: Any
-    classes_: np.ndarray
-    n_features_in_: int
     _run: Run
     _correct: np.ndarray | None  # of the training set or the held-out part, for each vector
     _looked: str  # the method those counts were made for
-
-    def _validate(self, X: Any, y: Any = "no_validation", reset: bool = True) -> Any:
-        raise NotImplementedError
 
     def decision_function(
         self, X: Any, method: str | None = None, normalize: bool | None = None
@@ -183,23 +179,6 @@ class TraceReader:
                 weights[:, -1] = coefs.sum(axis=1)
             known[rule] = weights
         return known[rule]
-
-    def _classes_of(self, scores: np.ndarray) -> np.ndarray:
-        return self.classes_[
-            scores.argmax(axis=1) if scores.ndim == 2 else (scores > 0).astype(int)
-        ]
-
-    def _is_valid(self, X: Any) -> bool:
-        """Whether X plainly needs no validation, which takes longer than predicting a row."""
-        return (
-            type(X) is np.ndarray
-            and X.dtype in (np.float32, np.float64)
-            and X.ndim == 2
-            and X.shape[0] > 0
-            and X.shape[1] == self.n_features_in_
-            and not hasattr(self, "feature_names_in_")
-            and bool(np.isfinite(X).all())
-        )
 
     def _checked(self, rule: Any) -> Rule:
         if isinstance(rule, str) or len(rule) != 2:

@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
 from numbers import Integral, Real
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import validate_data
 
 from largemargin.gram import (
     SMALL_PROBLEM,
@@ -30,7 +25,7 @@ from largemargin.perceptron.run import Outcome, Run
 from largemargin.watch import Watch, check_seconds
 
 
-class VotedPerceptron(TraceReader, ClassifierMixin, BaseEstimator):
+class VotedPerceptron(TraceReader):
     """The voted perceptron of Freund and Schapire, with kernels.
 
     One or more passes of the perceptron over the data, example by example, after which all the
@@ -164,12 +159,6 @@ class VotedPerceptron(TraceReader, ClassifierMixin, BaseEstimator):
         self.random_state = random_state
         self.verbose = verbose
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.input_tags.pairwise = self.kernel == "precomputed"
-        return tags
-
     def fit(self, X: Any, y: Any) -> Self:
         """Run `epochs` times over the training data.
 
@@ -297,16 +286,6 @@ class VotedPerceptron(TraceReader, ClassifierMixin, BaseEstimator):
         self._keep(run, known, outcome, None)
         return self
 
-    @contextmanager
-    def _unchanged_by_failure(self) -> Iterator[None]:
-        before = self.__dict__.copy()
-        try:
-            yield
-        except BaseException:
-            self.__dict__.clear()
-            self.__dict__.update(before)
-            raise
-
     def _check_parameters(self) -> None:
         if self.method not in METHODS:
             raise ValueError(f"method must be one of {', '.join(METHODS)}, got {self.method!r}")
@@ -342,19 +321,6 @@ class VotedPerceptron(TraceReader, ClassifierMixin, BaseEstimator):
                 "gamma='scale' needs the variance of all the data, which a stream does not have: "
                 "use gamma='auto' or a number"
             )
-
-    def _validate(self, X: Any, y: Any = "no_validation", reset: bool = True) -> Any:
-        checked = validate_data(
-            self, X, y, reset=reset, accept_sparse=False if self.kernel == "precomputed" else "csr",
-            dtype=[np.float64, np.float32],
-        )  # fmt: skip
-        if isinstance(y, str) and y == "no_validation":
-            return checked
-        X, y = checked
-        check_classification_targets(y)
-        if self.kernel == "precomputed" and X.shape[0] != X.shape[1]:
-            raise ValueError(f"a precomputed kernel matrix must be square, got shape {X.shape}")
-        return X, y
 
     def _make_kernel(self, X: Any) -> Kernel:
         kernel = make_kernel(

@@ -1,0 +1,172 @@
+"""Rows of the Gram matrix for solvers that come back to them: cut into segments, kept, shared.
+
+The columns (the examples) are cut into **segments**, and a row is asked for a segment at a time, so
+that a problem on two classes of ten need not pay for the other eight. What many problems ask for in
+one go is computed in products of hundreds of rows. What was computed is kept within the memory
+given, the least recently used giving way, and computed again when it is asked for again.
+
+The last bit of a float32 product depends on the place of a row in it, with a period that divides
+PLACES for the BLAS libraries at hand. So a row has a place, given at its first use, and is put
+there each time: a value is the same bits whatever the memory and the number of threads.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from largemargin.gram import PACKED, fill
+from largemargin.kernels import Kernel, squared_norms
+from largemargin.workers import Workers
+
+PLACES = 24
+BATCH = 8 * PLACES  # rows a product; more is hardly faster
+
+
+class Segment:
+    """The kernel values of some examples, one a slot, against a run of columns."""
+
+    def __init__(self, X: Any, squares: np.ndarray, columns: np.ndarray, n: int) -> None:
+        self.squares = squares[columns]
+        self.used_features: np.ndarray | None = None
+        self.width = len(columns)
+        self.columns = columns
+        self.slot_of = np.full(n, -1, np.int32)
+        self.place_of = np.full(n, -1, np.int8)
+        self.n_placed = 0
+        self.X = X[columns]
+
+    def pack(self) -> None:
+        """Drop the features that are zero in all columns: they add nothing to an inner product."""
+        features = np.flatnonzero(self.X.any(axis=0))
+        if len(features) <= PACKED * self.X.shape[1]:
+            self.X = np.take(self.X, features, axis=1)
+            self.used_features = features
+
+    def allocate(self, capacity: int, dtype: np.dtype) -> None:
+        self.values = np.empty((capacity, self.width), dtype)
+        self.holder = np.full(capacity, -1, np.int64)
+        self.last_use = np.full(capacity, -1, np.int64)
+        self.n_filled = 0
+
+    def make_room(self, count: int, now: int) -> np.ndarray:
+        """Slots for `count` new rows: unused ones first, then those not used for longest."""
+        capacity = len(self.holder)
+        fresh = np.arange(self.n_filled, min(capacity, self.n_filled + count))
+        self.n_filled += len(fresh)
+        short = count - len(fresh)
+        if not short:
+            return fresh
+        age = np.where(self.last_use < now, self.last_use, np.iinfo(np.int64).max)
+        oldest = np.argsort(age, kind="stable")[:short]
+        self.slot_of[self.holder[oldest]] = -1
+        return np.concatenate([fresh, oldest])
+
+
+class KernelRows:
+    """Kernel values K[examples, segment], computed on request and kept while there is memory.
+
+    Parameters
+    ----------
+    X : array or CSR matrix
+        As `gram.prepare` gives it.
+    segments : sequence of arrays
+        The columns of each segment.
+    """
+
+    def __init__(
+        self,
+        X: Any,
+        kernel: Kernel,
+        dtype: np.dtype,
+        segments: Sequence[np.ndarray],
+        memory: int,
+        team: Workers,
+    ) -> None:
+        self.X, self.kernel, self.dtype, self.team = X, kernel, dtype, team
+        self.n = X.shape[0]
+        by_norm = kernel.on_products
+        self.squares = squared_norms(X).astype(dtype) if by_norm else np.zeros(self.n)
+        self.segments = [Segment(X, self.squares, columns, self.n) for columns in segments]
+        total = sum(segment.width for segment in self.segments)
+        self.capacity = int(min(self.n, max(PLACES, memory // (total * dtype.itemsize))))
+        for segment in self.segments:
+            segment.allocate(self.capacity, dtype)
+        if by_norm and not sp.issparse(X):
+            team.map(Segment.pack, self.segments)
+        self._now = 0
+        self._scratch = threading.local()
+        self.n_computed = 0
+
+    def fetch(self, wanted: dict[int, list[np.ndarray]]) -> None:
+        """Have the rows of `wanted[segment]` at hand, until the next call at least.
+
+        No more than `capacity` distinct rows a segment may be asked for at a time.
+        """
+        self._now += 1
+        work = []
+        for s, lists in wanted.items():
+            segment = self.segments[s]
+            rows = np.unique(np.concatenate(lists))
+            slots = segment.slot_of[rows]
+            segment.last_use[slots[slots >= 0]] = self._now
+            missing = rows[slots < 0]
+            if len(missing):
+                work += self._plan(segment, missing)
+        work.sort(key=lambda task: -len(task[1]) * task[0].width)
+        self.team.map(self._compute, work)
+
+    def columns(self, examples: np.ndarray) -> tuple[Any, Any]:
+        """What the kernel is to be called with for the values among some examples."""
+        if self.kernel.by_column:
+            return self.X[examples], examples[:, None]
+        return self.X[examples], self.X[examples]
+
+    def _plan(self, segment: Segment, rows: np.ndarray) -> list[tuple[Segment, np.ndarray]]:
+        """Batches of rows to compute, each an array of examples by place, -1 where there is none."""
+        slots = segment.make_room(len(rows), self._now)
+        segment.slot_of[rows] = slots
+        segment.holder[slots] = rows
+        segment.last_use[slots] = self._now
+        new = rows[segment.place_of[rows] < 0]
+        segment.place_of[new] = (segment.n_placed + np.arange(len(new))) % PLACES
+        segment.n_placed += len(new)
+        self.n_computed += len(rows) * segment.width
+        place = segment.place_of[rows]
+        order = np.argsort(place, kind="stable")
+        counts = np.bincount(place, minlength=PLACES)
+        rank = np.arange(len(rows)) - np.repeat(np.cumsum(counts) - counts, counts)
+        layout = np.full((counts.max(), PLACES), -1, np.int64)
+        layout[rank, place[order]] = rows[order]
+        step = BATCH // PLACES
+        return [(segment, layout[k : k + step].ravel()) for k in range(0, len(layout), step)]
+
+    def _compute(self, task: tuple[Segment, np.ndarray]) -> None:
+        from largemargin.svm._loops import copy_rows
+
+        segment, layout = task
+        rows = np.maximum(layout, 0)
+        vectors = rows[:, None] if self.kernel.by_column else self.X[rows]
+        if segment.used_features is not None:
+            vectors = np.take(vectors, segment.used_features, axis=1)
+        out = self._room(len(rows), segment.width)
+        fill(
+            self.kernel,
+            self.dtype,
+            (segment.X, segment.squares),
+            (vectors, self.squares[rows]),
+            out,
+        )
+        slots = np.where(layout >= 0, segment.slot_of[rows], -1)
+        copy_rows(out, slots, segment.values)
+
+    def _room(self, n_rows: int, width: int) -> np.ndarray:
+        """Room of this thread's own to compute in."""
+        if getattr(self._scratch, "size", 0) < n_rows * width:
+            self._scratch.size = n_rows * width
+            self._scratch.flat = np.empty(n_rows * width, self.dtype)
+        return self._scratch.flat[: n_rows * width].reshape(n_rows, width)

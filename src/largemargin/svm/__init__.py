@@ -1,0 +1,7 @@
+"""Support vector machines: many duals in lockstep over shared kernel rows."""
+
+from largemargin.svm.kernel_adatron import KernelAdatron
+from largemargin.svm.nu_svc import NuSVC
+from largemargin.svm.svc import SVC
+
+__all__ = ["SVC", "KernelAdatron", "NuSVC"]

@@ -1,0 +1,201 @@
+"""Compiled loops of the block solver: arithmetic on plain arrays.
+
+Everywhere a variable beta_v may rise (in the sense a_v beta_v) if it is not at its upper end and
+fall if it is not at its lower one; its value is v = -a_v grad_v, and a pair (i rising, j falling)
+of one group is improved by a step if value_i > value_j.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+TAU = 1e-12  # the curvature taken where there is none, or where the kernel is not positive
+
+
+@njit(cache=True, nogil=True)
+def copy_rows(block, slots, values):
+    """values[slots[r]] = block[r] where there is a slot."""
+    for r in range(len(slots)):
+        if slots[r] >= 0:
+            target = values[slots[r]]
+            source = block[r]
+            for j in range(len(target)):
+                target[j] = source[j]
+
+
+@njit(cache=True, nogil=True)
+def add_rows(grad, start, values, slots, coefs):
+    """grad[start + j] += sum_r coefs[r] values[slots[r], j], four rows at a time, a stretch of
+    columns that stays in cache at a time.
+    """
+    n = len(slots)
+    whole = n // 4 * 4
+    for left in range(0, values.shape[1], 2048):
+        size = min(2048, values.shape[1] - left)
+        out = grad[start + left : start + left + size]
+        for r in range(0, whole, 4):
+            k0 = values[slots[r], left : left + size]
+            k1 = values[slots[r + 1], left : left + size]
+            k2 = values[slots[r + 2], left : left + size]
+            k3 = values[slots[r + 3], left : left + size]
+            c0, c1, c2, c3 = coefs[r], coefs[r + 1], coefs[r + 2], coefs[r + 3]
+            for j in range(size):
+                out[j] += (c0 * k0[j] + c1 * k1[j]) + (c2 * k2[j] + c3 * k3[j])
+        for r in range(whole, n):
+            k0 = values[slots[r], left : left + size]
+            c0 = coefs[r]
+            for j in range(size):
+                out[j] += c0 * k0[j]
+
+
+@njit(cache=True, nogil=True)
+def gather(local, first, values, slots, columns, places):
+    """local[first + r, places[c]] = values[slots[r], columns[c]]."""
+    for r in range(len(slots)):
+        row = values[slots[r]]
+        out = local[first + r]
+        for c in range(len(columns)):
+            out[places[c]] = row[columns[c]]
+
+
+@njit(cache=True, nogil=True)
+def extremes(grad, beta, lo, hi, a, group, n, best, worst):
+    """The largest value among those that may rise and the smallest among those that may fall, a
+    group.
+    """
+    for g in range(len(best)):
+        best[g] = -np.inf
+        worst[g] = np.inf
+    for i in range(n):
+        g = group[i]
+        value = -a[i] * grad[i]
+        rises = beta[i] < hi[i] if a[i] > 0 else beta[i] > lo[i]
+        falls = beta[i] > lo[i] if a[i] > 0 else beta[i] < hi[i]
+        if rises and value > best[g]:
+            best[g] = value
+        if falls and value < worst[g]:
+            worst[g] = value
+
+
+@njit(cache=True, nogil=True)
+def _offer(heap_score, heap_index, size, limit, score, index):
+    """Keep (score, index) if it is among the `limit` largest scores: a heap with the smallest
+    first.
+    """
+    if size < limit:
+        k = size
+        size += 1
+        while k > 0:
+            parent = (k - 1) // 2
+            if heap_score[parent] <= score:
+                break
+            heap_score[k] = heap_score[parent]
+            heap_index[k] = heap_index[parent]
+            k = parent
+    else:
+        if limit == 0 or score <= heap_score[0]:
+            return size
+        k = 0
+        while True:
+            child = 2 * k + 1
+            if child >= size:
+                break
+            if child + 1 < size and heap_score[child + 1] < heap_score[child]:
+                child += 1
+            if heap_score[child] >= score:
+                break
+            heap_score[k] = heap_score[child]
+            heap_index[k] = heap_index[child]
+            k = child
+    heap_score[k] = score
+    heap_index[k] = index
+    return size
+
+
+@njit(cache=True, nogil=True)
+def violators(grad, beta, lo, hi, a, group, n, best, worst, up, down):
+    """The variables that violate optimality most: those that should rise and those that should
+    fall, as many as there is room for, the worst first. Returns how many of each were found.
+    """
+    limit = len(up)
+    up_score, down_score = np.empty(limit), np.empty(limit)
+    ups = downs = 0
+    for i in range(n):
+        g = group[i]
+        value = -a[i] * grad[i]
+        if value > worst[g] and (beta[i] < hi[i] if a[i] > 0 else beta[i] > lo[i]):
+            ups = _offer(up_score, up, ups, limit, value - worst[g], i)
+        if value < best[g] and (beta[i] > lo[i] if a[i] > 0 else beta[i] < hi[i]):
+            downs = _offer(down_score, down, downs, limit, best[g] - value, i)
+    up[:ups] = up[np.argsort(-up_score[:ups], kind="mergesort")]
+    down[:downs] = down[np.argsort(-down_score[:downs], kind="mergesort")]
+    return ups, downs
+
+
+@njit(cache=True, nogil=True)
+def solve_local(K, ridge, grad, beta, lo, hi, a, group, n_groups, tol, max_steps):
+    """Sequential minimal optimisation: minimise 1/2 b'(K + diag(ridge))b + p'b over the box, with
+    the sums of a b kept. Changes beta and grad in place; returns the number of steps.
+
+    The most violating variable that may rise is paired with the one that gives the largest second-
+    order decrease (Fan, Chen & Lin 2005). `up` and `down` hold the values of those that may rise
+    and fall.
+    """
+    n = len(beta)
+    up, down, diag = np.empty(n), np.empty(n), np.empty(n)
+    for k in range(n):
+        value = -a[k] * grad[k]
+        diag[k] = K[k, k] + ridge[k]
+        up[k] = value if (beta[k] < hi[k] if a[k] > 0 else beta[k] > lo[k]) else -np.inf
+        down[k] = value if (beta[k] > lo[k] if a[k] > 0 else beta[k] < hi[k]) else np.inf
+    steps = 0
+    while steps < max_steps:
+        i = -1
+        worst = 0.0
+        for g in range(n_groups):
+            top, low, which = -np.inf, np.inf, -1
+            for k in range(n):
+                if group[k] == g:
+                    if up[k] > top:
+                        top, which = up[k], k
+                    low = min(low, down[k])
+            if top - low > worst:
+                worst, i = top - low, which
+        if i < 0 or worst <= tol:
+            break
+        steps += 1
+        top, row, mine, twice = up[i], K[i], group[i], 2.0 * a[i]
+        best, j = -1.0, -1
+        for k in range(n):
+            gain = top - down[k]
+            if gain > 0 and group[k] == mine:
+                curve = diag[i] + diag[k] - twice * a[k] * row[k]
+                score = gain * gain / max(curve, TAU)
+                if score > best:
+                    best, j = score, k
+        curve = max(diag[i] + diag[j] - twice * a[j] * row[j], TAU)
+        step = (top - down[j]) / curve
+        room_i = hi[i] - beta[i] if a[i] > 0 else beta[i] - lo[i]
+        room_j = beta[j] - lo[j] if a[j] > 0 else hi[j] - beta[j]
+        step = min(step, room_i, room_j)
+        beta[i] += a[i] * step
+        beta[j] -= a[j] * step
+        if step == room_i:
+            beta[i] = hi[i] if a[i] > 0 else lo[i]
+        if step == room_j:
+            beta[j] = lo[j] if a[j] > 0 else hi[j]
+        other, ci, cj = K[j], a[i] * step, a[j] * step
+        for k in range(n):
+            grad[k] += ci * row[k] - cj * other[k]
+        grad[i] += ci * ridge[i]
+        grad[j] -= cj * ridge[j]
+        for k in range(n):
+            value = -a[k] * grad[k]
+            up[k] = value if up[k] > -np.inf else -np.inf
+            down[k] = value if down[k] < np.inf else np.inf
+        for k in (i, j):
+            value = -a[k] * grad[k]
+            up[k] = value if (beta[k] < hi[k] if a[k] > 0 else beta[k] > lo[k]) else -np.inf
+            down[k] = value if (beta[k] > lo[k] if a[k] > 0 else beta[k] < hi[k]) else np.inf
+    return steps

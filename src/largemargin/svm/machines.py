@@ -1,0 +1,243 @@
+"""The machines of the family: each states its problem and reads its solution.
+
+With signs y, weights s (an example of weight s counts as s examples) and slacks xi:
+
+    soft margin, linear      min 1/2 w.w + C sum s_i xi_i          0 <= alpha_i <= C s_i
+    soft margin, squared     min 1/2 w.w + C sum s_i xi_i^2        0 <= alpha_i, ridge 1/(2 C s_i)
+    hard margin              min 1/2 w.w, all xi_i = 0             nearest points of the two hulls
+    nu                       min 1/2 w.w - nu rho + sum (s_i/sum s) xi_i
+                                                                   0 <= alpha_i <= s_i/sum s, sum
+                                                                   alpha = nu
+
+for y_i (w.x_i + b) >= 1 - xi_i (nu: rho - xi_i). In the dual the threshold b is the condition
+sum y_i alpha_i = 0. The soft margin with the square of the sum of slacks is in `shared_box`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from largemargin.svm.problem import Problem, Solution
+
+
+@dataclass(frozen=True)
+class Machine:
+    """What a solution means: f = coefs @ K + intercept, with the objective reached and its gap.
+
+    Attributes
+    ----------
+    objective : float
+        The dual objective, which is at most the primal one.
+    gap : float
+        Their difference relative to the primal objective.
+    square : float
+        w.w
+    """
+
+    coefs: np.ndarray
+    intercept: float
+    objective: float
+    gap: float
+    square: float
+    violation: float
+    n_steps: int
+    converged: bool
+    separable: bool = True
+
+
+def thresholds(problem: Problem, solution: Solution) -> np.ndarray:
+    """The multiplier of each group: the value of its free variables, or the middle of what the
+    others allow.
+    """
+    found = np.zeros(problem.n_groups)
+    beta, value = solution.beta, -problem.a * solution.grad
+    rises = np.where(problem.a > 0, beta < problem.hi, beta > problem.lo)
+    falls = np.where(problem.a > 0, beta > problem.lo, beta < problem.hi)
+    for g in range(problem.n_groups):
+        inside = problem.group == g
+        free = inside & rises & falls
+        if free.any():
+            found[g] = value[free].mean()
+            continue
+        ends = [
+            value[inside & rises].max(initial=-np.inf),
+            value[inside & falls].min(initial=np.inf),
+        ]
+        ends = [end for end in ends if np.isfinite(end)]
+        found[g] = np.mean(ends) if ends else 0.0
+    return found
+
+
+def _relative(primal: float, dual: float) -> float:
+    return (primal - dual) / max(abs(primal), abs(dual), np.finfo(float).tiny)
+
+
+@dataclass(frozen=True)
+class SoftMargin:
+    """C sum s_i xi_i ("linear") or C sum s_i xi_i^2 ("squared")."""
+
+    C: float
+    squared: bool
+    threshold: bool
+    portions = True  # whether a part of the examples makes a problem of its own
+
+    def problem(self, y: np.ndarray, s: np.ndarray, start: np.ndarray | None = None) -> Problem:
+        n = len(y)
+        box = np.where(s > 0, np.inf, 0.0) if self.squared else self.C * s
+        ridge = np.zeros(n)
+        if self.squared:
+            ridge[s > 0] = 1 / (2 * self.C * s[s > 0])
+        return Problem(
+            p=-y, lo=np.where(y > 0, 0.0, -box), hi=np.where(y > 0, box, 0.0), ridge=ridge,
+            a=np.ones(n), group=np.zeros(n, np.uint8), n_groups=1, threshold=self.threshold,
+            start=within(start, box),
+        )  # fmt: skip
+
+    def read(self, problem: Problem, solution: Solution, y: np.ndarray, s: np.ndarray) -> Machine:
+        beta = solution.beta
+        f = solution.grad - problem.p - problem.ridge * beta
+        square = float(beta @ f)
+        b = float(thresholds(problem, solution)[0]) if self.threshold else 0.0
+        slack = np.maximum(0.0, 1 - y * (f + b))
+        loss = float(s @ slack**2) if self.squared else float(s @ slack)
+        primal = square / 2 + self.C * loss
+        dual = float(y @ beta) - square / 2 - float(problem.ridge @ beta**2) / 2
+        return Machine(
+            beta, b, dual, _relative(primal, dual), square, solution.violation, solution.n_steps,
+            solution.converged,
+        )  # fmt: skip
+
+
+def within(start: np.ndarray | None, box: np.ndarray) -> np.ndarray:
+    """A start scaled down as a whole until it is in the box, so that sums of zero stay zero."""
+    if start is None:
+        return np.zeros(len(box))
+    used = np.abs(start) > 0
+    scale = min(1.0, float((box[used] / np.abs(start[used])).min(initial=np.inf)))
+    return np.clip(scale * start, -box, box) if scale > 0 else np.zeros(len(box))
+
+
+@dataclass(frozen=True)
+class HardMargin:
+    """The optimal hyperplane, as the nearest points of the two classes' convex hulls.
+
+        minimise 1/2 |sum_i b_i x_i|^2,   sum of b_i over the positive class = 1, over the other =
+        -1
+
+    At the optimum the distance of the points is twice the margin 1/|w|, and a distance below
+    2 min_margin shows that no hyperplane has that margin: the answer is found whether or not the
+    data can be separated, in a bounded set, where the dual of the usual problem runs off to
+    infinity. Without a threshold it is the point of the hull of y_i x_i nearest to the origin, at
+    the distance of the margin.
+    """
+
+    min_margin: float
+    threshold: bool
+    portions = True
+
+    def problem(self, y: np.ndarray, s: np.ndarray, start: np.ndarray | None = None) -> Problem:
+        n = len(y)
+        box = np.where(s > 0, np.inf, 0.0)
+        beta = np.zeros(n)
+        group = (y < 0).astype(np.uint8) if self.threshold else np.zeros(n, np.uint8)
+        for g in np.unique(group[s > 0]):
+            mine = (group == g) & (s > 0)
+            total = 0.0 if start is None else float(np.abs(start[mine]).sum())
+            if total > 0:
+                beta[mine] = start[mine] / total  # type: ignore[index]
+            else:
+                beta[np.flatnonzero(mine)[0]] = y[mine][0]
+        return Problem(
+            p=np.zeros(n), lo=np.where(y > 0, 0.0, -box), hi=np.where(y > 0, box, 0.0),
+            ridge=np.zeros(n), a=np.ones(n) if self.threshold else y.copy(), group=group,
+            n_groups=2 if self.threshold else 1, threshold=True, start=beta, relative=True,
+            least_norm=2 * self.min_margin if self.threshold else self.min_margin,
+        )  # fmt: skip
+
+    def read(self, problem: Problem, solution: Solution, y: np.ndarray, s: np.ndarray) -> Machine:
+        middle, rho = middle_and_margin(problem, solution, self.threshold)
+        f = solution.grad
+        beta = solution.beta
+        distance = float(np.sqrt(max(beta @ f, 0.0)))
+        separable = distance > problem.least_norm
+        scale = 1 / rho if rho > 0 else 0.0
+        # the same in the usual scale: W = sum alpha - 1/2 w.w of the best multiple of the points
+        total = float(np.abs(beta).sum())
+        dual = total**2 / (2 * distance**2) if distance > 0 else np.inf
+        # the margin that this direction has on the data, against the distance of the points
+        margin = float((y * (f + middle))[s > 0].min())
+        primal = distance**2 / (2 * margin**2) if margin > 0 else np.inf
+        gap = _relative(primal, dual) if np.isfinite(primal) else np.inf
+        return Machine(
+            scale * beta, scale * middle, dual, gap, (scale * distance) ** 2, solution.violation,
+            solution.n_steps, solution.converged and separable, separable,
+        )  # fmt: skip
+
+
+def middle_and_margin(problem: Problem, solution: Solution, threshold: bool) -> tuple[float, float]:
+    """b and rho: y f + b is rho at the free examples of either class."""
+    found = thresholds(problem, solution)
+    if not threshold:
+        return 0.0, -float(found[0])
+    return float(found.mean()), float(found[1] - found[0]) / 2
+
+
+@dataclass(frozen=True)
+class Nu:
+    """nu bounds the fraction of margin errors from above and that of support vectors from below.
+
+    The classes have half of nu each (with a threshold), so nu is at most twice the smaller class's
+    share.
+    """
+
+    nu: float
+    threshold: bool
+    portions = False
+
+    def problem(self, y: np.ndarray, s: np.ndarray, start: np.ndarray | None = None) -> Problem:
+        n = len(y)
+        box = s / s.sum()
+        group = (y < 0).astype(np.uint8) if self.threshold else np.zeros(n, np.uint8)
+        n_groups = 2 if self.threshold else 1
+        beta = np.zeros(n)
+        for g in range(n_groups):
+            mine = np.flatnonzero(group == g)
+            beta[mine] = y[mine] * _filled(box[mine], self.nu / n_groups)
+        return Problem(
+            p=np.zeros(n), lo=np.where(y > 0, 0.0, -box), hi=np.where(y > 0, box, 0.0),
+            ridge=np.zeros(n), a=np.ones(n) if self.threshold else y.copy(), group=group,
+            n_groups=n_groups, threshold=True, start=beta, relative=True,
+        )  # fmt: skip
+
+    def read(self, problem: Problem, solution: Solution, y: np.ndarray, s: np.ndarray) -> Machine:
+        b, rho = middle_and_margin(problem, solution, self.threshold)
+        f, beta = solution.grad, solution.beta
+        square = float(beta @ f)
+        slack = np.maximum(0.0, rho - y * (f + b))
+        primal = square / 2 - self.nu * rho + float(s @ slack) / s.sum()
+        dual = -square / 2
+        scale = 1 / rho if rho > 0 else 0.0
+        # primal and dual are both small and negative: their difference is relative to w.w
+        gap = (primal - dual) / max(square, np.finfo(float).tiny)
+        return Machine(
+            scale * beta, scale * b, dual, gap, scale**2 * square, solution.violation,
+            solution.n_steps, solution.converged,
+        )  # fmt: skip
+
+
+def _filled(box: np.ndarray, total: float) -> np.ndarray:
+    """As much as fits into each, in order, until the total is reached."""
+    before = np.cumsum(box) - box
+    return np.clip(total - before, 0.0, box)
+
+
+def largest_nu(sides: Sequence[float], threshold: bool) -> float:
+    """The largest nu that the bounds allow, from weights of classes signed by their side."""
+    if not threshold:
+        return 1.0
+    positive = sum(side for side in sides if side > 0)
+    negative = -sum(side for side in sides if side < 0)
+    return float(2 * min(positive, negative) / (positive + negative))

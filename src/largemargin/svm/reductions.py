@@ -1,0 +1,79 @@
+"""Several classes as problems of two: one against the rest, or every pair; and what the answers
+mean together.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+
+SEGMENT = 8192  # columns at most
+PORTION = 8  # one of so many examples is in the first portion
+
+
+@dataclass(frozen=True)
+class Split:
+    """A problem of two sides: the classes that take part, and the one that is positive."""
+
+    classes: tuple[int, ...]
+    positive: int
+
+
+def splits(n_classes: int, multiclass: str) -> list[Split]:
+    """Two classes are one problem, positive for the second; so is a pair."""
+    if n_classes == 2:
+        return [Split((0, 1), 1)]
+    if multiclass == "ovo":
+        return [Split(pair, pair[1]) for pair in combinations(range(n_classes), 2)]
+    return [Split(tuple(range(n_classes)), c) for c in range(n_classes)]
+
+
+class Layout:
+    """The examples by class and portion, in segments of columns.
+
+    Every eighth example of a class is in the first portion, if there are portions.
+    """
+
+    def __init__(self, labels: np.ndarray, n_classes: int, portions: bool) -> None:
+        self.segments: list[np.ndarray] = []
+        self._of_class: list[list[list[int]]] = []
+        for c in range(n_classes):
+            members = np.flatnonzero(labels == c)
+            first = np.zeros(len(members), bool)
+            first[::PORTION] = True
+            parts = [members[first], members[~first]] if portions else [members]
+            self._of_class.append([self._cut(part) for part in parts])
+
+    def _cut(self, members: np.ndarray) -> list[int]:
+        if not len(members):
+            return []
+        pieces = np.array_split(members, -(-len(members) // SEGMENT))
+        self.segments += pieces
+        return list(range(len(self.segments) - len(pieces), len(self.segments)))
+
+    def portions(self, split: Split) -> list[list[int]]:
+        """The segments of a problem's columns, portion by portion."""
+        of = [self._of_class[c] for c in split.classes]
+        parts = [sum((one[k] for one in of), []) for k in range(len(of[0]))]
+        return [part for part in parts if part]
+
+    def examples(self, split: Split) -> np.ndarray:
+        """The examples that a problem's variables are, in their order."""
+        return np.concatenate([self.segments[s] for part in self.portions(split) for s in part])
+
+
+def votes(scores: np.ndarray, n_classes: int) -> np.ndarray:
+    """One score a class from those of all pairs, a row a pair: the number of pairs won, and, to
+    break ties, a sum of margins squashed to less than a vote.
+    """
+    count = np.zeros((n_classes, scores.shape[1]))
+    sums = np.zeros((n_classes, scores.shape[1]))
+    for (i, j), score in zip(combinations(range(n_classes), 2), scores, strict=True):
+        won = score > 0
+        count[j] += won
+        count[i] += ~won
+        sums[j] += score
+        sums[i] -= score
+    return count + sums / (3 * (np.abs(sums) + 1))

@@ -1,0 +1,209 @@
+"""One sitting of the solver: data, kernel rows and threads, and any number of machines trained on
+them.
+
+Small data has its whole Gram matrix and each problem is one block; larger data goes through
+`lockstep`. Whatever is trained in the same session shares kernel values: the classes, the values of
+C of a path, the folds of a cross-validation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from largemargin.gram import SMALL_PROBLEM
+from largemargin.kernel_rows import KernelRows
+from largemargin.kernels import Kernel
+from largemargin.svm.exact import polish
+from largemargin.svm.lockstep import BURST, Progress, State, solve, solve_block
+from largemargin.svm.machines import Machine
+from largemargin.svm.problem import Problem, Solution
+from largemargin.svm.reductions import Layout, Split
+from largemargin.watch import Watch
+from largemargin.workers import Workers
+
+WHOLE = 2048  # rows up to which the whole Gram matrix is computed at once
+
+
+class Formulation(Protocol):
+    """A machine as it is stated in `machines`."""
+
+    portions: bool
+
+    def problem(self, y: np.ndarray, s: np.ndarray, start: np.ndarray | None = None) -> Problem: ...
+
+    def read(
+        self, problem: Problem, solution: Solution, y: np.ndarray, s: np.ndarray
+    ) -> Machine: ...
+
+
+@dataclass(frozen=True)
+class Job:
+    """A machine to train: which classes, in which formulation, with which weights; from where.
+
+    `weights` and `start` have an entry an example of the data; weight 0 takes an example out.
+    """
+
+    split: Split
+    formulation: Formulation
+    weights: np.ndarray
+    start: np.ndarray | None = None
+
+
+@dataclass(frozen=True)
+class Trained:
+    """A machine, the examples that its coefficients belong to, and their outputs without the
+    threshold.
+    """
+
+    job: Job
+    examples: np.ndarray
+    machine: Machine
+    outputs: np.ndarray
+
+    def coefs(self, n: int) -> np.ndarray:
+        """The coefficients of all examples of the data."""
+        full = np.zeros(n)
+        full[self.examples] = self.machine.coefs
+        return full
+
+
+class Session:
+    """Data to train machines on.
+
+    Parameters
+    ----------
+    X : array or CSR matrix
+        As `gram.prepare` gives it.
+    labels : array of class numbers
+    memory : int
+        Bytes for kernel values.
+    """
+
+    def __init__(
+        self,
+        X: Any,
+        labels: np.ndarray,
+        n_classes: int,
+        kernel: Kernel,
+        dtype: np.dtype,
+        memory: int,
+        team: Workers,
+        *,
+        portions: bool = True,
+    ) -> None:
+        self.X, self.labels, self.kernel, self.team = X, labels, kernel, team
+        self.n = X.shape[0]
+        self.exact = dtype == np.float64
+        self.whole = self.n <= WHOLE and self.n**2 * dtype.itemsize <= memory
+        large = self.n > SMALL_PROBLEM and not self.whole
+        self.layout = Layout(labels, n_classes, portions and large)
+        if self.whole:
+            order = np.concatenate(self.layout.segments)  # classes together: fewer copies
+            columns = order[:, None] if kernel.by_column else X[order]
+            self._gram = np.ascontiguousarray(kernel(X[order], columns), dtype)
+            self._place = np.argsort(order)
+            check_finite(self._gram, kernel)
+        else:
+            self.rows = KernelRows(X, kernel, dtype, self.layout.segments, memory, team)
+
+    def train(
+        self, jobs: Sequence[Job], *, tol: float, max_steps: float = np.inf, watch: Watch
+    ) -> list[Trained]:
+        """Train all jobs, together."""
+        stated = [self._state(job) for job in jobs]
+        if self.whole:
+            solutions = [
+                self._solve_whole(problem, examples, tol, max_steps, watch)
+                for problem, examples in stated
+            ]
+        else:
+            runs = [
+                Progress(problem, self.layout.portions(job.split), self.rows, tol, max_steps)
+                for job, (problem, _) in zip(jobs, stated, strict=True)
+            ]
+            solve(runs, self.rows, self.team, watch)
+            if self.exact and not watch.stopped:
+                for run in runs:
+                    if run.converged:
+                        run.polish()
+            solutions = [run.solution() for run in runs]
+        return [
+            self._read(job, problem, examples, solution)
+            for job, (problem, examples), solution in zip(jobs, stated, solutions, strict=True)
+        ]
+
+    def _state(self, job: Job) -> tuple[Problem, np.ndarray]:
+        examples = self.layout.examples(job.split)
+        start = None if job.start is None else job.start[examples]
+        signs = self.signs(job, examples)
+        return job.formulation.problem(signs, job.weights[examples], start), examples
+
+    def signs(self, job: Job, examples: np.ndarray) -> np.ndarray:
+        return np.where(self.labels[examples] == job.split.positive, 1.0, -1.0)
+
+    def _read(
+        self, job: Job, problem: Problem, examples: np.ndarray, solution: Solution
+    ) -> Trained:
+        signs, weights = self.signs(job, examples), job.weights[examples]
+        machine = job.formulation.read(problem, solution, signs, weights)
+        outputs = solution.grad - problem.p - problem.ridge * solution.beta
+        return Trained(job, examples, machine, outputs)
+
+    def _solve_whole(
+        self,
+        problem: Problem,
+        examples: np.ndarray,
+        tol: float,
+        max_steps: float,
+        watch: Watch,
+    ) -> Solution:
+        K = self._gram
+        if len(examples) < self.n:
+            place = self._place[examples]
+            K = K[np.ix_(place, place)]
+        beta = problem.start.copy()
+        grad = problem.p + problem.ridge * beta
+        if beta.any():
+            grad = grad + K @ beta
+        solution = steps_to(
+            problem, K, Solution(beta, grad, np.inf, 0, False), tol, max_steps, watch
+        )
+        watch.advance(1)
+        if solution.converged and not watch.stopped:
+            solution = polish(
+                problem, solution, lambda F: K[np.ix_(F, F)], lambda F, d: K[:, F] @ d
+            )
+        return solution
+
+
+def steps_to(
+    problem: Problem, K: np.ndarray, at: Solution, tol: float, max_steps: float, watch: Watch
+) -> Solution:
+    """Go on from a solution, the whole matrix of the problem being at hand."""
+    beta, n_steps = at.beta, at.n_steps
+    grad = at.grad
+    everything = np.arange(len(beta))
+    while True:
+        state = State.of(problem, beta, grad, len(beta))
+        converged = state.violation <= tol or state.hopeless
+        if converged or n_steps >= max_steps or watch.stopped:
+            return Solution(beta, grad, state.violation, n_steps, converged)
+        found, steps = solve_block(
+            problem, everything, K, grad, beta, tol * state.unit, min(BURST, max_steps - n_steps)
+        )
+        delta = found - beta
+        n_steps += steps
+        grad = grad + K @ delta + problem.ridge * delta
+        beta = found
+        watch.advance(0)
+
+
+def check_finite(values: np.ndarray, kernel: Kernel) -> None:
+    if not np.isfinite(values).all():
+        raise ValueError(
+            f"{kernel} returned values that are not finite: scale the data, or mend the kernel"
+        )
