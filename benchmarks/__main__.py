@@ -10,43 +10,71 @@ import importlib
 import json
 import platform
 import sys
+from collections.abc import Callable, Iterator
 from datetime import date
+from typing import Any
 
-NAMES = {"voted-perceptron": "benchmarks.voted_perceptron"}
+from benchmarks.options import OPTIONS
+
+NAMES = {"svm": "benchmarks.svm", "voted-perceptron": "benchmarks.voted_perceptron"}
+Part = Callable[[], Iterator[dict[str, Any]]]
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("name", choices=sorted(NAMES))
     parser.add_argument(
-        "part", nargs="*", help="numbers of the parts to run; all of them by default"
+        "part", nargs="*", help="numbers or names of the parts to run; all of them by default"
     )
     parser.add_argument("--json", action="store_true", help="print the rows as JSON")
+    svm = parser.add_argument_group("for svm")
+    svm.add_argument("--threads", type=int, default=OPTIONS.threads, help="of every process")
+    svm.add_argument("--rounds", type=int, default=OPTIONS.rounds, help="the best of so many")
+    svm.add_argument("--rows", type=int, help="what stands for 60,000 rows, to try the commands")
+    svm.add_argument(
+        "--limit", type=float, default=OPTIONS.limit, help="seconds until a process is stopped"
+    )
+    svm.add_argument("--peers", help="only these, separated by commas")
     arguments = parser.parse_args()
-    module = importlib.import_module(NAMES[arguments.name])
-    parts = {str(number): part for number, part in enumerate(module.PARTS, start=1)}
-    unknown = [part for part in arguments.part if part not in parts]
+    for option in ("threads", "rounds", "rows", "limit"):
+        setattr(OPTIONS, option, getattr(arguments, option))
+    if arguments.peers is not None:
+        OPTIONS.peers = tuple(filter(None, arguments.peers.split(",")))
+    groups = _groups(importlib.import_module(NAMES[arguments.name]).PARTS)
+    names = {name: {name: part} for group in groups.values() for name, part in group.items()}
+    unknown = [part for part in arguments.part if part not in groups | names]
     if unknown:
-        parser.error(f"no part {unknown[0]!r}: there are {', '.join(parts)}")
+        parser.error(f"no part {unknown[0]!r}: there are {', '.join(groups | names)}")
+    chosen: dict[str, Part] = {}
+    for wanted in arguments.part or groups:
+        chosen |= (groups | names)[wanted]
     rows = []
-    for number in arguments.part or parts:
-        for row in parts[number]():
-            rows.append({"part": number, **row})
+    width = max(map(len, chosen))
+    for name, part in chosen.items():
+        for row in part():
+            rows.append({"part": name, **row})
             if not arguments.json:
-                print(_line(rows[-1]), flush=True)
+                print(_line(rows[-1], width), flush=True)
     if arguments.json:
         json.dump({"date": date.today().isoformat(), "rows": rows}, sys.stdout, indent=2)
         print()
     else:
         print(f"\n{date.today()}, {platform.machine()}, Python {platform.python_version()}")
-    return 0 if all(row["held"] for row in rows) else 1
+    return 1 if any(row["held"] is False for row in rows) else 0
 
 
-def _line(row: dict) -> str:
-    verdict = "ok  " if row["held"] else "MISS"
-    return (
-        f"{row['part']}  {verdict}  {row['what']:<58} {row['measured']:<28} wanted {row['wanted']}"
-    )
+def _groups(parts: list[Part | dict[str, Part]]) -> dict[str, dict[str, Part]]:
+    """What each number stands for: one part, which has that number for a name, or several."""
+    return {
+        str(number): part if isinstance(part, dict) else {str(number): part}
+        for number, part in enumerate(parts, start=1)
+    }
+
+
+def _line(row: dict[str, Any], width: int) -> str:
+    verdict = {True: "PASS ", False: "short", None: "     "}[row["held"]]
+    line = f"{row['part']:<{width}}  {verdict}  {row['what']:<58} {row['measured']:<28}"
+    return f"{line} wanted {row['wanted']}" if row["wanted"] else line
 
 
 if __name__ == "__main__":

@@ -31,3 +31,22 @@ def row(what: str, ratio: float, limit: float, detail: str) -> dict[str, Any]:
         "wanted": f"<= {limit:g}",
         "held": bool(ratio <= limit),
     }
+
+
+def faster(what: str, ratio: float, least: float, detail: str) -> dict[str, Any]:
+    """A line of the table: a ratio of speeds that should not be below its bar."""
+    return {
+        **row(what, ratio, least, detail),
+        "wanted": f">= {least:g}",
+        "held": bool(ratio >= least),
+    }
+
+
+def failed(what: str, reason: str, wanted: str) -> dict[str, Any]:
+    """A line of the table: what could not be measured, which is no pass."""
+    return {"what": what, "ratio": None, "measured": reason, "wanted": wanted, "held": False}
+
+
+def note(what: str, measured: str, **values: Any) -> dict[str, Any]:
+    """A line of the table with nothing to hold: context for the others."""
+    return {"what": what, "ratio": None, "measured": measured, "wanted": "", "held": None, **values}

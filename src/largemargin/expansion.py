@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from largemargin.gram import Basis, Gram
 from largemargin.workers import blas_threads, workers
@@ -24,8 +23,9 @@ class Expansion:
 
     def __init__(self, basis: Basis, coefs: np.ndarray, intercepts: np.ndarray) -> None:
         self.basis = basis
-        self.coefs = coefs
+        self.coefs = np.ascontiguousarray(coefs)  # a product of one row depends on it
         self.intercepts = intercepts
+        self._weights: np.ndarray | None = None
 
     def __call__(self, X: Any, n_jobs: int | None = None) -> np.ndarray:
         """f of each row of X, a row a problem."""
@@ -61,7 +61,10 @@ class Expansion:
             team.map(run, range(0, n, PANEL))
         return scores
 
-    def weights(self) -> np.ndarray:
+    def weights(self, n_features: int) -> np.ndarray:
         """With the linear kernel, the vectors themselves: a row a problem."""
-        product = self.coefs @ self.basis.vectors
-        return np.asarray(product.toarray() if sp.issparse(product) else product)
+        if self._weights is None:
+            self._weights = np.zeros((len(self.coefs), n_features))
+            if len(self.basis):
+                self._weights += self.coefs @ self.basis.vectors
+        return self._weights

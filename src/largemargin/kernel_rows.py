@@ -25,6 +25,7 @@ from largemargin.workers import Workers
 
 PLACES = 24
 BATCH = 8 * PLACES  # rows a product; more is hardly faster
+BLOCK = 64  # rows that are always summed together; also the fewest that are held
 
 
 class Segment:
@@ -93,7 +94,7 @@ class KernelRows:
         self.squares = squared_norms(X).astype(dtype) if by_norm else np.zeros(self.n)
         self.segments = [Segment(X, self.squares, columns, self.n) for columns in segments]
         total = sum(segment.width for segment in self.segments)
-        self.capacity = int(min(self.n, max(PLACES, memory // (total * dtype.itemsize))))
+        self.capacity = int(min(self.n, max(BLOCK, memory // (total * dtype.itemsize))))
         for segment in self.segments:
             segment.allocate(self.capacity, dtype)
         if by_norm and not sp.issparse(X):
@@ -120,6 +121,29 @@ class KernelRows:
         work.sort(key=lambda task: -len(task[1]) * task[0].width)
         self.team.map(self._compute, work)
 
+    def products(self, examples: np.ndarray, coefs: np.ndarray) -> np.ndarray:
+        """coefs @ K[examples, :], a row a problem, the columns segment by segment."""
+        from largemargin.svm._loops import add_rows
+
+        found = np.zeros((len(coefs), sum(segment.width for segment in self.segments)))
+        step = self.capacity // BLOCK * BLOCK
+        for first in range(0, len(examples), step):
+            part = examples[first : first + step]
+            self.fetch({s: [part] for s in range(len(self.segments))})
+
+            def add(problem: int, part: np.ndarray = part, first: int = first) -> None:
+                for k in range(0, len(part), BLOCK):  # the same blocks whatever the memory
+                    coef = coefs[problem, first + k : first + min(k + BLOCK, len(part))]
+                    used = np.flatnonzero(coef)
+                    at = 0
+                    for segment in self.segments:
+                        slots = segment.slot_of[part[k + used]]
+                        add_rows(found[problem], at, segment.values, slots, coef[used])
+                        at += segment.width
+
+            self.team.map(add, range(len(coefs)))
+        return found
+
     def columns(self, examples: np.ndarray) -> tuple[Any, Any]:
         """What the kernel is to be called with for the values among some examples."""
         if self.kernel.by_column:
@@ -127,7 +151,7 @@ class KernelRows:
         return self.X[examples], self.X[examples]
 
     def _plan(self, segment: Segment, rows: np.ndarray) -> list[tuple[Segment, np.ndarray]]:
-        """Batches of rows to compute, each an array of examples by place, -1 where there is none."""
+        """Batches of rows to compute: arrays of examples by place, -1 where there is none."""
         slots = segment.make_room(len(rows), self._now)
         segment.slot_of[rows] = slots
         segment.holder[slots] = rows

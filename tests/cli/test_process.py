@@ -79,7 +79,7 @@ def train_for_long(folder, *args):
     started = folder / "started"
     code = (
         "import sys, pathlib\n"
-        "from largemargin.perceptron import voted_perceptron as module\n"
+        "from largemargin import watch as module\n"
         "advance = module.Watch.advance\n"
         "def told(self, *args):\n"
         f"    pathlib.Path({str(started)!r}).touch()\n"
@@ -119,6 +119,17 @@ def test_ctrl_c_leaves_a_usable_model(long_data):
     assert len(err.splitlines()) == 1
     assert "model file" in out
     assert load(long_data / "m").n_mistakes_.sum() > 0
+
+
+def test_ctrl_c_leaves_a_usable_machine(long_data):
+    running = train_for_long(long_data, "--model", "svc", "--kernel", "linear", "--C", "1e9")
+    running.send_signal(signal.SIGINT)
+    out, err = running.communicate(timeout=60)
+    assert running.returncode == 0, err
+    assert "because it was interrupted" in err
+    assert len(err.splitlines()) == 1
+    assert "(not converged)" in out
+    assert load(long_data / "m").n_support_ > 0
 
 
 def test_broken_pipe_is_quiet(tmp_path):

@@ -1,4 +1,3 @@
-import inspect
 import json
 import warnings
 
@@ -8,7 +7,6 @@ import scipy.sparse as sp
 from sklearn.datasets import dump_svmlight_file
 
 from largemargin import VotedPerceptron, describe, load
-from largemargin.cli.train import train
 
 from .conftest import table
 
@@ -28,11 +26,10 @@ def test_digits(run, tmp_path):
     assert load(tmp_path / "digits.safetensors").epochs == 10
 
 
-def test_defaults_are_those_of_the_estimator():
-    given = {name: p.default for name, p in inspect.signature(train).parameters.items()}
-    for name, value in VotedPerceptron().get_params().items():
-        if name in given and name != "epochs":
-            assert given[name] == value, name
+def test_defaults_are_those_of_the_estimator(run, animals, tmp_path):
+    assert run("train", animals, "-q", "-o", "m").exit_code == 0
+    given = {"epochs": 10, "random_state": 0}
+    assert load(tmp_path / "m").get_params() == {**VotedPerceptron().get_params(), **given}
 
 
 def test_options_reach_the_estimator(run, animals, tmp_path):
@@ -145,7 +142,9 @@ def test_a_file_is_overwritten(run, animals, tmp_path):
         (["animals.csv", "--n-jobs", "0"], "n_jobs must be"),
         (["animals.csv", "--max-seconds", "-1"], "max_seconds must be"),
         (["animals.csv", "--scale", "log"], "--scale must be one of"),
-        (["animals.csv", "--model", "svm"], "--model must be one of"),
+        (["animals.csv", "--model", "svm"], "--model must be one of voted-perceptron, svc, nu-svc"),
+        (["animals.csv", "--C", "1"], "belongs to svc and kernel-adatron"),
+        (["animals.csv", "--tol", "1e-3"], "--tol is no option of voted-perceptron"),
         (["animals.csv", "--cv", "degree"], "NAME=V1,V2"),
         (["animals.csv", "--cv", "degree=1,,2"], "NAME=V1,V2"),
         (["animals.csv", "--cv", "depth=1,2"], "no such parameter"),

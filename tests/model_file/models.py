@@ -24,6 +24,34 @@ def small_model(**parameters):
     return VotedPerceptron(**{"epochs": 2, "degree": 2, **parameters}).fit(X, y)
 
 
+def fitted(model, **kind):
+    return model.fit(*data(60, **kind))
+
+
+def changed(header, way, value):
+    """A header with one value replaced, or taken out if the value is KeyError."""
+    header = json.loads(json.dumps(header))
+    node = header
+    for key in way[:-1]:
+        node = node[key]
+    if value is KeyError:
+        del node[way[-1]]
+    else:
+        node[way[-1]] = value
+    return header
+
+
+def put(index, value):
+    """A change of an array in one place."""
+
+    def change(array):
+        array = array.copy()
+        array[index] = value
+        return array
+
+    return change
+
+
 def parts_of(path):
     """The header and the arrays of a file."""
     raw = path.read_bytes()

@@ -1,6 +1,5 @@
 """What cannot be saved, and files that are not models: one sentence, and nothing happens."""
 
-import json
 import pickle
 import random
 
@@ -14,7 +13,7 @@ from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from largemargin import ModelFileError, VotedPerceptron, describe, load, save
 from largemargin.kernels import Kernel, Polynomial
 
-from .models import data, forge, parts_of, small_model
+from .models import changed, data, fitted, forge, parts_of, put, small_model
 
 
 class Sub(VotedPerceptron):
@@ -24,10 +23,6 @@ class Sub(VotedPerceptron):
 class OwnKernel(Kernel):
     def from_products(self, products, a_squares, b_squares):
         return products
-
-
-def fitted(model):
-    return model.fit(*data(40))
 
 
 def product(A, B):
@@ -207,18 +202,6 @@ def test_a_forged_file_is_otherwise_fine(saved, tmp_path):
     assert load(tmp_path / "m").n_support_ > 0
 
 
-def changed(header, way, value):
-    header = json.loads(json.dumps(header))
-    node = header
-    for key in way[:-1]:
-        node = node[key]
-    if value is KeyError:
-        del node[way[-1]]
-    else:
-        node[way[-1]] = value
-    return header
-
-
 FACTS = ("model", "facts")
 HEADERS = [
     (("format",), 0), (("format",), True), (("format",), "1"), (("format",), None),
@@ -266,15 +249,6 @@ def test_hostile_headers(way, value, saved, tmp_path):
     with pytest.raises(ModelFileError, match="m ") as error:
         load(tmp_path / "m")
     assert "\n" not in str(error.value)
-
-
-def put(index, value):
-    def change(array):
-        array = array.copy()
-        array[index] = value
-        return array
-
-    return change
 
 
 ARRAYS = [

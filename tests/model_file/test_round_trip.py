@@ -9,7 +9,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, StandardScaler
 
 import largemargin
-from largemargin import VotedPerceptron, describe, load, save
+from largemargin import VotedPerceptron, describe, save
 from largemargin.kernels import Gaussian, Linear, WithConstant
 
 from .models import data, small_model
@@ -19,17 +19,6 @@ RULES = [
     for method in ("vote", "average", "last", "random", "longest")
     for unit in (False, True)
 ]
-
-
-@pytest.fixture
-def again(tmp_path):
-    """A model that went through a file."""
-
-    def through_file(model):
-        save(model, tmp_path / "m.safetensors")
-        return load(tmp_path / "m.safetensors")
-
-    return through_file
 
 
 def assert_same(a, b, X, rules=RULES):

@@ -3,7 +3,8 @@
 import pytest
 
 from largemargin.report.comparison import Cell, Group, Published, Row, Table
-from largemargin.report.document import Curve, Figure, Panel, Report
+from largemargin.report.document import Report
+from largemargin.report.figures import Curve, Figure, Panel
 
 
 @pytest.fixture

@@ -5,11 +5,14 @@ import pytest
 from largemargin.report.comparison import (
     LABELS,
     Cell,
+    Group,
     Published,
+    Row,
     cell_of,
     difference,
     number,
     published_number,
+    short,
 )
 
 
@@ -54,10 +57,36 @@ def test_writing():
         "25,673", "25,461", "+0.8%",
     ]  # fmt: skip
     assert number(None, "count") == published_number(Cell()) == "-"
+    assert published_number(Cell(published=Published(1.64, "run"))) == "1.64"
+    assert [number(9_999_999, "count"), number(1.9e8, "count"), number(4.2e11, "count")] == [
+        "9,999,999", "1.9e8", "4.2e11",
+    ]  # fmt: skip
+    assert [number(12.34, "seconds"), number(1e-7, "value"), number(10.0, "value")] == [
+        "12.3", "1e-07", "10",
+    ]  # fmt: skip
+
+
+def test_short_labels_are_all_different():
+    assert len({short(label) for label in LABELS}) == len(LABELS)
+
+
+def test_a_time_or_a_setting_never_agrees_or_disagrees():
+    for unit in ("seconds", "value"):
+        assert Cell(1.0, None, Published(2.0, "print"), unit).agrees is None
+
+
+def test_a_row_lacks_published_numbers_if_others_of_its_group_have_them():
+    compared = Row("Error", "percent", (Cell(1.0, None, Published(1.0, "print")),))
+    alone = Row("SupVec", "count", (Cell(3.0, unit="count"),))
+    setting = Row("C", "value", (Cell(3.0, unit="value"),))
+    group = Group("d = 1", (compared, alone, setting))
+    assert group.lacks(alone)
+    assert not group.lacks(setting)
+    assert not Group("d = 2", (alone, setting)).lacks(alone)
 
 
 def test_table(report):
     (table,) = report.tables
     assert table.verdict.startswith("2 of 4 published numbers reached, 2 not")
-    assert table.labels == list(LABELS)
-    assert list(report.labels) == list(LABELS)
+    assert table.labels == ["print", "recalled", "derived"]
+    assert list(report.labels) == ["print", "recalled", "derived"]

@@ -13,7 +13,9 @@ import pytest
 from rich.console import Console
 
 from largemargin.report import files, markdown, page, plots, terminal
+from largemargin.report.comparison import Cell, Group, Published, Row
 from largemargin.report.document import duration
+from largemargin.report.figures import Bars, Curve, Figure, Panel, Plane
 from largemargin.report.machine import describe_machine
 
 VOID = {"meta", "link", "br", "img", "hr", "input"}
@@ -130,6 +132,66 @@ def test_svg_is_one_element_and_always_the_same(report):
     ET.fromstring(picture)
     assert plots.svg(figure) == picture
     assert plots.png(figure).startswith(b"\x89PNG")
+
+
+@pytest.fixture
+def pictures():
+    plane = Plane(
+        "two points", ((0.0, 0.0), (1.0, 1.0), (0.9, 0.2)), (-1, 1, -1), (0, 1), (2,),
+        (-1.0, 1.0, 1.0, 0.0, 0.0, 0.0),
+    )  # fmt: skip
+    bars = Bars("data", ("linear", "LeNet", "tree"), (8.0, None, 17.25), (8.4, 1.7, None))
+    alone = Bars("data", ("linear", "tree"), (8.0, 17.25), (None, None))
+    return {
+        "plane": Figure("planes", "In the plane", "", "", (plane, plane)),
+        "bars": Figure("bars", "Benchmark", "", "test error", (bars,)),
+        "alone": Figure("alone", "Benchmark", "", "test error", (alone,)),
+    }
+
+
+@pytest.mark.parametrize("kind", ["plane", "bars", "alone"])
+def test_other_kinds_of_figures(report, pictures, kind):
+    figure = pictures[kind]
+    picture = plots.svg(figure)
+    ET.fromstring(picture)
+    assert plots.svg(figure) == picture
+    html = page.render(replace(report, figures=(figure,)), {figure.id: picture})
+    assert f'<section id="{figure.id}">' in html
+    assert json.loads(json.dumps(figure.as_json()))["panels"][0]["title"] == figure.panels[0].title
+
+
+def test_lines_for_other_kinds_of_figures(pictures):
+    out = io.StringIO()
+    console = Console(file=out, width=100)
+    for figure in pictures.values():
+        terminal.show_figure(figure, (), console)
+    text = out.getvalue()
+    assert "two points: 3 points, 2 support vectors, 1 errors" in text
+    assert "test error: linear 8.00, tree 17.25" in text
+
+
+def test_plane_is_drawn_with_rings_and_crosses(pictures):
+    drawn = plots.draw(pictures["plane"])
+    texts = [text.get_text() for text in drawn.legends[0].get_texts()]
+    assert texts == ["class 1", "class -1", "support vector", "error", "decision line", "margin"]
+    marked = [len(c.get_offsets()) for c in drawn.axes[0].collections if c.get_offsets().any()]
+    assert {1, 2} <= set(marked)
+
+
+def test_a_panel_may_say_its_own_line():
+    curve = Curve("bound", (1.0, 2.0), (3.0, 4.0))
+    assert Panel("d = 1", (curve,), "never exceeded").line("x", "y") == "d = 1: never exceeded"
+
+
+def test_wide_tables_have_short_differences(report):
+    (table,) = report.tables
+    cells = (Cell(1443.0, None, Published(1000, "print"), "count"),) * 11
+    row = Row("Train errors", "count", cells)
+    wide = replace(table, columns=("class",) * 11, groups=(Group("all", (row,)),))
+    out = io.StringIO()
+    terminal.show_table(wide, (), Console(file=out, width=100))
+    assert "…" not in out.getvalue()
+    assert out.getvalue().count("+44%!") == 11
 
 
 def test_files_without_the_report_packages(report, tmp_path, monkeypatch):

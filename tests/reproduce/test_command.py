@@ -11,8 +11,8 @@ from largemargin.reproduce import freund_schapire
 
 
 @pytest.fixture
-def run(small_mnist, tmp_path, monkeypatch):
-    monkeypatch.setattr("largemargin.data.load", lambda name: small_mnist)
+def run(small_mnist, small_usps, tmp_path, monkeypatch):
+    monkeypatch.setattr("largemargin.data.load", {"mnist": small_mnist, "usps": small_usps}.get)
 
     def call(*arguments):
         folders = ["--work", str(tmp_path / "work"), "-o", str(tmp_path / "out")]
@@ -44,10 +44,34 @@ def test_json_is_one_object(run):
     assert report["tables"][0]["groups"][0]["rows"][0]["cells"][0]["deviation"] is not None
 
 
+def test_the_second_paper(run, tmp_path):
+    found = run("cortes-vapnik", "table2", "--quick", "--degrees", "2")
+    assert found.exit_code == 0, found.output
+    assert "Table 2: USPS" in found.stdout
+    assert "Table 3" not in found.stdout
+    assert "REDUCED RUN: a quick run; degree 2 in place of 1 to 7" in found.stdout
+    assert (tmp_path / "out" / "cortes-vapnik-table2-reduced.html").exists()
+
+
+def test_the_points_in_the_plane_need_no_data(run, monkeypatch):
+    monkeypatch.delattr("largemargin.data.load")
+    monkeypatch.setattr("largemargin.data.load", None, raising=False)
+    found = run("cortes-vapnik", "planes", "--json")
+    assert found.exit_code == 0, found.output
+    report = json.loads(found.stdout)
+    assert report["reduced"] == []
+    assert [len(panel["errors"]) > 0 for panel in report["figures"][0]["panels"]] == [
+        False, False, True,
+    ]  # fmt: skip
+
+
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["cortes-vapnik"], "there is no paper 'cortes-vapnik'; the papers are freund-schapire"),
+        (["vapnik"], "there is no paper 'vapnik'; the papers are freund-schapire, cortes-vapnik"),
+        (["cortes-vapnik", "table1"], "its parts are planes, table2, table3, benchmark, bound"),
+        (["cortes-vapnik", "--epochs", "3"], "--epochs is not for cortes-vapnik: leave it out"),
+        (["cortes-vapnik", "--degrees", "8"], "degrees must be some of 1 to 7, got 8"),
         (["freund-schapire", "table7"], "its parts are table1, table2, table3, figure2"),
         (["freund-schapire", "--degrees", "1;2"], "such as 1,2,4; got '1;2'"),
         (["freund-schapire", "--degrees", "7"], "degrees must be some of 1 to 6, got 7"),

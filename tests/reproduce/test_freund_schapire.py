@@ -17,10 +17,10 @@ from largemargin.reproduce.freund_schapire.experiment import (
     RULES,
     TABLE_EPOCHS,
     Experiment,
-    Images,
     run_experiment,
     stages,
 )
+from largemargin.reproduce.images import Images
 
 PLAN = Plan(degrees=(1, 4), permutations=2, epochs=2)
 

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
+from largemargin.cli.models import machine_words
 from largemargin.cli.options import Json
 from largemargin.cli.output import emit_facts, emit_json, emit_table, text
 
@@ -16,7 +17,7 @@ def inspect(
     model: Annotated[str, typer.Argument(help="A model file.")],
     json: Json = False,
 ) -> None:
-    """Show what a model file holds: parameters, sizes, mistakes, scaling, how it was trained.
+    """Show what a model file holds: parameters, sizes, scaling, how it was trained.
 
     \b
     Example:
@@ -41,13 +42,13 @@ def _show(found: dict[str, Any]) -> None:
     emit_facts(
         [
             ("class", final["class"]),
+            ("machine", machine_words(final["parameters"])),
             ("kernel", _kernel_words(facts.get("kernel"))),
             ("features", final["n_features"]),
             ("labels", f"{len(final['labels'])} of type {final['label_type']}"),
             ("scaling", text([_scaler_words(step) for step in scalers]) or "none"),
             ("support vectors", facts.get("n_support")),
-            ("mistakes", sum(facts.get("n_mistakes", []))),
-            ("epochs", facts.get("n_epochs")),
+            *_training_words(facts),
             ("converged", facts.get("converged")),
             ("precision", facts.get("precision")),
         ],
@@ -75,6 +76,14 @@ def _show(found: dict[str, Any]) -> None:
         ],
         title="file",
     )
+
+
+def _training_words(facts: dict[str, Any]) -> list[tuple[str, Any]]:
+    if "largest_gap" not in facts:
+        mistakes = sum(facts.get("n_mistakes", []))
+        return [("mistakes", mistakes), ("epochs", facts.get("n_epochs"))]
+    rows = [("problems", facts.get("n_problems")), ("duality gap", facts["largest_gap"])]
+    return rows if facts.get("separable", True) else [*rows, ("separable", False)]
 
 
 def _show_mistakes(labels: list[Any], mistakes: list[int]) -> None:

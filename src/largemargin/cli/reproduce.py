@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import io
 import sys
+from dataclasses import fields, replace
+from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -14,38 +16,45 @@ from largemargin.cli.output import emit, emit_json, note, progress_wanted
 
 if TYPE_CHECKING:
     from largemargin.report.document import Report
-    from largemargin.reproduce.freund_schapire import Plan
 
 NARROWEST = 100  # columns that the tables need
 INTERRUPTED = 130
 
 
 def reproduce(
-    paper: Annotated[str, typer.Argument(help="freund-schapire", show_default=False)],
+    paper: Annotated[
+        str, typer.Argument(help="freund-schapire or cortes-vapnik", show_default=False)
+    ],
     part: Annotated[
         str | None,
         typer.Argument(
-            help="table1, table2, table3 or figure2; all of them by default.", show_default=False
+            help="One part of it, such as table2; all of them by default. freund-schapire: table1, "
+            "table2, table3, figure2. cortes-vapnik: planes, table2, table3, benchmark, bound.",
+            show_default=False,
         ),
     ] = None,
     quick: Annotated[
-        bool, typer.Option("--quick", help="One permutation and one epoch: about a minute.")
+        bool, typer.Option("--quick", help="Less of everything: about a minute.")
     ] = False,
     permutations: Annotated[
         int | None,
         typer.Option(
-            help="Random orders of the training data; 10 in the paper.", show_default=False
+            help="freund-schapire: random orders of the training data; 10 in the paper.",
+            show_default=False,
         ),
     ] = None,
     degrees: Annotated[
         str | None,
         typer.Option(
-            help="Degrees of the kernel, such as 1,2,4; 1 to 6 in the paper.", show_default=False
+            help="Degrees of the kernel, such as 1,2,4; by default those of the paper.",
+            show_default=False,
         ),
     ] = None,
     epochs: Annotated[
         int | None,
-        typer.Option(help="At most so many epochs; 30 in the paper.", show_default=False),
+        typer.Option(
+            help="freund-schapire: at most so many epochs; 30 in the paper.", show_default=False
+        ),
     ] = None,
     work: Annotated[
         Path | None,
@@ -66,20 +75,20 @@ def reproduce(
     \b
     Example:
       largemargin reproduce freund-schapire table1 --quick
+      largemargin reproduce cortes-vapnik --quick
     """
-    plan = _plan(paper, part, quick, permutations, degrees, epochs)
+    package = _package(paper, part)
+    given = {"permutations": permutations, "degrees": degrees, "epochs": epochs}
+    plan = _plan(paper, package.Plan, part, quick, given)
 
     from largemargin import data
     from largemargin.data.named import cache_folder
     from largemargin.report import files
-    from largemargin.reproduce import freund_schapire
 
     folder = work or cache_folder() / "reproduce" / paper
     files.make_folder(output)  # now, not after an hour
     try:
-        report = freund_schapire.reproduce(
-            plan, data.load("mnist"), folder, progress=progress_wanted()
-        )
+        report = package.run(plan, data.load, folder, progress=progress_wanted())
         written = files.write(report, output)
     except KeyboardInterrupt:
         note("interrupted; finished experiments are kept: the same command goes on from there")
@@ -94,31 +103,28 @@ def reproduce(
     note(f"written to {output}: {', '.join(path.name for path in written.paths)}")
 
 
-def _plan(
-    paper: str,
-    part: str | None,
-    quick: bool,
-    permutations: int | None,
-    degrees: str | None,
-    epochs: int | None,
-) -> Plan:
-    """What to run; what is not given is as in the paper, or as `--quick` has it."""
+def _package(paper: str, part: str | None) -> Any:
+    """The package of a paper, if there is such a paper with such a part."""
     from largemargin.reproduce import PAPERS
 
     if paper not in PAPERS:
         raise ValueError(f"there is no paper {paper!r}; the papers are {', '.join(PAPERS)}")
     if part is not None and part not in PAPERS[paper]:
         raise ValueError(f"{paper} has no {part!r}; its parts are {', '.join(PAPERS[paper])}")
+    return import_module(f"largemargin.reproduce.{paper.replace('-', '_')}")
 
-    from largemargin.reproduce.freund_schapire import Plan
 
-    default = Plan.quick() if quick else Plan()
-    return Plan(
-        part,
-        default.degrees if degrees is None else _numbers(degrees),
-        default.permutations if permutations is None else permutations,
-        default.epochs if epochs is None else epochs,
-    )
+def _plan(paper: str, plan: Any, part: str | None, quick: bool, options: dict[str, Any]) -> Any:
+    """What to run; what is not given is as in the paper, or as `--quick` has it."""
+    known = {field.name for field in fields(plan)}
+    given = {name: value for name, value in options.items() if value is not None}
+    for name in given:
+        if name not in known:
+            raise ValueError(f"--{name} is not for {paper}: leave it out")
+    if "degrees" in given:
+        given["degrees"] = _numbers(given["degrees"])
+    default = plan.quick() if quick else plan()
+    return replace(default, part=part, **given)
 
 
 def _numbers(degrees: str) -> tuple[int, ...]:

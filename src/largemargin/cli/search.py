@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import threading
 import time
+import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -68,7 +69,12 @@ def search(
     folds = list(splits.split(np.zeros(len(y)), y))
     settings = list(ParameterGrid(grid))
     table: list[dict[str, Any]] = []
-    with _hard_interrupts(), _bar(len(settings) * len(folds), progress) as advance:
+    with (
+        _hard_interrupts(),
+        _bar(len(settings) * len(folds), progress) as advance,
+        warnings.catch_warnings(record=True) as caught,
+    ):
+        warnings.simplefilter("always")
         try:
             for setting in settings:
                 start = time.perf_counter()
@@ -98,8 +104,21 @@ def search(
                 f"warning: the search was interrupted after {len(table)} of {len(settings)} "
                 "settings; training with the best of them"
             )
+    _tell(caught)
     best = min(table, key=lambda row: row["mean"])
     return {"chosen": best["parameters"], "folds": len(folds), "table": table}
+
+
+def _tell(caught: list[warnings.WarningMessage]) -> None:
+    """One line for all fits that were stopped early, and one for each other warning."""
+    from sklearn.exceptions import ConvergenceWarning
+
+    stopped = sum(issubclass(warning.category, ConvergenceWarning) for warning in caught)
+    if stopped:
+        note(f"warning: {stopped} fits of the search stopped before they converged")
+    others = (w for w in caught if not issubclass(w.category, ConvergenceWarning))
+    for message in dict.fromkeys(" ".join(str(w.message).split()) for w in others):
+        note(f"warning: {message}")
 
 
 def emit_search(found: dict[str, Any], title: str = "cross-validation") -> None:

@@ -6,14 +6,23 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from largemargin.cli import model_options as options
+from largemargin.cli.models import (
+    MODELS,
+    kernel_words,
+    learned,
+    learned_words,
+    machine_words,
+    make_estimator,
+)
 from largemargin.cli.options import Header, Json, Label
 from largemargin.cli.output import emit_facts, emit_json, note, percent, progress_wanted
 
 if TYPE_CHECKING:
     from largemargin.data import Dataset
 
-MODELS = {"voted-perceptron": "VotedPerceptron"}
 SCALES = ("standard", "minmax", "none")
+_UNTOLD = ("verbose", "warm_start", "validation_fraction")  # parameters that are no options
 _ENDINGS = (
     ".gz", ".bz2", ".xz", ".csv", ".tsv", ".txt", ".data", ".svm", ".svmlight", ".libsvm",
     ".parquet", ".npz",
@@ -25,35 +34,29 @@ def train(
     model: Annotated[
         str, typer.Option(help=f"What to train: {', '.join(MODELS)}.")
     ] = "voted-perceptron",
-    kernel: Annotated[
-        str, typer.Option(help="poly, linear, rbf, laplacian, sigmoid or precomputed.")
-    ] = "poly",
-    degree: Annotated[int, typer.Option(help="Degree of the polynomial.")] = 4,
-    gamma: Annotated[
-        str, typer.Option(help="Kernel coefficient: a number, auto (1 / features) or scale.")
-    ] = "auto",
-    coef0: Annotated[float, typer.Option(help="Constant of poly and sigmoid.")] = 1.0,
-    epochs: Annotated[int, typer.Option(help="Passes over the data.")] = 10,
-    method: Annotated[
-        str, typer.Option(help="vote, average, last, random, longest, pocket or holdout.")
-    ] = "vote",
-    normalize: Annotated[
-        bool, typer.Option("--normalize", help="Divide each prediction vector by its norm.")
-    ] = False,
-    fit_intercept: Annotated[
-        bool, typer.Option("--fit-intercept", help="Learn a threshold too.")
-    ] = False,
-    shuffle: Annotated[
-        bool, typer.Option("--shuffle", help="Visit the examples in a random order.")
-    ] = False,
+    C: options.Cost = None,
+    nu: options.Nu = None,
+    slack: options.Slack = None,
+    multiclass: options.Multiclass = None,
+    class_weight: options.ClassWeight = None,
+    kernel: options.Kernel = None,
+    degree: options.Degree = None,
+    gamma: options.Gamma = None,
+    coef0: options.Coef0 = None,
+    fit_intercept: options.FitIntercept = None,
+    tol: options.Tol = None,
+    min_margin: options.MinMargin = None,
+    max_iter: options.MaxIter = None,
+    max_seconds: options.MaxSeconds = None,
+    learning_rate: options.LearningRate = None,
+    epochs: options.Epochs = None,
+    method: options.Method = None,
+    normalize: options.Normalize = None,
+    shuffle: options.Shuffle = None,
     seed: Annotated[int, typer.Option(help="For everything that is drawn.")] = 0,
-    n_jobs: Annotated[
-        int | None, typer.Option(help="Threads; every core if not given.", show_default=False)
-    ] = None,
-    memory: Annotated[str, typer.Option(help="For kernel values held, such as 500MB.")] = "auto",
-    precision: Annotated[
-        str, typer.Option(help="Of kernel values: float32, float64 or auto.")
-    ] = "auto",
+    n_jobs: options.Jobs = None,
+    memory: options.Memory = None,
+    precision: options.Precision = None,
     scale: Annotated[
         str,
         typer.Option(
@@ -82,9 +85,6 @@ def train(
             show_default=False,
         ),
     ] = None,
-    max_seconds: Annotated[
-        float | None, typer.Option(help="Stop training after so long.", show_default=False)
-    ] = None,
     json: Json = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing.")] = False,
 ) -> None:
@@ -96,17 +96,24 @@ def train(
     Examples:
       largemargin train digits
       largemargin train flowers.csv --label species --scale standard --cv degree=2,3,4
+      largemargin train mnist --model svc --multiclass ovo --C 10 --gamma 0.02
+      largemargin train letters.svm --model svc --cv C=0.1,1,10 --cv gamma=0.01,0.1
+      largemargin train heart.csv --model nu-svc --nu 0.2 --scale standard
     """
-    parameters = {
+    given = {
+        "C": C, "nu": nu, "slack": slack, "multiclass": multiclass, "class_weight": class_weight,
         "kernel": kernel, "degree": degree, "gamma": _number_or_word(gamma), "coef0": coef0,
-        "epochs": epochs, "method": method, "normalize": normalize, "fit_intercept": fit_intercept,
-        "shuffle": shuffle, "random_state": seed, "n_jobs": n_jobs, "memory": memory,
-        "precision": precision, "max_seconds": max_seconds,
+        "fit_intercept": fit_intercept, "tol": tol, "min_margin": min_margin, "max_iter": max_iter,
+        "max_seconds": max_seconds, "learning_rate": _number_or_word(learning_rate),
+        "epochs": epochs, "method": method, "normalize": normalize or None,
+        "shuffle": shuffle or None, "n_jobs": n_jobs, "memory": memory, "precision": precision,
     }  # fmt: skip
     if model not in MODELS:
         raise ValueError(f"--model must be one of {', '.join(MODELS)}, got {model!r}")
     if scale not in SCALES:
         raise ValueError(f"--scale must be one of {', '.join(SCALES)}, got {scale!r}")
+    if class_weight not in (None, "balanced"):
+        raise ValueError(f"--class-weight must be balanced, got {class_weight!r}")
     file = output if output is not None else default_file(data)
 
     from largemargin.atomic_file import check_writable
@@ -114,12 +121,15 @@ def train(
     from largemargin.cli.search import parse_grid
 
     check_writable(file)
+    machine = make_estimator(model, given)
+    if "random_state" in machine.get_params():
+        machine.set_params(random_state=seed)
     grid = parse_grid(cv or [])
     training = read_training_data(data, label, header)
     X_test, y_test = training.X_test, training.y_test
     if test is not None:
         X_test, y_test = read_test_data(test, training, label, header)
-    estimator = _build(model, parameters, scale, training)
+    estimator = _scaled(machine, scale, training)
     result: dict[str, Any] = {
         "data": data, "rows": training.X.shape[0], "features": training.X.shape[1],
     }  # fmt: skip
@@ -130,8 +140,7 @@ def train(
     _write(estimator, file, training, result, scale, seed)
     if quiet:
         return
-    final = estimator[-1] if scale != "none" else estimator
-    chosen = {name: value for name, value in final.get_params().items() if name in parameters}
+    chosen = {name: value for name, value in machine.get_params().items() if name not in _UNTOLD}
     if json:
         emit_json({**result, "model": model, "scale": scale, "parameters": chosen, "file": file})
         return
@@ -153,20 +162,19 @@ def default_file(data: str) -> str:
     return f"{name}.safetensors"
 
 
-def _number_or_word(text: str) -> float | str:
+def _number_or_word(text: str | None) -> float | str | None:
+    if text is None:
+        return None
     try:
         return float(text)
     except ValueError:
         return text
 
 
-def _build(model: str, parameters: dict[str, Any], scale: str, training: Dataset) -> Any:
-    """The unfitted estimator, after a scaler if one is wanted."""
+def _scaled(estimator: Any, scale: str, training: Dataset) -> Any:
+    """The estimator, after a scaler if one is wanted."""
     import scipy.sparse as sp
 
-    import largemargin
-
-    estimator = getattr(largemargin, MODELS[model])(**parameters)
     if scale == "none":
         return estimator
     from sklearn.pipeline import Pipeline
@@ -217,14 +225,7 @@ def _fit(estimator: Any, training: Dataset, quiet: bool) -> dict[str, Any]:
     told = list(dict.fromkeys(" ".join(str(warning.message).split()) for warning in caught))
     for message in told:
         note(f"warning: {message}")
-    result = {
-        "classes": len(estimator.classes_),
-        "epochs": final.n_epochs_,
-        "converged": final.converged_,
-        "mistakes": int(final.n_mistakes_.sum()),
-        "support_vectors": final.n_support_,
-        "seconds": seconds,
-    }
+    result = {**learned(final), "seconds": seconds}
     return {**result, "warnings": told} if told else result
 
 
@@ -280,33 +281,13 @@ def _facts(
         tested = "- (interrupted)"
     else:
         tested = f"{percent(result['test_error'])} of {result['test_rows']} rows"
-    epochs = f"{result['epochs']}{' (no mistake in the last)' if result['converged'] else ''}"
     return [
         ("rows", f"{result['rows']} x {result['features']}"),
         ("classes", result["classes"]),
-        ("model", f"{model}, {parameters['method']}"),
+        ("model", f"{model}, {machine_words(parameters)}"),
         ("kernel", kernel_words(parameters)),
         ("scale", scale),
-        ("epochs", epochs),
-        ("mistakes", result["mistakes"]),
-        ("support vectors", result["support_vectors"]),
+        *learned_words(result),
         ("seconds", f"{result['seconds']:.2f}"),
         ("test error", tested),
     ]
-
-
-def kernel_words(parameters: dict[str, Any]) -> str:
-    """The kernel and those of the parameters that mean something for it.
-
-    >>> kernel_words({"kernel": "rbf", "degree": 4, "gamma": 0.5, "coef0": 1.0})
-    'rbf, gamma 0.5'
-    """
-    wanted = {
-        "poly": ("degree", "gamma", "coef0"), "sigmoid": ("gamma", "coef0"),
-        "rbf": ("gamma",), "laplacian": ("gamma",),
-    }.get(parameters["kernel"], ())  # fmt: skip
-    from largemargin.cli.output import text
-
-    return ", ".join(
-        [parameters["kernel"], *(f"{name} {text(parameters[name])}" for name in wanted)]
-    )

@@ -44,6 +44,9 @@ ESTIMATORS = _entries(
     Entry(
         "VotedPerceptron", "largemargin.perceptron.voted_perceptron", "largemargin.perceptron.state"
     ),
+    Entry("SVC", "largemargin.svm.svc", "largemargin.svm.state"),
+    Entry("NuSVC", "largemargin.svm.nu_svc", "largemargin.svm.state"),
+    Entry("KernelAdatron", "largemargin.svm.kernel_adatron", "largemargin.svm.state"),
 )
 SCALERS = _entries(
     Entry("StandardScaler", "sklearn.preprocessing", "largemargin.model_file.scalers"),

@@ -12,7 +12,7 @@ import numpy as np
 from largemargin.model_file.container import ModelFileError, read, refusal, write
 from largemargin.model_file.labels import decode_labels, encode_labels
 from largemargin.model_file.registry import ESTIMATORS, SCALERS, Entry, find_entry
-from largemargin.model_file.values import decode, encode, plain
+from largemargin.model_file.values import decode, encode, encode_parameter, plain
 
 Node = dict[str, Any]
 
@@ -88,8 +88,8 @@ def load(path: str | PathLike[str]) -> Any:
     Returns
     -------
     estimator
-        It predicts bit for bit like the one that was saved, and `partial_fit` goes on where that
-        one was.
+        It predicts bit for bit like the one that was saved, and `partial_fit` or a fit with
+        `warm_start` goes on where that one was.
 
     Raises
     ------
@@ -220,7 +220,9 @@ def _pack(model: Any, entry: Entry, prefix: str, arrays: dict[str, np.ndarray]) 
 
 
 def _encode_parameters(parameters: dict[str, Any], name: str) -> Node:
-    return {key: encode(value, f"the {key} of {name}") for key, value in parameters.items()}
+    return {
+        key: encode_parameter(value, f"the {key} of {name}") for key, value in parameters.items()
+    }
 
 
 def _unpack_model(node: Any, arrays: dict[str, np.ndarray]) -> tuple[Any, set[str]]:

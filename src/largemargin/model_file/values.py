@@ -80,8 +80,27 @@ def _encode_mapping(value: Mapping[Any, Any], what: str, depth: int) -> dict[str
     return {key: encode(item, what, depth + 1) for key, item in value.items()}
 
 
+def encode_parameter(value: Any, what: str) -> Any:
+    """`encode`, and for a dict such as class_weight any labels as keys."""
+    plain_keys = isinstance(value, Mapping) and all(
+        isinstance(key, str) and not key.startswith("$") for key in value
+    )
+    if isinstance(value, Mapping) and not plain_keys:
+        pairs = [
+            [encode(key, f"a key of {what}"), encode(item, what)] for key, item in value.items()
+        ]
+        if not all(_is_key(key) for key, _ in pairs):
+            raise ValueError(f"{what} has a key that is neither a finite number nor text")
+        return {"$pairs": pairs}
+    return encode(value, what)
+
+
+def _is_key(value: Any) -> bool:
+    return type(value) in (int, float, bool, str)
+
+
 def decode(value: Any, depth: int = 0) -> Any:
-    """What `encode` was given; ValueError for what it cannot have made."""
+    """What `encode` or `encode_parameter` was given; ValueError for what it cannot have made."""
     if depth > 2 * _DEEPEST:
         raise ValueError("values are nested too deeply")
     if isinstance(value, list):
@@ -103,6 +122,8 @@ def _decode_tagged(tag: str, value: Any, depth: int) -> Any:
         return float(value)
     if tag == "$tuple" and isinstance(value, list):
         return tuple(decode(item, depth + 1) for item in value)
+    if tag == "$pairs" and all(_is_key(key) for key, _ in value):
+        return {key: decode(item, depth + 1) for key, item in value}
     if tag == "$kernel":
         return decode_kernel(value)
     if tag == "$random_state":
@@ -120,6 +141,8 @@ def plain(value: Any) -> Any:
         return float(value["$float"])
     if "$random_state" in value:
         return "RandomState"
+    if "$pairs" in value:
+        return {str(key): plain(item) for key, item in value["$pairs"]}
     for tag in ("$tuple", "$kernel"):
         if tag in value:
             return plain(value[tag])

@@ -16,10 +16,13 @@ LABELS = {
     "print": "read in a copy of the printed paper",
     "recalled": "remembered, not re-read: compare loosely",
     "derived": "worked out from other published numbers",
+    "run": "measured on the same data with another program",
 }
 
+COMPARED = ("percent", "count")  # units in which ours can agree with a published number
 POINTS = 0.2  # test errors are published with one digit after the point
 SHARE = 0.03
+LARGE = 1e7  # counts from here on are written with a power of ten
 
 
 @dataclass(frozen=True)
@@ -48,7 +51,7 @@ class Cell:
     @property
     def agrees(self) -> bool | None:
         """Whether ours is near enough to the published number; None if there is no pair."""
-        if self.difference is None or self.published is None:
+        if self.difference is None or self.published is None or self.unit not in COMPARED:
             return None
         allowed = POINTS if self.unit == "percent" else SHARE * self.published.value
         return abs(self.difference) <= allowed + 1e-9
@@ -66,7 +69,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Row:
-    """A named row; `unit` is "percent" or "count"."""
+    """A named row; `unit` is "percent", "count", "seconds" or "value", a setting such as C."""
 
     name: str
     unit: str
@@ -90,6 +93,11 @@ class Group:
     title: str
     rows: tuple[Row, ...]
 
+    def lacks(self, row: Row) -> bool:
+        """Whether published numbers could be expected in a row: others of the group have them."""
+        compared = any(r.labels and r.has_ours for r in self.rows)
+        return compared and row.unit in COMPARED
+
 
 @dataclass(frozen=True)
 class Table:
@@ -109,6 +117,10 @@ class Table:
     @property
     def has_published(self) -> bool:
         return any(cell.published is not None for cell in self.cells)
+
+    @property
+    def has_deviations(self) -> bool:
+        return any(cell.deviation is not None for cell in self.cells)
 
     @property
     def is_compared(self) -> bool:
@@ -167,20 +179,32 @@ def cell_of(runs: Any, published: Published | None, unit: str) -> Cell:
     return Cell(float(values.mean()), deviation, published, unit)
 
 
+def short(label: str) -> str:
+    """A label where there is little room: its first letter, or all of it if it is a short word."""
+    return label if len(label) <= 3 else label[0]
+
+
 def number(value: float | None, unit: str) -> str:
     """Our number as it is shown: errors with two digits after the point, counts whole."""
     if value is None:
         return "-"
-    return f"{value:.2f}" if unit == "percent" else f"{value:,.0f}"
+    if unit == "percent":
+        return f"{value:.2f}"
+    if unit == "seconds":
+        return f"{value:.1f}"
+    if unit == "value":
+        return f"{value:g}"
+    return f"{value:,.0f}" if value < LARGE else f"{value:.1e}".replace("e+0", "e").replace("+", "")
 
 
 def published_number(cell: Cell) -> str:
     """The published number with as many digits as were printed."""
     if cell.published is None:
         return "-"
-    return (
-        f"{cell.published.value:.1f}" if cell.unit == "percent" else f"{cell.published.value:,.0f}"
-    )
+    value = cell.published.value
+    if cell.unit == "percent":
+        return f"{value:.1f}" if value == round(value, 1) else f"{value:.2f}"
+    return number(value, cell.unit)
 
 
 def difference(cell: Cell) -> str:

@@ -6,52 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from largemargin.report.comparison import LABELS, Table
-
-
-@dataclass(frozen=True)
-class Curve:
-    """One line of a panel, or single points with `marks`."""
-
-    name: str
-    x: tuple[float, ...]
-    y: tuple[float, ...]
-    marks: bool = False
-
-
-@dataclass(frozen=True)
-class Panel:
-    title: str
-    curves: tuple[Curve, ...]
-
-
-@dataclass(frozen=True)
-class Figure:
-    """Panels that share the meaning of their axes."""
-
-    id: str
-    title: str
-    x_label: str
-    y_label: str
-    panels: tuple[Panel, ...]
-    notes: tuple[str, ...] = ()
-
-    def as_json(self) -> dict[str, Any]:
-        return {
-            "id": self.id,
-            "title": self.title,
-            "x_label": self.x_label,
-            "y_label": self.y_label,
-            "notes": list(self.notes),
-            "panels": [
-                {
-                    "title": panel.title,
-                    "curves": [
-                        {"name": c.name, "x": list(c.x), "y": list(c.y)} for c in panel.curves
-                    ],
-                }
-                for panel in self.panels
-            ],
-        }
+from largemargin.report.figures import Figure
 
 
 @dataclass(frozen=True)
@@ -74,6 +29,8 @@ class Report:
         The first and the last day of the runs.
     seconds : float
         The time of all runs together.
+    ours : str
+        What a number of ours in a cell is.
     """
 
     slug: str
@@ -89,6 +46,7 @@ class Report:
     seconds: float
     tables: tuple[Table, ...] = ()
     figures: tuple[Figure, ...] = ()
+    ours: str = "one run"
 
     @property
     def labels(self) -> dict[str, str]:

@@ -32,15 +32,12 @@ def _table(table: Table, report: Report) -> list[str]:
     lines = [f"## {table.title}", ""]
     if report.reduced:
         lines += [_reduced(report), ""]
-    lines.append(
-        "Each cell: ours ± deviation over permutations"
-        + (
-            "; published [label]; difference, **in bold with !** where the published number was "
-            "not reached."
-            if table.is_compared
-            else "."
-        )
+    deviation = " ± deviation over permutations" if table.has_deviations else ""
+    compared = (
+        "; published [label]; difference, **in bold with !** where the published number was not "
+        "reached"
     )
+    lines.append(f"Each cell: ours{deviation}{compared if table.is_compared else ''}.")
     lines += [f"\n{note}" for note in table.notes]
     if table.is_compared:
         lines += ["", table.verdict]
@@ -51,7 +48,7 @@ def _table(table: Table, report: Report) -> list[str]:
         lines.append("| " + " | ".join([table.corner, *table.columns]) + " |")
         lines.append("|" + "---|" * (len(table.columns) + 1))
         for row in group.rows:
-            cells = [_cell(cell, table) for cell in row.cells]
+            cells = [_cell(cell, group.lacks(row)) for cell in row.cells]
             lines.append("| " + " | ".join([row.name, *cells]) + " |")
     return lines
 
@@ -60,14 +57,14 @@ def _reduced(report: Report) -> str:
     return f"*Reduced run: {'; '.join(report.reduced)}.*"
 
 
-def _cell(cell: Cell, table: Table) -> str:
+def _cell(cell: Cell, lacking: bool) -> str:
     parts = []
     if cell.ours is not None:
         deviation = "" if cell.deviation is None else f" ± {number(cell.deviation, cell.unit)}"
         parts.append(number(cell.ours, cell.unit) + deviation)
     if cell.published is not None:
         parts.append(f"{published_number(cell)} [{cell.published.label}]")
-    elif cell.ours is not None and table.is_compared:
+    elif cell.ours is not None and lacking:
         parts.append("-")
     if cell.difference is not None:
         text = difference(cell)

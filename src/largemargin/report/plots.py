@@ -7,7 +7,7 @@ import math
 import re
 from typing import Any
 
-from largemargin.report.document import Figure, Panel
+from largemargin.report.figures import Bars, Figure, Panel, Plane
 
 COLORS = ("#b8860b", "#c0504d", "#2a7f62", "#1f4e9c", "#6b4c9a", "#555555")
 INK = "#222222"
@@ -51,23 +51,23 @@ def _render(figure: Figure, columns: int, kind: str) -> bytes:
 
 
 def draw(figure: Figure, columns: int = 3) -> Any:
-    """A matplotlib figure: a grid of panels with logarithmic axes, and one legend for all."""
+    """A matplotlib figure: a grid of panels, and one legend for all."""
     from matplotlib.figure import Figure as Canvas
     from matplotlib.layout_engine import ConstrainedLayoutEngine
 
     columns = min(columns, len(figure.panels))
     rows = math.ceil(len(figure.panels) / columns)
+    width, height = figure.panels[0].size
     canvas = Canvas(
-        figsize=(3.3 * columns, 2.75 * rows + 0.5), layout=ConstrainedLayoutEngine(hspace=0.08)
+        figsize=(width * columns, height * rows + 0.5), layout=ConstrainedLayoutEngine(hspace=0.08)
     )
     grid = canvas.subplots(rows, columns, squeeze=False)
-    names = list(dict.fromkeys(c.name for panel in figure.panels for c in panel.curves))
     handles: dict[str, Any] = {}
     for place, axes in enumerate(grid.flat):
         if place >= len(figure.panels):
             axes.set_visible(False)
             continue
-        handles |= _draw_panel(axes, figure.panels[place], names)
+        handles |= _draw_panel(axes, figure, place)
         if place % columns == 0:
             axes.set_ylabel(figure.y_label)
         if place + columns >= len(figure.panels):
@@ -82,7 +82,20 @@ def draw(figure: Figure, columns: int = 3) -> Any:
     return canvas
 
 
-def _draw_panel(axes: Any, panel: Panel, names: list[str]) -> dict[str, Any]:
+def _draw_panel(axes: Any, figure: Figure, place: int) -> dict[str, Any]:
+    panel = figure.panels[place]
+    axes.set_title(panel.title, fontsize=10, loc="left")
+    for side in ("top", "right"):
+        axes.spines[side].set_visible(False)
+    if isinstance(panel, Plane):
+        return _draw_plane(axes, panel)
+    if isinstance(panel, Bars):
+        return _draw_bars(axes, panel)
+    curves = (c for p in figure.panels if isinstance(p, Panel) for c in p.curves)
+    return _draw_curves(axes, panel, list(dict.fromkeys(c.name for c in curves)))
+
+
+def _draw_curves(axes: Any, panel: Panel, names: list[str]) -> dict[str, Any]:
     from matplotlib.ticker import FuncFormatter, NullFormatter
 
     handles = {}
@@ -99,21 +112,81 @@ def _draw_panel(axes: Any, panel: Panel, names: list[str]) -> dict[str, Any]:
         else:
             style = {"color": COLORS[names.index(curve.name) % len(COLORS)], "linewidth": 1.3}
         (handles[curve.name],) = axes.plot(curve.x, curve.y, **style)
-    axes.set_title(panel.title, fontsize=10, loc="left")
     axes.set_xscale("log")
     axes.set_yscale("log")
     plain = FuncFormatter(lambda value, _: f"{value:g}")
     axes.xaxis.set_major_formatter(plain)
     axes.xaxis.set_minor_formatter(NullFormatter())
+    across = [x for curve in panel.curves for x in curve.x if x > 0]
+    if across and max(across) < 100 * min(across):
+        axes.set_xticks(_ticks(min(across), max(across)))
     values = [y for curve in panel.curves for y in curve.y if y > 0]
     if values:
         axes.set_yticks(_ticks(min(values), max(values)))
     axes.yaxis.set_major_formatter(plain)
     axes.minorticks_off()
     axes.grid(True, color="#e4e4e4", linewidth=0.6)
-    for side in ("top", "right"):
-        axes.spines[side].set_visible(False)
     return handles
+
+
+def _draw_bars(axes: Any, panel: Bars) -> dict[str, Any]:
+    handles = {}
+    places = range(len(panel.names))
+    beside = 0.2 if any(value is not None for value in panel.published) else 0.0
+    for name, values, shift, color in (
+        ("ours", panel.ours, -beside, COLORS[3]),
+        ("published", panel.published, beside, "#b9c3d3"),
+    ):
+        shown = [place for place in places if values[place] is not None]
+        heights = [values[place] for place in shown]
+        bars = axes.bar([place + shift for place in shown], heights, 0.38, color=color)
+        axes.bar_label(bars, [f"{height:.3g}" for height in heights], fontsize=8, padding=1)
+        if shown:
+            handles[name] = bars
+    axes.set_xticks(places, panel.names)
+    axes.tick_params(axis="x", length=0)
+    axes.grid(True, axis="y", color="#e4e4e4", linewidth=0.6)
+    axes.set_axisbelow(True)
+    return handles
+
+
+def _draw_plane(axes: Any, panel: Plane) -> dict[str, Any]:
+    import numpy as np
+
+    x, y = np.array(panel.points).T
+    labels = np.array(panel.labels)
+    margin = 0.06 * max(np.ptp(x), np.ptp(y))
+    across = np.linspace(x.min() - margin, x.max() + margin, 300)
+    up = np.linspace(y.min() - margin, y.max() + margin, 300)
+    u, v = np.meshgrid(across, up)
+    a, b, c, d, e, f = panel.conic
+    values = a + b * u + c * v + d * u * u + e * u * v + f * v * v
+    line, dash = {"colors": INK, "linewidths": 1.2}, {"colors": "#888888", "linewidths": 0.8}
+    axes.contour(u, v, values, [0], **line)
+    axes.contour(u, v, values, [-1, 1], linestyles="dashed", **dash)
+    support, errors = list(panel.support), list(panel.errors)
+    handles = {
+        "class 1": axes.scatter(*_where(x, y, labels > 0), s=14, c=INK, zorder=3),
+        "class -1": axes.scatter(
+            *_where(x, y, labels < 0), s=14, c="white", edgecolors=INK, linewidths=0.8, zorder=3
+        ),
+        "support vector": axes.scatter(
+            x[support], y[support], s=58, c="none", edgecolors=COLORS[3], linewidths=1.1, zorder=4
+        ),
+        "error": axes.scatter(x[errors], y[errors], s=70, c=COLORS[1], marker="x", zorder=5),
+        "decision line": axes.plot([], [], color=INK, linewidth=1.2)[0],
+        "margin": axes.plot([], [], color="#888888", linewidth=0.8, linestyle="dashed")[0],
+    }
+    axes.set_xlim(across[0], across[-1])
+    axes.set_ylim(up[0], up[-1])
+    axes.set_aspect("equal", adjustable="box")
+    axes.set_xticks([])
+    axes.set_yticks([])
+    return handles
+
+
+def _where(x: Any, y: Any, chosen: Any) -> tuple[Any, Any]:
+    return x[chosen], y[chosen]
 
 
 def _ticks(low: float, high: float) -> list[float]:

@@ -8,19 +8,22 @@ from rich.text import Text
 
 from largemargin.report.comparison import (
     Cell,
+    Group,
     Row,
     Table,
     difference,
     number,
     published_number,
+    short,
 )
-from largemargin.report.document import Figure, Report
+from largemargin.report.document import Report
+from largemargin.report.figures import Figure
 
 WIDE = 7  # with more columns than these the deviation goes on a line of its own
 
 
 def show(report: Report, console: Console) -> None:
-    """Print all tables, and of the curves of the figures where they end."""
+    """Print all tables, and a line for each panel of the figures."""
     console.print(Text(report.title, style="bold"))
     console.print(report.citation, style="dim", highlight=False)
     for table in report.tables:
@@ -31,7 +34,9 @@ def show(report: Report, console: Console) -> None:
         show_figure(figure, report.reduced, console)
     console.print()
     for label, meaning in report.labels.items():
-        console.print(f"published [{label[0]}] = {label}: {meaning}", markup=False, highlight=False)
+        console.print(
+            f"published [{short(label)}] = {label}: {meaning}", markup=False, highlight=False
+        )
     console.print(report.provenance, highlight=False)
 
 
@@ -47,7 +52,7 @@ def show_table(table: Table, reduced: tuple[str, ...], console: Console) -> None
             grid.add_row()
         grid.add_row(Text(group.title, style="bold cyan"))
         for row in group.rows:
-            for line in _lines(row, table):
+            for line in _lines(row, group, stacked=len(table.columns) > WIDE):
                 grid.add_row(*line)
     console.print(grid)
     for note in table.notes:
@@ -60,10 +65,7 @@ def show_figure(figure: Figure, reduced: tuple[str, ...], console: Console) -> N
     """One line a panel; the curves themselves are in the files."""
     _show_heading(figure.title, reduced, console)
     for panel in figure.panels:
-        ends = ", ".join(f"{c.name} {c.y[-1]:.2f}" for c in panel.curves if not c.marks)
-        last = max(curve.x[-1] for curve in panel.curves)
-        line = f"{panel.title}, {figure.y_label} at {figure.x_label} = {last:g}: {ends}"
-        console.print(line, highlight=False)
+        console.print(panel.line(figure.x_label, figure.y_label), highlight=False)
 
 
 def _show_heading(title: str, reduced: tuple[str, ...], console: Console) -> None:
@@ -72,22 +74,21 @@ def _show_heading(title: str, reduced: tuple[str, ...], console: Console) -> Non
         console.print(Text("REDUCED RUN: " + "; ".join(reduced), style="yellow"))
 
 
-def _lines(row: Row, table: Table) -> list[list[Text]]:
+def _lines(row: Row, group: Group, stacked: bool) -> list[list[Text]]:
     lines = []
-    stacked = len(table.columns) > WIDE
     if row.has_ours:
         lines.append([Text(row.name), *(_ours(cell, stacked) for cell in row.cells)])
         if stacked and any(cell.deviation is not None for cell in row.cells):
             lines.append([Text(""), *(Text(_deviation(cell), style="dim") for cell in row.cells)])
-    if row.labels or table.is_compared:
+    if row.labels or group.lacks(row):
         # a label that all numbers of a row share is said once
-        shared = f" [{row.labels[0][0]}]" if len(row.labels) == 1 else ""
+        shared = f" [{short(row.labels[0])}]" if len(row.labels) == 1 else ""
         name = ("  published" if row.has_ours else row.name) + shared
         numbers = (_published(cell, labelled=not shared) for cell in row.cells)
         lines.append([Text(name, style="dim"), *numbers])
     if row.has_ours and row.labels:
         lines.append(
-            [Text("  difference", style="dim"), *(_difference(cell) for cell in row.cells)]
+            [Text("  difference", style="dim"), *(_difference(c, stacked) for c in row.cells)]
         )
     return lines
 
@@ -104,11 +105,14 @@ def _deviation(cell: Cell) -> str:
 
 
 def _published(cell: Cell, labelled: bool) -> Text:
-    label = f" [{cell.published.label[0]}]" if cell.published and labelled else ""
+    label = f" [{short(cell.published.label)}]" if cell.published and labelled else ""
     return Text(published_number(cell) + label, style="dim")
 
 
-def _difference(cell: Cell) -> Text:
+def _difference(cell: Cell, narrow: bool) -> Text:
+    text = difference(cell)
+    if narrow and cell.unit == "count" and cell.difference is not None and cell.published:
+        text = f"{cell.difference / cell.published.value:+.0%}"
     if cell.agrees is False:
-        return Text(f"{difference(cell)} !", style="yellow")
-    return Text(difference(cell), style="dim")
+        return Text(text + ("!" if narrow else " !"), style="yellow")
+    return Text(text, style="dim")

@@ -1,10 +1,12 @@
 """The papers, run again: every table and figure beside the published numbers.
 
-One module (or package) a paper, one function a table or figure. `experiments` keeps what is
-finished, so that an interrupted run goes on where it was.
+One package a paper, with a `Plan` of what to run and a function `run` that runs it; one function a
+table or figure. `experiments` keeps what is finished, so that an interrupted run goes on where it
+was.
 """
 
 PAPERS = {
     "freund-schapire": ("table1", "table2", "table3", "figure2"),
+    "cortes-vapnik": ("planes", "table2", "table3", "benchmark", "bound"),
 }
 """The papers that can be reproduced, and the parts of each."""

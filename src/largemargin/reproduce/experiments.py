@@ -10,7 +10,7 @@ from __future__ import annotations
 import datetime
 import json
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -88,6 +88,17 @@ def run_missing(
             done[settings] = store.save(settings, results, seconds)
             bar.finish(cost(settings))
     return [record for record in done.values() if record is not None]
+
+
+def provenance(records: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """What a report says of its experiments: how many, how long, when and on what."""
+    days = sorted(record["date"] for record in records)
+    return {
+        "machines": tuple(dict.fromkeys(record["machine"] for record in records)),
+        "dates": (days[0], days[-1]),
+        "n_runs": len(records),
+        "seconds": sum(sum(record["seconds"].values()) for record in records),
+    }
 
 
 class _Bar:

@@ -1,7 +1,8 @@
 """Support vector machines: many duals in lockstep over shared kernel rows."""
 
+from largemargin.svm.cross_validation import CrossValidation, cross_validate
 from largemargin.svm.kernel_adatron import KernelAdatron
 from largemargin.svm.nu_svc import NuSVC
 from largemargin.svm.svc import SVC
 
-__all__ = ["SVC", "KernelAdatron", "NuSVC"]
+__all__ = ["SVC", "CrossValidation", "KernelAdatron", "NuSVC", "cross_validate"]

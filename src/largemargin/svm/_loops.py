@@ -199,3 +199,75 @@ def solve_local(K, ridge, grad, beta, lo, hi, a, group, n_groups, tol, max_steps
             up[k] = value if (beta[k] < hi[k] if a[k] > 0 else beta[k] > lo[k]) else -np.inf
             down[k] = value if (beta[k] > lo[k] if a[k] > 0 else beta[k] < hi[k]) else np.inf
     return steps
+
+
+@njit(cache=True, nogil=True)
+def project_on_simplex(v, size, out):
+    """The point of {x >= 0, sum x = size} nearest to v."""
+    ordered = np.sort(v)[::-1]
+    total = 0.0
+    level = 0.0
+    for r in range(len(v)):
+        total += ordered[r]
+        at = (total - size) / (r + 1)
+        if ordered[r] > at:
+            level = at
+    for r in range(len(v)):
+        out[r] = max(v[r] - level, 0.0)
+
+
+@njit(cache=True, nogil=True)
+def solve_simplices(K, scores, tau, labels, box, tol, max_steps):
+    """Sweep over the examples of a block, solving for the k variables of each that violates
+    optimality by more than tol, until none does. Changes scores and tau (a row an example); returns
+    the steps made.
+    """
+    n, k = scores.shape
+    target, found = np.empty(k), np.empty(k)
+    steps = 0
+    while True:
+        worst = 0.0
+        for i in range(n):
+            if box[i] == 0.0:
+                continue
+            top, low = -np.inf, np.inf
+            for r in range(k):
+                grad = scores[i, r] - (1.0 if r == labels[i] else 0.0)
+                top = max(top, grad)
+                if tau[i, r] < (box[i] if r == labels[i] else 0.0):
+                    low = min(low, grad)
+            if top - low <= tol:
+                continue
+            worst = max(worst, top - low)
+            curve = max(K[i, i], TAU)
+            for r in range(k):  # v = c - tau is nearest to c + B/A on the simplex of size C s
+                own = 1.0 if r == labels[i] else 0.0
+                target[r] = own * box[i] + (scores[i, r] - own) / curve - tau[i, r]
+            project_on_simplex(target, box[i], found)
+            steps += 1
+            for r in range(k):
+                own = box[i] if r == labels[i] else 0.0
+                step = own - found[r] - tau[i, r]
+                if step != 0.0:
+                    tau[i, r] = own - found[r]
+                    for j in range(n):
+                        scores[j, r] += step * K[i, j]
+        if worst <= tol or steps >= max_steps:
+            return steps
+
+
+@njit(cache=True, nogil=True)
+def adatron_pass(K, y, alpha, z, rates, C):
+    """One step for each example of a block in order. Changes alpha and z; returns the largest
+    change of an example's own margin.
+    """
+    most = 0.0
+    for i in range(len(y)):
+        step = rates[i] * (1.0 - y[i] * z[i])
+        step = min(max(alpha[i] + step, 0.0), C) - alpha[i]
+        if step != 0.0:
+            alpha[i] += step
+            most = max(most, abs(step) * K[i, i])
+            for j in range(len(y)):
+                z[j] += step * y[i] * K[i, j]
+    return most

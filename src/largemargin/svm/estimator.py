@@ -1,109 +1,39 @@
-"""The estimator half that all support vector machines share: weights, sessions, expansions,
-answers.
-"""
+"""The training half that all support vector machines share: problems, sessions, what is kept."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any, Self
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
-from largemargin.classifier import KernelClassifier
 from largemargin.expansion import Expansion
-from largemargin.gram import SMALL_PROBLEM, Basis, choose_dtype, memory_bytes, prepare
-from largemargin.kernels import Kernel, Linear, make_kernel
-from largemargin.svm.reductions import Split, splits, votes
-from largemargin.svm.session import Formulation, Job, Session, Trained
+from largemargin.gram import Basis, memory_bytes
+from largemargin.svm.machines import Machine
+from largemargin.svm.reading import ExpansionReader
+from largemargin.svm.reductions import Split, splits
+from largemargin.svm.session import Formulation, Job, Session
+from largemargin.svm.training_set import TrainingSet
 from largemargin.watch import Watch, check_seconds
-from largemargin.workers import Workers, workers
+from largemargin.workers import workers
 
 
-class TrainingSet:
-    """Examples of positive weight, with the kernel that they are seen through."""
+@dataclass(frozen=True)
+class Fit:
+    """A classifier as trained: coefficients of all examples, a row a function, and its machines."""
 
-    def __init__(
-        self, model: SupportVectorMachine, X: Any, y: np.ndarray, sample_weight: Any
-    ) -> None:
-        weights = weights_of(X, y, sample_weight)
-        self.n_given = len(y)
-        self.positions = np.flatnonzero(weights > 0)
-        if len(self.positions) < self.n_given:  # weight 0 is absence
-            y, weights = y[self.positions], weights[self.positions]
-            X = X[self.positions]
-            if model._precomputed:
-                X = X[:, self.positions]
-        self.classes, self.labels = np.unique(y, return_inverse=True)
-        if len(self.classes) < 2:
-            weighted = " with positive weight" if sample_weight is not None else ""
-            raise ValueError(
-                f"{type(model).__name__} needs at least two classes, got only one class"
-                f"{weighted}: {self.classes.tolist()}"
-            )
-        self.weights = weights * class_weights(
-            getattr(model, "class_weight", None), self.classes, self.labels, weights
-        )
-        self.kernel = make_kernel(
-            model.kernel, degree=model.degree, gamma=model.gamma, coef0=model.coef0, X=X,
-            sample_weight=weights,
-        )  # fmt: skip
-        small = X.shape[0] <= SMALL_PROBLEM
-        self.dtype = choose_dtype(model.precision, small, self.kernel, X)
-        self.X = prepare(X, self.kernel, self.dtype)
-
-    @property
-    def n_classes(self) -> int:
-        return len(self.classes)
-
-    def session(self, model: SupportVectorMachine, team: Workers, portions: bool) -> Session:
-        return Session(
-            self.X, self.labels, self.n_classes, self.kernel, self.dtype,
-            memory_bytes(model.memory), team, portions=portions,
-        )  # fmt: skip
+    coefs: np.ndarray
+    intercepts: np.ndarray
+    machines: Sequence[Machine]
 
 
-def weights_of(X: Any, y: np.ndarray, sample_weight: Any) -> np.ndarray:
-    """The weights of the examples, checked."""
-    if sample_weight is None:
-        return np.ones(len(y))
-    weights = _check_sample_weight(sample_weight, X, dtype=np.float64)
-    if (weights < 0).any():
-        where = int(np.argmin(weights))
-        raise ValueError(
-            f"sample_weight must not be negative, got {weights[where]} for example {where}"
-        )
-    if not weights.any():
-        raise ValueError("sample_weight is zero for every example: at least two must count")
-    return weights
-
-
-def class_weights(
-    class_weight: Any, classes: np.ndarray, labels: np.ndarray, weights: np.ndarray
-) -> np.ndarray:
-    """The factor of each example's weight that `class_weight` means."""
-    if class_weight is None:
-        return np.ones(len(labels))
-    if isinstance(class_weight, str) and class_weight == "balanced":
-        sums = np.bincount(labels, weights)
-        factors = sums.sum() / (len(classes) * sums)
-    elif isinstance(class_weight, dict):
-        factors = np.array([class_weight.get(c, 1.0) for c in classes.tolist()], dtype=float)
-    else:
-        raise ValueError(
-            f"class_weight must be None, 'balanced' or a dictionary, got {class_weight!r}"
-        )
-    if not (np.isfinite(factors).all() and (factors > 0).all()):
-        raise ValueError(f"class_weight must hold positive numbers, got {class_weight!r}")
-    return np.asarray(factors[labels])
-
-
-class SupportVectorMachine(KernelClassifier):
-    """Training and answers; subclasses say which machines to train."""
+class SupportVectorMachine(ExpansionReader):
+    """Training; subclasses say which machines to train."""
 
     degree: int
     gamma: float | str
@@ -115,11 +45,11 @@ class SupportVectorMachine(KernelClassifier):
     max_seconds: float | None
     warm_start: bool
     memory: int | str
-    n_jobs: int | None
     precision: str
+    min_margin: float
     verbose: int
-    _expansion: Expansion
-    _positions: np.ndarray
+    _n_given: int
+    _reductions: tuple[str, ...] = ("ovr", "ovo")
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Train on the rows of X.
@@ -138,215 +68,143 @@ class SupportVectorMachine(KernelClassifier):
         self
         """
         with self._unchanged_by_failure():
-            return self._fit(X, y, sample_weight)
-
-    def _fit(self, X: Any, y: Any, sample_weight: Any) -> Self:
-        self._check_parameters()
-        X, y = self._validate(X, y)
-        data = TrainingSet(self, X, y, sample_weight)
-        jobs, starts = self._jobs(data), self._starts(data)
-        jobs = [
-            Job(job.split, job.formulation, job.weights, start)
-            for job, start in zip(jobs, starts, strict=True)
-        ]
-        portions = all(job.formulation.portions for job in jobs) and starts[0] is None
-        with self._watch(len(jobs)) as watch, workers(self.n_jobs) as team:
-            session = data.session(self, team, portions)
-            trained = self._train(session, jobs, watch)
-        self._keep(data, trained)
-        self._warn(watch.stopped)
+            self._check_parameters()
+            X, y = self._validate(X, y)
+            data = TrainingSet(self, X, y, sample_weight)
+            start = self._last_solution(data) if self.warm_start else None
+            total = len(splits(data.n_classes, self.multiclass))
+            with self._session(data, total, portions=start is None) as (session, watch):
+                (fit,) = self._train(session, [data.weights], [start], watch)
+            self._keep(data, fit)
+        self._say(watch.stopped)
         return self
 
-    def _train(self, session: Session, jobs: list[Job], watch: Watch) -> list[Trained]:
+    @contextmanager
+    def _session(
+        self, data: TrainingSet, total: int, portions: bool = True
+    ) -> Iterator[tuple[Session, Watch]]:
+        watch = Watch(
+            type(self).__name__, total, verbose=self.verbose, max_seconds=self.max_seconds
+        )
+        with watch, workers(self.n_jobs) as team:
+            session = Session(
+                data.X, data.labels, data.n_classes, data.kernel, data.dtype,
+                memory_bytes(self.memory), team, portions=portions and self._in_portions,
+            )  # fmt: skip
+            yield session, watch
+
+    _in_portions = True  # whether a part of the examples makes a problem of its own
+
+    def _train(
+        self,
+        session: Session,
+        weightings: Sequence[np.ndarray],
+        starts: Sequence[np.ndarray | None],
+        watch: Watch,
+    ) -> list[Fit]:
+        """Train a classifier for each weighting of the examples, all in lockstep.
+
+        `starts` has for each the coefficients to start from, a row a function, or None.
+        """
+        parts = splits(session.n_classes, self.multiclass)
+        jobs = []
+        for weights, start in zip(weightings, starts, strict=True):
+            rows = [None] * len(parts) if start is None else start
+            jobs += [
+                Job(split, self._formulation(session.labels, split, weights), weights, row)
+                for split, row in zip(parts, rows, strict=True)
+            ]
+        trained = self._solve(session, jobs, watch)
+        fits = []
+        for k in range(0, len(trained), len(parts)):
+            group = trained[k : k + len(parts)]
+            fits.append(
+                Fit(
+                    np.array([one.coefs(session.n) for one in group]),
+                    np.array([one.machine.intercept for one in group]),
+                    [one.machine for one in group],
+                )
+            )
+        return fits
+
+    def _solve(self, session: Session, jobs: Sequence[Job], watch: Watch) -> list[Any]:
         return session.train(jobs, tol=self.tol, max_steps=self._max_steps, watch=watch)
 
-    def _watch(self, total: int) -> Watch:
-        return Watch(type(self).__name__, total, verbose=self.verbose, max_seconds=self.max_seconds)
+    def _formulation(self, labels: np.ndarray, split: Split, weights: np.ndarray) -> Formulation:
+        raise NotImplementedError
 
     @property
     def _max_steps(self) -> float:
         return np.inf if self.max_iter == -1 else self.max_iter
 
-    def _formulation(self, data: TrainingSet, split: Split) -> Formulation:
-        raise NotImplementedError
+    def _last_solution(self, data: TrainingSet) -> np.ndarray | None:
+        """The coefficients of the last fit, if it was on as many examples of the same classes."""
+        if not hasattr(self, "_expansion") or self._n_given != data.n_given:
+            return None
+        old = self._expansion.coefs
+        if not np.array_equal(self.classes_, data.classes) or len(old) != self._n_functions(data):
+            return None
+        full = np.zeros((len(old), data.n_given))
+        full[:, self._positions] = old
+        return full[:, data.positions]
 
-    def _jobs(self, data: TrainingSet) -> list[Job]:
-        return [
-            Job(split, self._formulation(data, split), data.weights)
-            for split in splits(data.n_classes, self.multiclass)
-        ]
+    def _n_functions(self, data: TrainingSet) -> int:
+        return len(splits(data.n_classes, self.multiclass))
 
-    def _starts(self, data: TrainingSet) -> Sequence[np.ndarray | None]:
-        """Where to start each problem: at the last fit's solution, if it is asked for and fits."""
-        n_problems = len(splits(data.n_classes, self.multiclass))
-        if self.warm_start and hasattr(self, "_expansion"):
-            old = self._expansion.coefs
-            same = np.array_equal(self.classes_, data.classes) and len(old) == n_problems
-            if same and self._n_given == data.n_given:
-                full = np.zeros((n_problems, data.n_given))
-                full[:, self._positions] = old
-                return list(full[:, data.positions])
-        return [None] * n_problems
-
-    def _keep(self, data: TrainingSet, trained: Sequence[Trained]) -> None:
-        """Make the fitted attributes from what was trained."""
-        used = np.zeros(len(data.labels), bool)
-        for one in trained:
-            used[one.examples[one.machine.coefs != 0]] = True
+    def _keep(self, data: TrainingSet, fit: Fit) -> None:
+        """Make the fitted attributes."""
+        order = np.flatnonzero(fit.coefs.any(axis=0))
         # vectors of a class together, so that few problems use a stretch of them
-        order = np.flatnonzero(used)
         order = order[np.argsort(data.labels[order], kind="stable")]
-        place = np.full(len(used), -1)
-        place[order] = np.arange(len(order))
-        coefs = np.zeros((len(trained), len(order)))
-        for row, one in zip(coefs, trained, strict=True):
-            mine = one.machine.coefs != 0
-            row[place[one.examples[mine]]] = one.machine.coefs[mine]
-        machines = [one.machine for one in trained]
         basis = Basis(data.kernel, data.dtype)
         basis.add(data.X[order], data.positions[order])
         self.classes_ = data.classes
         self._n_given = data.n_given
         self._positions = data.positions[order]
-        self._expansion = Expansion(basis, coefs, np.array([m.intercept for m in machines]))
+        self._by_pairs = data.n_classes > 2 and self.multiclass == "ovo"
+        self._expansion = Expansion(basis, fit.coefs[:, order], fit.intercepts)
+        machines = fit.machines
         self.objective_ = np.array([m.objective for m in machines])
         self.dual_gap_ = np.array([m.gap for m in machines])
         squares = np.array([m.square for m in machines])
         with np.errstate(divide="ignore", invalid="ignore"):
             self.margin_ = np.where(squares > 0, 1 / np.sqrt(squares), np.inf)
         self.n_iter_ = np.array([max(1, m.n_steps) for m in machines])
-        self.converged_ = all(m.converged for m in machines)
-        self._separable = all(m.separable for m in machines)
+        self.converged_ = bool(all(m.converged for m in machines))
+        self._separable = bool(all(m.separable for m in machines))
 
-    def _warn(self, stopped: str) -> None:
-        if self.converged_:
-            return
-        reason = stopped or f"max_iter={self.max_iter} was reached"
-        warnings.warn(
-            f"{type(self).__name__} stopped before it converged because {reason}; the largest relative "
-            f"duality gap is {self.dual_gap_.max():.3g}. The model can be used; to go on, fit again with "
-            "warm_start=True",
-            ConvergenceWarning,
-            stacklevel=4,
-        )
-
-    def decision_function(self, X: Any) -> np.ndarray:
-        """Scores of the rows of X: one a row for two classes (positive for `classes_[1]`), else one
-        a class, the largest of which `predict` answers with.
-
-        Parameters
-        ----------
-        X : array, sparse matrix or data frame of shape (n_samples, n_features)
-            For kernel="precomputed", kernel values against all training examples, of which only the
-            columns `support_` are read, or against those in `support_` alone.
-        """
-        scores = self._scores(X)
-        if len(self.classes_) == 2 and len(scores) == 1:
-            return scores[0]
-        if len(scores) > len(self.classes_) or self._pairs:
-            return votes(scores, len(self.classes_)).T
-        return scores.T
-
-    @property
-    def _pairs(self) -> bool:
-        n = len(self.classes_)
-        return n > 2 and len(self._expansion.coefs) == n * (n - 1) // 2 and self.multiclass == "ovo"
-
-    def predict(self, X: Any) -> np.ndarray:
-        """The class with the largest score, for each row of X."""
-        return self._classes_of(self.decision_function(X))
-
-    def _scores(self, X: Any) -> np.ndarray:
-        """f of each problem, a row a problem."""
-        if not hasattr(self, "_expansion"):
-            check_is_fitted(self)
-        if self._precomputed:
-            return self._precomputed_scores(X)
-        if not self._is_valid(X):
-            X = self._validate(X, reset=False)
-        expansion = self._expansion
-        if self._linear:
-            product = X @ self.coef_.T
-            return np.asarray(product, np.float64).T + expansion.intercepts[:, None]
-        return expansion(prepare(X, expansion.basis.kernel, expansion.basis.dtype), self.n_jobs)
-
-    def _precomputed_scores(self, X: Any) -> np.ndarray:
-        X = validate_data(
-            self, X, reset=False, dtype=[np.float64, np.float32], skip_check_array=True
-        ) if False else np.asarray(X)  # fmt: skip
-        expansion = self._expansion
-        known = len(self._positions)
-        if X.ndim != 2 or X.shape[1] not in (self.n_features_in_, known):
-            raise ValueError(
-                f"X has shape {X.shape}, but {type(self).__name__} was fitted on {self.n_features_in_} "
-                f"examples: give kernel values against all of them, or against the {known} of support_"
+    def _say(self, stopped: str) -> None:
+        """Warn of what kept the fit from its solution."""
+        name = type(self).__name__
+        if not self._separable:
+            message = (
+                f"the training data cannot be separated with a margin of "
+                f"min_margin={self.min_margin:g}: some point is in both classes' convex hulls, to "
+                "that accuracy. The optimal hyperplane does not exist; give a finite C"
             )
-        if X.shape[1] == self.n_features_in_:
-            values = X[:, self._positions]
+        elif not self.converged_:
+            reason = stopped or f"max_iter={self.max_iter} was reached"
+            message = (
+                f"{name} stopped before it converged because {reason}; the largest relative "
+                f"duality gap is {self.dual_gap_.max():.3g}. The model can be used; {self._remedy}"
+            )
         else:
-            values = X[:, np.argsort(np.argsort(self._positions))]
-        values = np.asarray(values, np.float64)
-        if not np.isfinite(values).all():
-            raise ValueError("the kernel values of the support vectors must be finite")
-        return expansion.coefs @ values.T + expansion.intercepts[:, None]
+            return
+        warnings.warn(message, ConvergenceWarning, stacklevel=3)
 
-    @property
-    def _linear(self) -> bool:
-        return isinstance(self._expansion.basis.kernel, Linear)
-
-    @property
-    def support_(self) -> np.ndarray:
-        check_is_fitted(self)
-        return np.sort(self._positions)
-
-    @property
-    def support_vectors_(self) -> Any:
-        check_is_fitted(self)
-        basis = self._expansion.basis
-        if basis.kernel.by_column:
-            raise AttributeError(
-                "a precomputed kernel has no support vectors, only positions: support_"
-            )
-        if basis.vectors is None:
-            return np.empty((0, self.n_features_in_))
-        return basis.vectors[np.argsort(self._positions)]
-
-    @property
-    def n_support_(self) -> int:
-        check_is_fitted(self)
-        return len(self._positions)
-
-    @property
-    def dual_coef_(self) -> np.ndarray:
-        check_is_fitted(self)
-        return self._expansion.coefs[:, np.argsort(self._positions)]
-
-    @property
-    def intercept_(self) -> np.ndarray:
-        check_is_fitted(self)
-        return self._expansion.intercepts
-
-    @property
-    def coef_(self) -> np.ndarray:
-        check_is_fitted(self)
-        if not self._linear:
-            raise AttributeError("coef_ is there with kernel='linear' only")
-        if not hasattr(self, "_weights"):
-            self._weights = self._expansion.weights()
-        return self._weights
+    _remedy = "to go on, fit again with warm_start=True"
 
     def _check_parameters(self) -> None:
-        for name, least in (("tol", 0.0), ("max_iter", 0)):
-            value = getattr(self, name)
-            if not isinstance(value, Real) or isinstance(value, bool) or not value > least:
-                if name == "max_iter" and isinstance(value, Integral) and value == -1:
-                    continue
-                allowed = (
-                    "a positive integer, or -1 for no limit"
-                    if least == 0 and name != "tol"
-                    else "positive"
-                )
-                raise ValueError(f"{name} must be {allowed}, got {value!r}")
+        check_positive("tol", self.tol)
+        limit: Any = self.max_iter
+        if (
+            not isinstance(limit, Integral)
+            or isinstance(limit, bool)
+            or (limit < 1 and limit != -1)
+        ):
+            raise ValueError(
+                f"max_iter must be a positive integer, or -1 for no limit, got {limit!r}"
+            )
         for name in ("fit_intercept", "warm_start"):
             value = getattr(self, name)
             if not isinstance(value, bool | np.bool_):
@@ -359,11 +217,7 @@ class SupportVectorMachine(KernelClassifier):
             raise ValueError(f"verbose must be 0 or 1, got {self.verbose!r}")
         check_seconds(self.max_seconds)
 
-    _reductions: tuple[str, ...] = ("ovr", "ovo")
 
-
-def support_rows(X: Any) -> Any:
-    return X.toarray() if sp.issparse(X) else X
-
-
-__all__ = ["Kernel", "SupportVectorMachine", "TrainingSet"]
+def check_positive(name: str, value: Any) -> None:
+    if not isinstance(value, Real) or isinstance(value, bool) or not value > 0:
+        raise ValueError(f"{name} must be positive, got {value!r}")

@@ -14,6 +14,7 @@ optimality less than what it started from.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.linalg import solve_triangular
@@ -23,6 +24,8 @@ from largemargin.svm.problem import Problem, Solution
 
 MOST_FREE = 2000
 GUESSES = 25
+PATIENCE = 4  # guesses without progress
+WORK = 2e9  # multiplications that walking may cost
 EXACT = 1e-11  # the violation, relative to the gradients, at which there is nothing left to gain
 
 
@@ -32,56 +35,158 @@ def polish(
     gram: Callable[[np.ndarray], np.ndarray],
     products: Callable[[np.ndarray, np.ndarray], np.ndarray],
 ) -> Solution:
-    """`gram(F)` gives the kernel values among variables F, `products(F, d)` those of all against F,
+    """The exact solution near a good one, or what is found on the way.
+
+    `gram(F)` gives the kernel values among variables F, `products(F, d)` those of all against F,
     times d.
     """
-    beta, grad = solution.beta.copy(), solution.grad.copy()
-    totals = _sums(problem, problem.start)
-    scale = 1.0 + float(np.abs(grad).max(initial=0.0)) if not problem.relative else 1.0
-    best, least = solution, violation_of(problem, beta, grad)
+    before = violation_of(problem, solution.beta, solution.grad)
+    point = _Point(problem, solution.beta, solution.grad, gram, products)
+    best, least = point, before
+    scale = 1.0 if problem.relative else 1.0 + float(np.abs(solution.grad).max(initial=0.0))
+    worse = 0
     for _ in range(GUESSES):
-        free = _guess(problem, beta, grad)
+        if least <= EXACT * scale or worse > PATIENCE:
+            break
+        free = point.guess()
         if not 0 < len(free) <= MOST_FREE:
             break
-        step = _solve(problem, free, beta, grad, gram(free), totals)
-        found = np.clip(beta[free] + step, problem.lo[free], problem.hi[free])
-        step = found - beta[free]
-        beta[free] = found
-        grad = grad + products(free, step)
-        grad[free] += problem.ridge[free] * step
-        kept = np.abs(_sums(problem, beta) - totals).max(initial=0.0) if problem.threshold else 0.0
-        left = violation_of(problem, beta, grad)
-        if left < least and kept <= 1e-12 * (1 + np.abs(beta).max()):
-            best, least = (
-                Solution(
-                    beta.copy(),
-                    grad.copy(),
-                    solution.violation,
-                    solution.n_steps,
-                    solution.converged,
-                ),
-                left,
-            )
-            if left <= EXACT * scale:
-                break
-    if best is solution:
+        point = point.jump(free)
+        left = point.violation()
+        worse += 1
+        if left < least:
+            best, least, worse = point, left, 0
+    if least > EXACT * scale:
+        best, least = _walk(best, least, EXACT * scale)
+    if best.beta is solution.beta:
         return solution
-    ratio = least / max(violation_of(problem, solution.beta, solution.grad), 1e-300)
-    return Solution(
-        best.beta, best.grad, solution.violation * ratio, solution.n_steps, solution.converged
+    return replace(
+        solution, beta=best.beta, grad=best.grad, violation=solution.violation * least / before
     )
+
+
+def _walk(best: _Point, least: float, enough: float) -> tuple[_Point, float]:
+    """The classical active set method: one variable joins or leaves the free ones at a time."""
+    point, free, spent = best, best.inside(), 0.0
+    while spent < WORK:
+        if not 0 < len(free) <= MOST_FREE:
+            break
+        spent += len(free) ** 3 + 1e5
+        point, blocked = point.step(free)
+        if len(blocked):
+            free = np.setdiff1d(free, blocked)
+            continue
+        left = point.violation()
+        if left < least:
+            best, least = point, left
+        worst = point.worst()
+        if left <= enough or worst is None or worst in free:
+            break
+        free = np.union1d(free, [worst])
+    return best, least
+
+
+@dataclass(frozen=True)
+class _Point:
+    """Variables and gradient of a problem."""
+
+    problem: Problem
+    beta: np.ndarray
+    grad: np.ndarray
+    gram: Callable[[np.ndarray], np.ndarray]
+    products: Callable[[np.ndarray, np.ndarray], np.ndarray]
+
+    def moved(self, free: np.ndarray, to: np.ndarray) -> _Point:
+        step = to - self.beta[free]
+        beta, grad = self.beta.copy(), self.grad + self.products(free, step)
+        beta[free] = to
+        grad[free] += self.problem.ridge[free] * step
+        return replace(self, beta=beta, grad=grad)
+
+    def direction(self, free: np.ndarray) -> np.ndarray:
+        totals = _sums(self.problem, self.problem.start)
+        return _solve(self.problem, free, self.beta, self.grad, self.gram(free), totals)
+
+    def jump(self, free: np.ndarray) -> _Point:
+        """To the optimum of the free variables, those that leave the box put at its ends."""
+        lo, hi = self.problem.lo[free], self.problem.hi[free]
+        return self.moved(free, np.clip(self.beta[free] + self.direction(free), lo, hi))
+
+    def step(self, free: np.ndarray) -> tuple[_Point, np.ndarray]:
+        """Towards that optimum as far as the box allows; also the variables that are then at an
+        end.
+        """
+        lo, hi, at = self.problem.lo[free], self.problem.hi[free], self.beta[free]
+        step = self.direction(free)
+        room = np.where(step > 0, hi - at, at - lo)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            reach = np.where(step != 0, room / np.abs(step), np.inf)
+        first = float(reach.min())
+        if first >= 1:
+            return self.moved(free, np.clip(at + step, lo, hi)), np.empty(0, np.int64)
+        to = np.clip(at + first * step, lo, hi)
+        blocked = reach <= first
+        to[blocked] = np.where(step > 0, hi, lo)[blocked]
+        return self.moved(free, to), free[blocked]
+
+    def violation(self) -> float:
+        """Infinite where the sums are not kept."""
+        if self.problem.threshold:
+            drift = _sums(self.problem, self.beta) - _sums(self.problem, self.problem.start)
+            if np.abs(drift).max(initial=0.0) > 1e-12 * np.abs(self.beta).max():
+                return np.inf
+        return violation_of(self.problem, self.beta, self.grad)
+
+    def inside(self) -> np.ndarray:
+        return np.flatnonzero((self.beta > self.problem.lo) & (self.beta < self.problem.hi))
+
+    def guess(self) -> np.ndarray:
+        """The variables inside the box, and those at an end that should leave it."""
+        lack, rises, falls = self._lacks()
+        return np.flatnonzero((rises & falls) | (lack > 1e-13))
+
+    def worst(self) -> int | None:
+        """The variable at an end that should leave it most."""
+        lack, rises, falls = self._lacks()
+        lack[rises & falls] = 0.0
+        found = int(np.argmax(lack))
+        return found if lack[found] > 0 else None
+
+    def _lacks(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """How far each variable is on the wrong side of its group's level, relative to it; who may
+        rise and fall.
+        """
+        problem = self.problem
+        value, rises, falls = _sides(problem, self.beta, self.grad)
+        free = rises & falls
+        level = np.zeros(problem.n_groups)
+        if problem.threshold:
+            top, low = _extremes(problem, value, rises, falls)
+            counts = np.bincount(problem.group[free], minlength=problem.n_groups)
+            means = np.bincount(problem.group[free], value[free], problem.n_groups)
+            with np.errstate(invalid="ignore"):
+                middle = np.nan_to_num((top + low) / 2, nan=0.0, posinf=0.0, neginf=0.0)
+            level = np.where(counts > 0, means / np.maximum(counts, 1), middle)
+        level = level[problem.group]
+        lack = np.maximum(np.where(rises, value - level, 0.0), np.where(falls, level - value, 0.0))
+        return lack / (1 + np.abs(level)), rises, falls
 
 
 def violation_of(problem: Problem, beta: np.ndarray, grad: np.ndarray) -> float:
     """By how much the optimality conditions are violated at most."""
-    value, rises, falls = _sides(problem, beta, grad)
-    worst = 0.0
-    for g in range(problem.n_groups):
-        mine = problem.group == g
-        top = value[mine & rises].max(initial=-np.inf if problem.threshold else 0.0)
-        low = value[mine & falls].min(initial=np.inf if problem.threshold else 0.0)
-        worst = max(worst, top - low)
-    return float(worst)
+    top, low = _extremes(problem, *_sides(problem, beta, grad))
+    return max(0.0, float((top - low).max(initial=0.0)))
+
+
+def _extremes(
+    problem: Problem, value: np.ndarray, rises: np.ndarray, falls: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """The largest value that may rise and the smallest that may fall, a group."""
+    end = np.inf if problem.threshold else 0.0
+    top, low = np.full(problem.n_groups, -end), np.full(problem.n_groups, end)
+    np.maximum.at(top, problem.group[rises], value[rises])
+    np.minimum.at(low, problem.group[falls], value[falls])
+    return top, low
 
 
 def _sides(
@@ -94,25 +199,6 @@ def _sides(
 
 def _sums(problem: Problem, beta: np.ndarray) -> np.ndarray:
     return np.bincount(problem.group, problem.a * beta, problem.n_groups)
-
-
-def _guess(problem: Problem, beta: np.ndarray, grad: np.ndarray) -> np.ndarray:
-    """The variables inside the box, and those at an end that should leave it."""
-    value, rises, falls = _sides(problem, beta, grad)
-    free = rises & falls
-    for g in range(problem.n_groups):
-        mine = problem.group == g
-        if not problem.threshold:
-            level = 0.0
-        elif (free & mine).any():
-            level = float(np.median(value[free & mine]))
-        else:
-            top = value[mine & rises].max(initial=-np.inf)
-            low = value[mine & falls].min(initial=np.inf)
-            level = (top + low) / 2 if np.isfinite(top + low) else 0.0
-        eps = 1e-13 * (1 + abs(level))
-        free |= mine & ((rises & (value > level + eps)) | (falls & (value < level - eps)))
-    return np.flatnonzero(free)
 
 
 def _solve(
@@ -129,31 +215,28 @@ def _solve(
     H[np.diag_indices(n)] += problem.ridge[free]
     a, group = problem.a[free], problem.group[free]
     step = np.zeros(n)
-    rest = np.ones(n, bool)
-    first = np.full(n, -1)  # the variable of the group that makes up for the others
-    if problem.threshold:
-        missing = totals - _sums(problem, beta)
-        for g in np.unique(group):
-            mine = np.flatnonzero(group == g)
-            first[mine] = mine[0]
-            rest[mine[0]] = False
-            step[mine[0]] = a[mine[0]] * missing[g]
+    if not problem.threshold:
+        return _positive_solve(H, -grad[free])
+    # of each group the first variable makes up for the others: d_first = a_first (missing - sum a
+    # d)
+    groups, leaders, mine = np.unique(group, return_index=True, return_inverse=True)
+    step[leaders] = a[leaders] * (totals - _sums(problem, beta))[groups]
+    first = leaders[mine]
+    swap = a * a[first]
     right = -(grad[free] + H @ step)
-    if problem.threshold:  # in the variables that are left, d_first = -a_first sum of a d
-        swap = a * a[first]
-        R = H[first]
-        H = H - swap[:, None] * R - swap[None, :] * R.T + np.outer(swap, swap) * H[first][:, first]
-        right = right - swap * right[first]
+    right = right - swap * right[first]
+    R = swap[:, None] * H[first]
+    H = H - R - R.T + np.outer(swap, swap) * H[first][:, first]
+    rest = np.ones(n, bool)
+    rest[leaders] = False
     u = np.zeros(n)
     u[rest] = _positive_solve(H[np.ix_(rest, rest)], right[rest])
-    if problem.threshold:
-        for r in np.unique(first):
-            u[r] = -a[r] * (a * u)[(first == r) & rest].sum()
+    u[leaders] = -a[leaders] * np.bincount(mine, a * u, len(groups))
     return step + u
 
 
 def _positive_solve(H: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """H x = right for a positive semi-definite H; directions that H does not see are left at zero."""
+    """H x = right for a positive semi-definite H; directions that it does not see stay zero."""
     x = np.zeros(len(right))
     if not len(right):
         return x

@@ -3,23 +3,88 @@
     alpha_i <- alpha_i + eta_i (1 - y_i z_i),  z_i = sum_j alpha_j y_j k(x_j, x_i),  kept within 0
     and C
 
-This climbs the dual of the machine without a threshold coordinate by coordinate (Friess,
-Cristianini & Campbell 1998); 0 < eta_i k(x_i, x_i) < 2 makes every step one upwards. The threshold
-is put halfway between the closest scores of the two classes, and a pass is the last when half their
-distance reaches 1. With a finite C, or on data that cannot be separated, it ends when no step is
-larger than `tol`.
+This climbs the dual of the machine without a threshold, coordinate by coordinate (Friess,
+Cristianini & Campbell 1998); 0 < eta_i k(x_i, x_i) < 2 makes every step one upwards. Like the voted
+perceptron it is run in blocks, exactly: within a block only the block's own Gram matrix is needed,
+and what its steps do to everybody else is one pass over the rows that changed.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from numbers import Real
+from typing import Any, Self
 
 import numpy as np
 
-from largemargin.svm.estimator import SupportVectorMachine
+from largemargin.svm.estimator import Fit, SupportVectorMachine, check_positive
+from largemargin.svm.machines import Machine, relative_gap
+from largemargin.svm.reductions import splits
+from largemargin.svm.session import Session
+from largemargin.watch import Watch
+
+BLOCK = 512
 
 
 class KernelAdatron(SupportVectorMachine):
+    """The kernel adatron of Friess, Cristianini and Campbell.
+
+    Passes over the data, each example's coefficient moved by what its margin lacks of 1. It finds
+    the hyperplane of largest margin through the origin of the feature space; the threshold is put
+    halfway between the two classes afterwards.
+
+    Parameters
+    ----------
+    C : float, default=inf
+        The largest coefficient; `inf` is the hard margin.
+    learning_rate : float or "auto", default="auto"
+        The step eta. It must lie between 0 and 2 / k(x, x) for every example; "auto" is
+        1 / k(x, x), an example's own.
+    kernel : {"rbf", "linear", "poly", "laplacian", "sigmoid", "precomputed"} or callable,
+    default="rbf"
+        A callable takes two blocks of rows and returns the block of kernel values.
+    degree, gamma, coef0 :
+        Parameters of the kernel, as for `SVC`.
+    multiclass : {"ovr", "ovo"}, default="ovr"
+        One problem a class against the rest, or one a pair.
+    fit_intercept : bool, default=True
+        Whether to put the threshold halfway between the classes; else it is zero.
+    tol : float, default=1e-3
+        A fit ends when half the distance between the classes' closest scores is at least 1 - tol,
+        or no example's margin would move by more than tol.
+    max_iter : int, default=1000
+        Passes over the data at most; -1 is no limit.
+    max_seconds : float or None, default=None
+        Stop after so many seconds, with a warning and a model that can be used. So does Ctrl-C.
+    memory, n_jobs, precision, verbose :
+        As for `SVC`.
+
+    Attributes
+    ----------
+    n_iter_ : array of shape (n_problems,)
+        Passes made.
+    objective_, dual_gap_, margin_ : arrays of shape (n_problems,)
+        Of the machine without a threshold: the dual objective, the relative duality gap reached
+        (infinite as long as a hard margin is not met) and 1 / |w|.
+    support_, support_vectors_, n_support_, dual_coef_, intercept_, coef_, classes_, converged_ :
+        As for `SVC`.
+
+    References
+    ----------
+    Friess, T.-T., Cristianini, N. and Campbell, C. (1998). The kernel-adatron algorithm: a fast and
+    simple learning procedure for support vector machines. ICML.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = KernelAdatron(C=10.0).fit(X, y)
+    >>> round(model.score(X, y), 3)
+    0.967
+    """
+
+    warm_start = False
+
     def __init__(
         self,
         *,
@@ -54,3 +119,102 @@ class KernelAdatron(SupportVectorMachine):
         self.n_jobs = n_jobs
         self.precision = precision
         self.verbose = verbose
+
+    _in_portions = False
+    _remedy = "it may need a larger max_iter, or a finite C"
+
+    def fit(self, X: Any, y: Any) -> Self:  # type: ignore[override]
+        """Train on the rows of X; see `SVC.fit`. An online rule has no meaning for weights."""
+        return super().fit(X, y)
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        check_positive("C", self.C)
+        rate = self.learning_rate
+        if rate != "auto" and not (isinstance(rate, Real) and 0 < rate < np.inf):
+            raise ValueError(f"learning_rate must be 'auto' or a positive number, got {rate!r}")
+
+    def _train(
+        self,
+        session: Session,
+        weightings: Sequence[np.ndarray],
+        starts: Sequence[np.ndarray | None],
+        watch: Watch,
+    ) -> list[Fit]:
+        squares = session.kernel.diag(session.X)
+        if self.learning_rate == "auto":
+            rates = np.divide(1.0, squares, out=np.zeros(session.n), where=squares > 0)
+        else:
+            rates = np.full(session.n, float(self.learning_rate))
+            if not (rates * squares < 2).all():
+                raise ValueError(
+                    f"learning_rate must be below 2 / k(x, x) for every example, which is "
+                    f"{2 / squares.max():.3g} here, got {self.learning_rate!r}"
+                )
+        coefs, machines = [], []
+        for split in splits(session.n_classes, self.multiclass):
+            mine = np.isin(session.labels, split.classes)
+            y = np.where(session.labels == split.positive, 1.0, -1.0) * mine
+            found, machine = self._climb(session, y, rates, watch)
+            watch.advance(1)
+            coefs.append(found)
+            machines.append(machine)
+        return [Fit(np.array(coefs), np.array([m.intercept for m in machines]), machines)]
+
+    def _climb(
+        self, session: Session, y: np.ndarray, rates: np.ndarray, watch: Watch
+    ) -> tuple[np.ndarray, Machine]:
+        """Pass over the examples (y is 0 for those that do not take part) until it ends."""
+        from largemargin.svm._loops import adatron_pass
+
+        order = session.order
+        y, rates = y[order], rates[order]
+        alpha, z = np.zeros(session.n), np.zeros(session.n)
+        ours = np.flatnonzero(y)
+        passes, converged = 0, False
+        while not converged and passes != self.max_iter and not watch.stopped:
+            moved = 0.0
+            for k in range(0, len(ours), BLOCK):
+                block = ours[k : k + BLOCK]
+                before = alpha[block]
+                after, local = before.copy(), z[block]
+                K = session.gram_of(order[block])
+                moved = max(
+                    moved, adatron_pass(K, y[block], after, local, rates[block], float(self.C))
+                )
+                alpha[block] = after
+                changed = np.flatnonzero(after != before)
+                if len(changed):
+                    step = (y[block] * (after - before))[changed]
+                    z += session.products(order[block[changed]], step[None])[0]
+                watch.advance(0)
+            passes += 1
+            converged = moved <= self.tol or (
+                np.isinf(self.C) and _half_gap(y, z)[0] >= 1 - self.tol
+            )
+        full = np.zeros(session.n)
+        full[order] = y * alpha
+        return full, self._read(y, alpha, z, passes, converged)
+
+    def _read(
+        self, y: np.ndarray, alpha: np.ndarray, z: np.ndarray, passes: int, converged: bool
+    ) -> Machine:
+        half, middle = _half_gap(y, z)
+        square = float((y * alpha) @ z)
+        ours = y != 0
+        if np.isinf(self.C):  # the best multiple of w against the best of alpha
+            least = float((y * z)[ours].min())
+            primal = square / (2 * least**2) if least > 0 else np.inf
+            dual = float(alpha.sum()) ** 2 / (2 * square) if square > 0 else np.inf
+        else:
+            primal = square / 2 + self.C * float(np.maximum(0.0, 1 - y * z)[ours].sum())
+            dual = float(alpha.sum()) - square / 2
+        gap = relative_gap(primal, dual) if np.isfinite(primal) else np.inf
+        intercept = -middle if self.fit_intercept else 0.0
+        return Machine(np.empty(0), intercept, dual, gap, square, 1 - half, passes, converged)
+
+
+def _half_gap(y: np.ndarray, z: np.ndarray) -> tuple[float, float]:
+    """Half the distance between the closest scores of the two classes, and what lies halfway."""
+    low, high = float(z[y > 0].min()), float(z[y < 0].max())
+    return (low - high) / 2, (low + high) / 2

@@ -26,6 +26,7 @@ import numpy as np
 
 from largemargin.kernel_rows import KernelRows
 from largemargin.svm.exact import polish
+from largemargin.svm.interior_point import solve_interior
 from largemargin.svm.problem import Problem, Solution
 from largemargin.watch import Watch
 from largemargin.workers import Workers
@@ -33,7 +34,9 @@ from largemargin.workers import Workers
 WORKING_SET = 512
 EARLY = 0.3  # the violation at which a portion is good enough to go on to the next
 ROUNDING = 1e-9  # below this, relative to the gradients, a margin is none
-BURST = 100_000  # steps between looks at the clock
+BURST = 20_000  # steps, and PATIENCE a variable, after which a block is solved another way
+PATIENCE = 50
+UNBOUNDED = 1e100
 LOCAL = 0.1  # how far a working set is solved, relative to the violation it was chosen for
 
 
@@ -66,7 +69,9 @@ class State:
         middle = (best + worst) / 2
         rho = -middle[0] if len(middle) == 1 else (middle[1] - middle[0]) / 2
         square = float(beta @ (grad - problem.p))
-        unit = max(float(rho), ROUNDING * float(np.abs(grad).max(initial=0.0)), ROUNDING)
+        unit = max(
+            float(rho), ROUNDING * float(np.abs(grad).max(initial=0.0)), np.finfo(float).tiny
+        )
         hopeless = not np.isfinite(rho) or square < problem.least_norm**2
         return cls(best, worst, violation / unit, unit, hopeless)
 
@@ -127,7 +132,11 @@ class Progress:
         elif settled or self.stage < 0:
             self._extend = True
             self.working = np.flatnonzero(self.beta)
-            self.wanted = list(self.portions[self.stage + 1])
+            coming = self.portions[self.stage + 1 :]
+            if self.stage >= 0 or not len(self.working):
+                coming = coming[:1]  # else it starts from a solution: no need to begin with a part
+            self.wanted = [s for part in coming for s in part]
+            self._next = self.stage + len(coming)
         else:
             self._extend = False
             self.working = self._working_set()
@@ -174,7 +183,7 @@ class Progress:
     def advance(self) -> None:
         """Make the step that was chosen, all its rows being at hand."""
         if self._extend:
-            self.stage += 1
+            self.stage = self._next
             self.add(self.working, self.beta[self.working])
         else:
             local = np.empty((len(self.working),) * 2, self.rows.dtype)
@@ -187,7 +196,7 @@ class Progress:
         working, wanted = self.working, self.wanted
         delta = self.beta[working]
         if self._extend:
-            self.stage += 1
+            self.stage = self._next
         else:
             local = np.empty((len(working),) * 2, self.rows.dtype)
             for part in parts:
@@ -221,7 +230,7 @@ class Progress:
         beta, steps = solve_block(
             self.problem, working, local, self.grad, self.beta,
             max(self.tol / 2, LOCAL * self.violation) * self.state.unit,
-            min(BURST, self.max_steps - self.n_steps),
+            self.max_steps - self.n_steps,
         )  # fmt: skip
         self.n_steps += steps
         delta = beta - self.beta[working]
@@ -239,6 +248,12 @@ class Progress:
         for s in self.wanted:
             segment = self.rows.segments[s]
             add_rows(self.grad, self._start_of[s], segment.values, segment.slot_of[examples], delta)
+
+    def go_on(self, factor: float) -> None:
+        """Aim for a smaller tolerance, with no more steps than were made so far."""
+        self.finished = self.state.hopeless
+        self.tol *= factor
+        self.max_steps = min(self.max_steps, 2 * self.n_steps)
 
     def polish(self) -> None:
         """Go on to the exact solution, if few enough variables are free."""
@@ -273,8 +288,8 @@ def solve_block(
     tol: float,
     max_steps: float,
 ) -> tuple[np.ndarray, int]:
-    """Make steps among the variables `working`, whose kernel values are `local`; returns the
-    variables and the number of steps.
+    """Solve for the variables `working`, whose kernel values are `local`, the others kept; returns
+    them and the number of steps made.
     """
     from largemargin.svm._loops import solve_local
 
@@ -284,15 +299,26 @@ def solve_block(
         K = np.zeros((n, n), local.dtype)
         K[:-1, :-1] = local
     found = np.concatenate([beta[working], zero])
+    patience = BURST + PATIENCE * n
     steps = solve_local(
         K, np.concatenate([problem.ridge[working], zero]), np.concatenate([grad[working], zero]),
         found, np.concatenate([problem.lo[working], zero - np.inf]),
         np.concatenate([problem.hi[working], zero + np.inf]),
         np.concatenate([problem.a[working], zero + 1]),
         np.concatenate([problem.group[working], zero.astype(np.uint8)]), problem.n_groups,
-        tol, int(min(max_steps, 2**62)),
+        tol, int(min(max_steps, patience)),
     )  # fmt: skip
-    return found[: len(working)], steps
+    found = found[: len(working)]
+    if not np.abs(found).max(initial=0.0) < UNBOUNDED:
+        raise ValueError(
+            "the dual problem has no bounded solution, which happens when the kernel is not "
+            "positive semi-definite: use another kernel, or slack='linear' with a moderate C"
+        )
+    if steps == patience < max_steps:
+        inner = solve_interior(problem, working, local, grad, beta)
+        if inner is not None:
+            found = inner
+    return found, steps
 
 
 def solve(progress: Sequence[Progress], rows: KernelRows, team: Workers, watch: Watch) -> None:
@@ -307,7 +333,7 @@ def solve(progress: Sequence[Progress], rows: KernelRows, team: Workers, watch: 
         _round(live, rows, team)
         left = max((one.violation for one in live), default=0.0)
         watch.advance(len(done), f"{len(live)} to go, violation {left:.2g}")
-    for one in progress:  # stopped early: the gap needs the gradient of all
+    for one in live:  # stopped early: the gap needs the gradient of all
         one.max_steps = 0
     while live:
         team.map(Progress.choose, live)
@@ -335,7 +361,8 @@ def _parties(live: Sequence[Progress], capacity: int) -> Iterator[list[Progress]
     counts: dict[int, int] = {}
     for one in live:
         want = len(one.working)
-        if party and any(counts.get(s, 0) + want > capacity for s in one.wanted):
+        full = any(counts.get(s, 0) + want > capacity for s in one.wanted)
+        if party and (full or want > capacity or len(party[0].working) > capacity):
             yield party
             party, counts = [], {}
         party.append(one)

@@ -15,7 +15,6 @@ sum y_i alpha_i = 0. The soft margin with the square of the sum of slacks is in 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -71,7 +70,7 @@ def thresholds(problem: Problem, solution: Solution) -> np.ndarray:
     return found
 
 
-def _relative(primal: float, dual: float) -> float:
+def relative_gap(primal: float, dual: float) -> float:
     return (primal - dual) / max(abs(primal), abs(dual), np.finfo(float).tiny)
 
 
@@ -82,7 +81,6 @@ class SoftMargin:
     C: float
     squared: bool
     threshold: bool
-    portions = True  # whether a part of the examples makes a problem of its own
 
     def problem(self, y: np.ndarray, s: np.ndarray, start: np.ndarray | None = None) -> Problem:
         n = len(y)
@@ -106,7 +104,7 @@ class SoftMargin:
         primal = square / 2 + self.C * loss
         dual = float(y @ beta) - square / 2 - float(problem.ridge @ beta**2) / 2
         return Machine(
-            beta, b, dual, _relative(primal, dual), square, solution.violation, solution.n_steps,
+            beta, b, dual, relative_gap(primal, dual), square, solution.violation, solution.n_steps,
             solution.converged,
         )  # fmt: skip
 
@@ -136,26 +134,11 @@ class HardMargin:
 
     min_margin: float
     threshold: bool
-    portions = True
 
     def problem(self, y: np.ndarray, s: np.ndarray, start: np.ndarray | None = None) -> Problem:
-        n = len(y)
         box = np.where(s > 0, np.inf, 0.0)
-        beta = np.zeros(n)
-        group = (y < 0).astype(np.uint8) if self.threshold else np.zeros(n, np.uint8)
-        for g in np.unique(group[s > 0]):
-            mine = (group == g) & (s > 0)
-            total = 0.0 if start is None else float(np.abs(start[mine]).sum())
-            if total > 0:
-                beta[mine] = start[mine] / total  # type: ignore[index]
-            else:
-                beta[np.flatnonzero(mine)[0]] = y[mine][0]
-        return Problem(
-            p=np.zeros(n), lo=np.where(y > 0, 0.0, -box), hi=np.where(y > 0, box, 0.0),
-            ridge=np.zeros(n), a=np.ones(n) if self.threshold else y.copy(), group=group,
-            n_groups=2 if self.threshold else 1, threshold=True, start=beta, relative=True,
-            least_norm=2 * self.min_margin if self.threshold else self.min_margin,
-        )  # fmt: skip
+        least = 2 * self.min_margin if self.threshold else self.min_margin
+        return hull_problem(y, box, self.threshold, start, least)
 
     def read(self, problem: Problem, solution: Solution, y: np.ndarray, s: np.ndarray) -> Machine:
         middle, rho = middle_and_margin(problem, solution, self.threshold)
@@ -170,7 +153,7 @@ class HardMargin:
         # the margin that this direction has on the data, against the distance of the points
         margin = float((y * (f + middle))[s > 0].min())
         primal = distance**2 / (2 * margin**2) if margin > 0 else np.inf
-        gap = _relative(primal, dual) if np.isfinite(primal) else np.inf
+        gap = relative_gap(primal, dual) if np.isfinite(primal) else np.inf
         return Machine(
             scale * beta, scale * middle, dual, gap, (scale * distance) ** 2, solution.violation,
             solution.n_steps, solution.converged and separable, separable,
@@ -195,26 +178,19 @@ class Nu:
 
     nu: float
     threshold: bool
-    portions = False
 
     def problem(self, y: np.ndarray, s: np.ndarray, start: np.ndarray | None = None) -> Problem:
-        n = len(y)
-        box = s / s.sum()
-        group = (y < 0).astype(np.uint8) if self.threshold else np.zeros(n, np.uint8)
-        n_groups = 2 if self.threshold else 1
-        beta = np.zeros(n)
-        for g in range(n_groups):
-            mine = np.flatnonzero(group == g)
-            beta[mine] = y[mine] * _filled(box[mine], self.nu / n_groups)
-        return Problem(
-            p=np.zeros(n), lo=np.where(y > 0, 0.0, -box), hi=np.where(y > 0, box, 0.0),
-            ridge=np.zeros(n), a=np.ones(n) if self.threshold else y.copy(), group=group,
-            n_groups=n_groups, threshold=True, start=beta, relative=True,
-        )  # fmt: skip
+        return hull_problem(y, s / (s.sum() * self._unit), self.threshold, start)
+
+    @property
+    def _unit(self) -> float:
+        """What a class has of nu; the solver's variables are in units of it and sum to 1."""
+        return self.nu / 2 if self.threshold else self.nu
 
     def read(self, problem: Problem, solution: Solution, y: np.ndarray, s: np.ndarray) -> Machine:
         b, rho = middle_and_margin(problem, solution, self.threshold)
-        f, beta = solution.grad, solution.beta
+        b, rho = b * self._unit, rho * self._unit
+        f, beta = solution.grad * self._unit, solution.beta * self._unit
         square = float(beta @ f)
         slack = np.maximum(0.0, rho - y * (f + b))
         primal = square / 2 - self.nu * rho + float(s @ slack) / s.sum()
@@ -228,16 +204,31 @@ class Nu:
         )  # fmt: skip
 
 
-def _filled(box: np.ndarray, total: float) -> np.ndarray:
-    """As much as fits into each, in order, until the total is reached."""
-    before = np.cumsum(box) - box
-    return np.clip(total - before, 0.0, box)
+def hull_problem(
+    y: np.ndarray, box: np.ndarray, threshold: bool, start: np.ndarray | None, least: float = 0.0
+) -> Problem:
+    """Nearest points of two hulls, no example having more than its box: sums of 1 and -1 a class,
+    or, without a threshold, of 1 over all.
+    """
+    n = len(y)
+    group = (y < 0).astype(np.uint8) if threshold else np.zeros(n, np.uint8)
+    beta = np.zeros(n)
+    for g in np.unique(group):
+        mine = np.flatnonzero((group == g) & (box > 0))
+        if len(mine):
+            share = np.zeros(len(mine)) if start is None else np.abs(start[mine])
+            share = np.minimum(share / (share.sum() or 1.0), box[mine])
+            room = np.minimum(box[mine] - share, 1.0)
+            before = np.cumsum(room) - room
+            beta[mine] = y[mine] * (share + np.clip(1 - share.sum() - before, 0.0, room))
+    return Problem(
+        p=np.zeros(n), lo=np.where(y > 0, 0.0, -box), hi=np.where(y > 0, box, 0.0),
+        ridge=np.zeros(n), a=np.ones(n) if threshold else y.copy(), group=group,
+        n_groups=2 if threshold else 1, threshold=True, start=beta, relative=True,
+        least_norm=least,
+    )  # fmt: skip
 
 
-def largest_nu(sides: Sequence[float], threshold: bool) -> float:
-    """The largest nu that the bounds allow, from weights of classes signed by their side."""
-    if not threshold:
-        return 1.0
-    positive = sum(side for side in sides if side > 0)
-    negative = -sum(side for side in sides if side < 0)
+def largest_nu(positive: float, negative: float) -> float:
+    """The largest nu that the bounds allow, from the weights of the two sides."""
     return float(2 * min(positive, negative) / (positive + negative))

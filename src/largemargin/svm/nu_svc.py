@@ -5,16 +5,68 @@ them.
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from numbers import Real
 from typing import Any
 
-from largemargin.svm.estimator import SupportVectorMachine, TrainingSet
+import numpy as np
+
+from largemargin.svm.estimator import Fit, SupportVectorMachine, check_positive
 from largemargin.svm.machines import HardMargin, Nu, largest_nu
 from largemargin.svm.reductions import Split, splits
-from largemargin.svm.session import Formulation, Job
+from largemargin.svm.session import Formulation, Session
+from largemargin.watch import Watch
 
 
 class NuSVC(SupportVectorMachine):
+    """Nu support vector classification: a fraction of margin errors instead of a price for them.
+
+    `nu` is an upper bound of the fraction of training examples within the margin and a lower bound
+    of the fraction that are support vectors.
+
+    Parameters
+    ----------
+    nu : float, default=0.5
+        Between 0 and twice the smaller class's share of the weight. For two classes a larger value
+        is an error; in a multiclass reduction it is lowered where it has to be, with one warning.
+        0 is the limit of small values, the hard margin.
+    multiclass : {"ovr", "ovo"}, default="ovr"
+        One problem a class against the rest, or one a pair.
+    tol : float, default=1e-3
+        The largest violation of the optimality conditions that is left, relative to the margin rho.
+    min_margin : float, default=1e-6
+        With nu=0: data that is shown not to be separable with this margin is said to be so.
+    kernel, degree, gamma, coef0, class_weight, fit_intercept, max_iter, max_seconds, warm_start, \
+    memory, n_jobs, precision, verbose :
+        As for `SVC`.
+
+    Attributes
+    ----------
+    dual_coef_, intercept_ :
+        Scaled so that the margin is at f = 1, as with `SVC`.
+    objective_ : array of shape (n_problems,)
+        The dual objective reached, -1/2 w.w with the bounds s_i / sum s, before that scaling.
+    dual_gap_ : array of shape (n_problems,)
+        The difference of the primal and the dual objective, relative to w.w.
+    classes_, support_, support_vectors_, n_support_, coef_, margin_, n_iter_, converged_, \
+    n_features_in_, feature_names_in_ :
+        As for `SVC`.
+
+    References
+    ----------
+    Schoelkopf, B., Smola, A., Williamson, R. C. and Bartlett, P. L. (2000). New support vector
+    algorithms. Neural Computation 12, 1207-1245.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.preprocessing import scale
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = NuSVC(nu=0.1).fit(scale(X), y)
+    >>> round(model.score(scale(X), y), 3)
+    0.988
+    """
+
     def __init__(
         self,
         *,
@@ -54,41 +106,55 @@ class NuSVC(SupportVectorMachine):
         self.precision = precision
         self.verbose = verbose
 
+    @property
+    def _in_portions(self) -> bool:  # type: ignore[override]
+        return self.nu == 0  # the bounds keep a part from holding the whole of nu
+
     def _check_parameters(self) -> None:
         super()._check_parameters()
         nu = self.nu
         if not isinstance(nu, Real) or isinstance(nu, bool) or not 0 <= nu <= 1:
             raise ValueError(f"nu must lie between 0 and 1, got {nu!r}")
-        margin = self.min_margin
-        if not isinstance(margin, Real) or isinstance(margin, bool) or not margin > 0:
-            raise ValueError(f"min_margin must be positive, got {margin!r}")
+        check_positive("min_margin", self.min_margin)
 
-    def _formulation(self, data: TrainingSet, split: Split) -> Formulation:
+    def _formulation(self, labels: np.ndarray, split: Split, weights: np.ndarray) -> Formulation:
         if self.nu == 0:
             return HardMargin(float(self.min_margin), bool(self.fit_intercept))
-        return Nu(min(float(self.nu), self._largest(data, split)), bool(self.fit_intercept))
+        largest = self._largest(labels, split, weights)
+        return Nu(min(float(self.nu), largest), bool(self.fit_intercept))
 
-    def _largest(self, data: TrainingSet, split: Split) -> float:
+    def _largest(self, labels: np.ndarray, split: Split, weights: np.ndarray) -> float:
         """The largest nu that a problem allows."""
-        sides = [
-            data.weights[data.labels == c].sum() * (1 if c == split.positive else -1)
-            for c in split.classes
-        ]
-        return largest_nu(sides, bool(self.fit_intercept))
+        if not self.fit_intercept:
+            return 1.0
+        positive = weights[labels == split.positive].sum()
+        return largest_nu(positive, weights[np.isin(labels, split.classes)].sum() - positive)
 
-    def _jobs(self, data: TrainingSet) -> list[Job]:
-        largest = [self._largest(data, split) for split in splits(data.n_classes, self.multiclass)]
+    def _train(
+        self,
+        session: Session,
+        weightings: Sequence[np.ndarray],
+        starts: Sequence[np.ndarray | None],
+        watch: Watch,
+    ) -> list[Fit]:
+        parts = splits(session.n_classes, self.multiclass)
+        largest = [
+            self._largest(session.labels, split, weights)
+            for weights in weightings
+            for split in parts
+        ]
         short = [nu for nu in largest if nu < self.nu]
-        if short and data.n_classes == 2:
+        if short and session.n_classes == 2:
             raise ValueError(
                 f"nu={self.nu} is infeasible for these classes: the largest feasible nu is "
-                f"{largest[0]:.6g}, twice the smaller class's share"
+                f"{min(short):.6g}, twice the smaller class's share"
             )
         if short:
             warnings.warn(
-                f"nu={self.nu} is infeasible for {len(short)} of {len(largest)} problems of two sides; "
-                f"it was lowered there to the largest feasible value, at least {min(short):.4g}",
+                f"nu={self.nu} is infeasible for {len(short)} of {len(largest)} problems of two "
+                "sides; there it was lowered to the largest feasible value, at least "
+                f"{min(short):.4g}",
                 UserWarning,
-                stacklevel=5,
+                stacklevel=3,
             )
-        return super()._jobs(data)
+        return super()._train(session, weightings, starts, watch)

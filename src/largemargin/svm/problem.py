@@ -61,7 +61,7 @@ class Problem:
 
 @dataclass(frozen=True)
 class Solution:
-    """Where a solver got: the variables, the gradient there, the violation left and the steps made."""
+    """Where a solver got: variables, gradient, the violation left and the steps made."""
 
     beta: np.ndarray
     grad: np.ndarray

@@ -56,7 +56,7 @@ class Layout:
     def portions(self, split: Split) -> list[list[int]]:
         """The segments of a problem's columns, portion by portion."""
         of = [self._of_class[c] for c in split.classes]
-        parts = [sum((one[k] for one in of), []) for k in range(len(of[0]))]
+        parts = [[s for one in of for s in one[k]] for k in range(len(of[0]))]
         return [part for part in parts if part]
 
     def examples(self, split: Split) -> np.ndarray:

@@ -9,7 +9,7 @@ C of a path, the folds of a cross-validation.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -18,20 +18,19 @@ from largemargin.gram import SMALL_PROBLEM
 from largemargin.kernel_rows import KernelRows
 from largemargin.kernels import Kernel
 from largemargin.svm.exact import polish
-from largemargin.svm.lockstep import BURST, Progress, State, solve, solve_block
+from largemargin.svm.lockstep import PATIENCE, Progress, State, solve, solve_block
 from largemargin.svm.machines import Machine
 from largemargin.svm.problem import Problem, Solution
 from largemargin.svm.reductions import Layout, Split
 from largemargin.watch import Watch
 from largemargin.workers import Workers
 
+CLOSER = 1e-2  # of the tolerance, to which small problems are taken by steps
 WHOLE = 2048  # rows up to which the whole Gram matrix is computed at once
 
 
 class Formulation(Protocol):
     """A machine as it is stated in `machines`."""
-
-    portions: bool
 
     def problem(self, y: np.ndarray, s: np.ndarray, start: np.ndarray | None = None) -> Problem: ...
 
@@ -96,13 +95,13 @@ class Session:
         portions: bool = True,
     ) -> None:
         self.X, self.labels, self.kernel, self.team = X, labels, kernel, team
-        self.n = X.shape[0]
+        self.n, self.n_classes = X.shape[0], n_classes
         self.exact = dtype == np.float64
         self.whole = self.n <= WHOLE and self.n**2 * dtype.itemsize <= memory
         large = self.n > SMALL_PROBLEM and not self.whole
         self.layout = Layout(labels, n_classes, portions and large)
         if self.whole:
-            order = np.concatenate(self.layout.segments)  # classes together: fewer copies
+            order = self.order  # classes together: fewer copies
             columns = order[:, None] if kernel.by_column else X[order]
             self._gram = np.ascontiguousarray(kernel(X[order], columns), dtype)
             self._place = np.argsort(order)
@@ -127,14 +126,41 @@ class Session:
             ]
             solve(runs, self.rows, self.team, watch)
             if self.exact and not watch.stopped:
-                for run in runs:
-                    if run.converged:
-                        run.polish()
+                self._finish([run for run in runs if run.converged], watch)
             solutions = [run.solution() for run in runs]
         return [
             self._read(job, problem, examples, solution)
             for job, (problem, examples), solution in zip(jobs, stated, solutions, strict=True)
         ]
+
+    def _finish(self, runs: Sequence[Progress], watch: Watch) -> None:
+        """Beyond the tolerance as far as it is cheap, then to the exact solutions."""
+        for run in runs:
+            run.go_on(CLOSER)
+        solve(runs, self.rows, self.team, watch)
+        for run in runs:
+            run.converged = True
+            run.polish()
+
+    @property
+    def order(self) -> np.ndarray:
+        """All examples, segment by segment: the order of what `products` gives."""
+        return np.concatenate(self.layout.segments)
+
+    def gram_of(self, examples: np.ndarray) -> np.ndarray:
+        """Kernel values among some examples."""
+        if self.whole:
+            place = self._place[examples]
+            if len(place) == self.n and place[0] == 0 and (np.diff(place) == 1).all():
+                return self._gram
+            return self._gram[np.ix_(place, place)]
+        return np.asarray(self.kernel(*self.rows.columns(examples)), self.rows.dtype)
+
+    def products(self, examples: np.ndarray, coefs: np.ndarray) -> np.ndarray:
+        """coefs @ K[examples, order], for coefficients a row a problem."""
+        if self.whole:
+            return coefs @ self._gram[self._place[examples]]
+        return self.rows.products(examples, coefs)
 
     def _state(self, job: Job) -> tuple[Problem, np.ndarray]:
         examples = self.layout.examples(job.split)
@@ -161,45 +187,50 @@ class Session:
         max_steps: float,
         watch: Watch,
     ) -> Solution:
-        K = self._gram
-        if len(examples) < self.n:
-            place = self._place[examples]
-            K = K[np.ix_(place, place)]
+        K = self.gram_of(examples)
         beta = problem.start.copy()
         grad = problem.p + problem.ridge * beta
         if beta.any():
             grad = grad + K @ beta
-        solution = steps_to(
-            problem, K, Solution(beta, grad, np.inf, 0, False), tol, max_steps, watch
-        )
+        solution = Solution(beta, grad, np.inf, 0, False)
+        solution = self._whole_steps(problem, K, solution, tol, max_steps, watch)
         watch.advance(1)
-        if solution.converged and not watch.stopped:
-            solution = polish(
-                problem, solution, lambda F: K[np.ix_(F, F)], lambda F, d: K[:, F] @ d
-            )
         return solution
 
+    def _whole_steps(
+        self,
+        problem: Problem,
+        K: np.ndarray,
+        at: Solution,
+        tol: float,
+        max_steps: float,
+        watch: Watch,
+    ) -> Solution:
+        """Steps of two variables until the tolerance is met, then the exact solution."""
+        everything = np.arange(len(problem))
 
-def steps_to(
-    problem: Problem, K: np.ndarray, at: Solution, tol: float, max_steps: float, watch: Watch
-) -> Solution:
-    """Go on from a solution, the whole matrix of the problem being at hand."""
-    beta, n_steps = at.beta, at.n_steps
-    grad = at.grad
-    everything = np.arange(len(beta))
-    while True:
-        state = State.of(problem, beta, grad, len(beta))
-        converged = state.violation <= tol or state.hopeless
-        if converged or n_steps >= max_steps or watch.stopped:
-            return Solution(beta, grad, state.violation, n_steps, converged)
-        found, steps = solve_block(
-            problem, everything, K, grad, beta, tol * state.unit, min(BURST, max_steps - n_steps)
-        )
-        delta = found - beta
-        n_steps += steps
-        grad = grad + K @ delta + problem.ridge * delta
-        beta = found
-        watch.advance(0)
+        def exact(at: Solution) -> Solution:
+            return polish(problem, at, lambda F: K[np.ix_(F, F)], lambda F, d: K[:, F] @ d)
+
+        while True:
+            state = State.of(problem, at.beta, at.grad, len(problem))
+            at = replace(
+                at, violation=state.violation, converged=state.violation <= tol or state.hopeless
+            )
+            if at.converged or at.n_steps >= max_steps or watch.stopped:
+                break
+            # beyond the tolerance, as far as it is cheap: the exact solution is then a guess away
+            found, steps = solve_block(
+                problem, everything, K, at.grad, at.beta, CLOSER * tol * state.unit,
+                max_steps - at.n_steps,
+            )  # fmt: skip
+            delta = found - at.beta
+            grad = at.grad + K @ delta + problem.ridge * delta
+            at = replace(at, beta=found, grad=grad, n_steps=at.n_steps + steps)
+            if steps > PATIENCE * len(problem):  # hard going: it may be a guess away
+                at = exact(at)
+            watch.advance(0)
+        return exact(at) if at.converged and not state.hopeless and not watch.stopped else at
 
 
 def check_finite(values: np.ndarray, kernel: Kernel) -> None:

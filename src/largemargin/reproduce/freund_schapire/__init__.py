@@ -9,9 +9,9 @@ from typing import Any
 
 from largemargin.data.dataset import Dataset
 from largemargin.report.document import Report
-from largemargin.reproduce.experiments import Store, run_missing
+from largemargin.reproduce.experiments import Store, provenance, run_missing
 from largemargin.reproduce.freund_schapire import published
-from largemargin.reproduce.freund_schapire.experiment import Experiment, Images, run_experiment
+from largemargin.reproduce.freund_schapire.experiment import Experiment, run_experiment
 from largemargin.reproduce.freund_schapire.tables import (
     TABLE_2_DEGREE,
     by_degree,
@@ -21,8 +21,9 @@ from largemargin.reproduce.freund_schapire.tables import (
     table2,
     table3,
 )
+from largemargin.reproduce.images import Images
 
-__all__ = ["Plan", "figure2", "reproduce", "table1", "table2", "table3"]
+__all__ = ["Plan", "figure2", "reproduce", "run", "table1", "table2", "table3"]
 
 CITATION = (
     "Freund, Y. and Schapire, R. E. (1999). Large margin classification using the perceptron "
@@ -111,6 +112,11 @@ class Plan:
         return tuple(found)
 
 
+def run(plan: Plan, load: Callable[[str], Dataset], work: Path, *, progress: bool) -> Report:
+    """Reproduce with MNIST."""
+    return reproduce(plan, load("mnist"), work, progress=progress)
+
+
 def reproduce(plan: Plan, data: Dataset, work: Path, *, progress: bool = False) -> Report:
     """Run what is missing in the folder `work` and report on all of it.
 
@@ -129,7 +135,6 @@ def reproduce(plan: Plan, data: Dataset, work: Path, *, progress: bool = False) 
     found = by_degree(records)
     reduced = plan.reductions(images.n_train, images.n_test)
     comparable = is_comparable(images.n_train, images.n_test)
-    days = sorted(record["date"] for record in records)
     return Report(
         slug="-".join(
             [
@@ -149,16 +154,15 @@ def reproduce(plan: Plan, data: Dataset, work: Path, *, progress: bool = False) 
         },
         reduced=reduced,
         differences=_differences(plan, comparable),
-        machines=tuple(dict.fromkeys(record["machine"] for record in records)),
-        dates=(days[0], days[-1]),
-        n_runs=len(records),
-        seconds=sum(sum(record["seconds"].values()) for record in records),
         tables=tuple(
             TABLES[part](found, comparable=comparable) for part in plan.parts if part in TABLES
         ),
         figures=tuple(
             FIGURES[part](found, comparable=comparable) for part in plan.parts if part in FIGURES
         ),
+        ours="the mean over permutations, ± their standard deviation"
+        + (" (one permutation here, so there is none)" if plan.permutations == 1 else ""),
+        **provenance(records),
     )
 
 

@@ -9,14 +9,12 @@ from __future__ import annotations
 
 import time
 import warnings
-import zlib
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from largemargin.data.dataset import Dataset
+from largemargin.reproduce.images import Images
 
 TABLE_EPOCHS = (0.1, 1, 2, 3, 4, 10, 30)
 
@@ -34,34 +32,6 @@ RULES = {
 BINARY_RULES = ("vote", "average", "last", "random")
 
 SCORES_AT_ONCE = 256 * 2**20  # bytes; at 300 stages the scores of one test image are 170 kB
-
-
-@dataclass(frozen=True, eq=False)
-class Images:
-    """The training and test images, pixels 0..255, with what identifies them."""
-
-    data: Dataset
-
-    @cached_property
-    def identity(self) -> dict[str, Any]:
-        parts = (self.data.X, self.data.y, self.data.X_test, self.data.y_test)
-        checksum = 0
-        for part in parts:
-            checksum = zlib.crc32(np.ascontiguousarray(part).data, checksum)
-        return {
-            "name": self.data.name,
-            "n_train": self.n_train,
-            "n_test": self.n_test,
-            "checksum": checksum,
-        }
-
-    @property
-    def n_train(self) -> int:
-        return int(self.data.X.shape[0])
-
-    @property
-    def n_test(self) -> int:
-        return int(self.data.X_test.shape[0])
 
 
 @dataclass(frozen=True)

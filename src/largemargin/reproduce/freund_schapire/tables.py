@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from largemargin.report.comparison import LABELS, Cell, Group, Published, Row, Table, cell_of
-from largemargin.report.document import Curve, Figure, Panel
+from largemargin.report.figures import Curve, Figure, Panel
 from largemargin.reproduce.freund_schapire import published
 from largemargin.reproduce.freund_schapire.experiment import BINARY_RULES, RULES, TABLE_EPOCHS
 

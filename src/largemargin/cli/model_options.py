@@ -1,0 +1,121 @@
+"""The options of models, for `train`. None is not given: the model's own default holds."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+Kernel = Annotated[
+    str | None,
+    typer.Option(
+        help="poly, linear, rbf, laplacian, sigmoid or precomputed. "
+        "[default: rbf; voted-perceptron: poly]"
+    ),
+]
+Degree = Annotated[
+    int | None,
+    typer.Option(help="Degree of the polynomial. [default: 3; voted-perceptron: 4]"),
+]
+Gamma = Annotated[
+    str | None,
+    typer.Option(
+        help="Kernel coefficient: a number, auto (1 / features) or scale (auto / variance). "
+        "[default: scale; voted-perceptron: auto]"
+    ),
+]
+Coef0 = Annotated[float | None, typer.Option(help="Constant of poly and sigmoid. [default: 1]")]
+Cost = Annotated[
+    float | None,
+    typer.Option(
+        "--C",
+        help="svc, kernel-adatron: price of errors; inf is the hard margin. "
+        "[default: 1; kernel-adatron: inf]",
+    ),
+]
+Nu = Annotated[
+    float | None,
+    typer.Option(
+        help="nu-svc: bounds the share of margin errors from above and of support vectors from "
+        "below. [default: 0.5]"
+    ),
+]
+Slack = Annotated[
+    str | None, typer.Option(help="svc: linear, squared or squared-sum. [default: linear]")
+]
+Multiclass = Annotated[
+    str | None,
+    typer.Option(
+        help="Support vector machines: ovr (one class against the rest), ovo (every pair) or, svc "
+        "only, crammer-singer. [default: ovr]"
+    ),
+]
+ClassWeight = Annotated[
+    str | None,
+    typer.Option(help="svc, nu-svc: balanced gives every class the same weight in all."),
+]
+LearningRate = Annotated[
+    str | None, typer.Option(help="kernel-adatron: a number, or auto. [default: auto]")
+]
+Tol = Annotated[
+    float | None,
+    typer.Option(
+        help="Support vector machines: largest violation of the optimality conditions. "
+        "[default: 0.001]"
+    ),
+]
+MinMargin = Annotated[
+    float | None,
+    typer.Option(
+        help="svc, nu-svc: margin below which a hard margin counts as impossible. [default: 1e-06]"
+    ),
+]
+MaxIter = Annotated[
+    int | None,
+    typer.Option(
+        help="Support vector machines: most steps a problem; -1 is no limit. "
+        "[default: -1; kernel-adatron: 1000]"
+    ),
+]
+FitIntercept = Annotated[
+    bool | None,
+    typer.Option(
+        "--fit-intercept/--no-intercept",
+        help="Learn a threshold. [default: yes; voted-perceptron: no]",
+        show_default=False,
+    ),
+]
+Epochs = Annotated[
+    int | None, typer.Option(help="voted-perceptron: passes over the data. [default: 10]")
+]
+Method = Annotated[
+    str | None,
+    typer.Option(
+        help="voted-perceptron: vote, average, last, random, longest, pocket or holdout. "
+        "[default: vote]"
+    ),
+]
+Normalize = Annotated[
+    bool | None,
+    typer.Option(
+        "--normalize",
+        help="voted-perceptron: divide each prediction vector by its norm.",
+        show_default=False,
+    ),
+]
+Shuffle = Annotated[
+    bool | None,
+    typer.Option(
+        "--shuffle",
+        help="voted-perceptron: visit the examples in a random order.",
+        show_default=False,
+    ),
+]
+Jobs = Annotated[int | None, typer.Option(help="Threads; every core if not given.")]
+Memory = Annotated[
+    str | None, typer.Option(help="For kernel values held, such as 500MB. [default: auto]")
+]
+Precision = Annotated[
+    str | None, typer.Option(help="Of kernel values: float32, float64 or auto. [default: auto]")
+]
+MaxSeconds = Annotated[float | None, typer.Option(help="Stop training after so long.")]

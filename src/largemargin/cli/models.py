@@ -1,0 +1,103 @@
+"""The models that `train` knows: their options, and what there is to say of them when trained."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from largemargin.cli.output import text
+
+MODELS = {
+    "voted-perceptron": "VotedPerceptron",
+    "svc": "SVC",
+    "nu-svc": "NuSVC",
+    "kernel-adatron": "KernelAdatron",
+}
+# where the command line has another default than the estimator
+_DEFAULTS: dict[str, dict[str, Any]] = {"voted-perceptron": {"epochs": 10}}
+_MACHINE = ("C", "nu", "slack", "multiclass", "method")  # what tells one machine from another
+
+
+def make_estimator(model: str, options: dict[str, Any]) -> Any:
+    """The unfitted estimator with the options that were given (those that are not None).
+
+    >>> make_estimator("svc", {"C": 10.0, "nu": None})
+    SVC(C=10.0)
+    >>> make_estimator("svc", {"nu": 0.1})
+    Traceback (most recent call last):
+    ...
+    ValueError: --nu is no option of svc: it belongs to nu-svc
+    """
+    import largemargin
+
+    given = {name: value for name, value in options.items() if value is not None}
+    known = parameters_of(model)
+    for name in given:
+        if name not in known:
+            owners = [other for other in MODELS if name in parameters_of(other)]
+            raise ValueError(
+                f"--{name.replace('_', '-')} is no option of {model}: it belongs to "
+                f"{' and '.join(owners)}"
+            )
+    return getattr(largemargin, MODELS[model])(**{**_DEFAULTS.get(model, {}), **given})
+
+
+def parameters_of(model: str) -> set[str]:
+    """The names of the parameters that a model has."""
+    import inspect
+
+    import largemargin
+
+    return set(inspect.signature(getattr(largemargin, MODELS[model])).parameters)
+
+
+def machine_words(parameters: dict[str, Any]) -> str:
+    """Those of a model's parameters that say which machine it is, but for the kernel.
+
+    >>> machine_words({"C": float("inf"), "slack": "linear", "kernel": "rbf", "tol": 1e-3})
+    'C inf, slack linear'
+    """
+    return ", ".join(f"{name} {text(parameters[name])}" for name in _MACHINE if name in parameters)
+
+
+def kernel_words(parameters: dict[str, Any]) -> str:
+    """The kernel and those of the parameters that mean something for it.
+
+    >>> kernel_words({"kernel": "rbf", "degree": 4, "gamma": 0.5, "coef0": 1.0})
+    'rbf, gamma 0.5'
+    """
+    wanted = {
+        "poly": ("degree", "gamma", "coef0"), "sigmoid": ("gamma", "coef0"),
+        "rbf": ("gamma",), "laplacian": ("gamma",),
+    }.get(parameters["kernel"], ())  # fmt: skip
+    return ", ".join(
+        [parameters["kernel"], *(f"{name} {text(parameters[name])}" for name in wanted)]
+    )
+
+
+def learned(model: Any) -> dict[str, Any]:
+    """What fitting found, of a perceptron or of a support vector machine."""
+    facts: dict[str, Any] = {"classes": len(model.classes_), "converged": model.converged_}
+    if hasattr(model, "n_mistakes_"):
+        facts |= {"epochs": model.n_epochs_, "mistakes": int(model.n_mistakes_.sum())}
+    else:
+        facts |= {
+            "problems": len(model.intercept_),
+            "iterations": int(model.n_iter_.sum()),
+            "dual_gap": float(model.dual_gap_.max()),
+        }
+    return {**facts, "support_vectors": model.n_support_}
+
+
+def learned_words(facts: dict[str, Any]) -> list[tuple[str, Any]]:
+    """What `learned` gave, for people."""
+    if "epochs" in facts:
+        end = " (no mistake in the last)" if facts["converged"] else ""
+        rows = [("epochs", f"{facts['epochs']}{end}"), ("mistakes", facts["mistakes"])]
+    else:
+        end = "" if facts["converged"] else " (not converged)"
+        rows = [
+            ("problems", facts["problems"]),
+            ("iterations", facts["iterations"]),
+            ("duality gap", f"{facts['dual_gap']:.3g}{end}"),
+        ]
+    return [*rows, ("support vectors", facts["support_vectors"])]

@@ -1,0 +1,149 @@
+"""Cross-validation over values of C, every fold and value trained over the same kernel rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.model_selection import check_cv
+
+from largemargin.svm.reductions import splits
+from largemargin.svm.svc import SVC, checked_Cs
+from largemargin.svm.training_set import TrainingSet
+
+
+@dataclass(frozen=True)
+class CrossValidation:
+    """How well each C does on examples that it was not trained on.
+
+    Attributes
+    ----------
+    Cs : array of shape (n_Cs,)
+    scores : array of shape (n_Cs, n_folds)
+        The fraction of the held-out examples that is classified right.
+    dual_gaps : array of shape (n_Cs, n_folds)
+        The largest relative duality gap of a fold's machines.
+    """
+
+    Cs: np.ndarray
+    scores: np.ndarray
+    dual_gaps: np.ndarray
+
+    @property
+    def mean_scores(self) -> np.ndarray:
+        return np.asarray(self.scores.mean(axis=1))
+
+    @property
+    def best_C(self) -> float:
+        """The C with the best mean score; of equals, the smallest."""
+        best = np.flatnonzero(self.mean_scores == self.mean_scores.max())
+        return float(self.Cs[best].min())
+
+    @property
+    def best_score(self) -> float:
+        return float(self.mean_scores.max())
+
+
+def cross_validate(
+    estimator: SVC,
+    X: Any,
+    y: Any,
+    Cs: Sequence[float],
+    cv: Any = 5,
+    sample_weight: Any = None,
+) -> CrossValidation:
+    """Score every C on every fold, all trained over the same kernel rows.
+
+    The folds of one C run in lockstep; each C starts from the solutions of the next smaller one.
+    The kernel is the same in all folds: gamma="scale" is computed from all of X.
+
+    Parameters
+    ----------
+    estimator : SVC
+        Its parameters other than C hold for all.
+    X, y :
+        As for `SVC.fit`.
+    Cs : sequence of float
+    cv : int, splitter or iterable, default=5
+        As in scikit-learn; an integer means stratified folds in the order of the data.
+    sample_weight : array of shape (n_samples,), optional
+        Weights of the examples in training and in the scores.
+
+    Returns
+    -------
+    CrossValidation
+        With `scores`, `mean_scores`, `best_C` and `best_score`.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> found = cross_validate(SVC(), X, y, Cs=[0.01, 1.0, 100.0])
+    >>> found.best_C, round(found.best_score, 3)
+    (100.0, 0.973)
+    """
+    if not isinstance(estimator, SVC):
+        raise TypeError(f"cross_validate needs an SVC, got {type(estimator).__name__}")
+    template = clone(estimator)
+    models = [clone(estimator).set_params(C=C) for C in checked_Cs(Cs)]
+    for model in models:
+        model._check_parameters()
+    X, y = template._validate(X, y)
+    data = TrainingSet(template, X, y, sample_weight)
+    folds = _folds(cv, data, X, y)
+    weightings = []
+    for train, _ in folds:
+        weights = np.zeros(len(data))
+        weights[train] = data.weights[train]
+        missing = np.setdiff1d(np.arange(data.n_classes), data.labels[train])
+        if len(missing):
+            raise ValueError(
+                f"a fold has no training example of class {data.classes[missing[0]]!r}: "
+                "use fewer folds or stratified ones"
+            )
+        weightings.append(weights)
+    scores, gaps = np.zeros((len(models), len(folds))), np.zeros((len(models), len(folds)))
+    total = len(models) * len(folds) * len(splits(data.n_classes, template.multiclass))
+    with template._session(data, total) as (session, watch):
+        for k, fits in template._sweep(session, weightings, models, watch):
+            for f, (fit, (_, test)) in enumerate(zip(fits, folds, strict=True)):
+                model = models[k]
+                model._keep(data, fit)
+                model.n_features_in_ = template.n_features_in_
+                scores[k, f] = _score(model, data, test)
+                gaps[k, f] = model.dual_gap_.max()
+                if not model.converged_:
+                    model._say(watch.stopped)
+    return CrossValidation(np.array([model.C for model in models]), scores, gaps)
+
+
+def _folds(
+    cv: Any, data: TrainingSet, X: Any, y: np.ndarray
+) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Training and held-out examples of each fold, by their number among those that count."""
+    place = np.full(data.n_given, -1)
+    place[data.positions] = np.arange(len(data))
+    folds = []
+    for train, test in check_cv(cv, y, classifier=True).split(X, y):
+        train, test = place[train], place[test]
+        folds.append((train[train >= 0], test[test >= 0]))
+    return folds
+
+
+def _score(model: SVC, data: TrainingSet, test: np.ndarray) -> float:
+    """The fraction, by weight, of examples that are classified right."""
+    if not len(test):
+        return np.nan
+    expansion = model._expansion
+    if expansion.basis.kernel.by_column:
+        values = data.X[np.ix_(test, np.searchsorted(data.positions, model._positions))]
+        found = expansion.coefs @ values.T + expansion.intercepts[:, None]
+    else:
+        found = expansion(data.X[test], model.n_jobs)
+    scores = model._joined(found)
+    answers = scores.argmax(axis=1) if scores.ndim == 2 else (scores > 0).astype(int)
+    weights = data.weights[test]
+    return float(weights @ (answers == data.labels[test]) / weights.sum())

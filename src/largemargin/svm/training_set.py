@@ -1,0 +1,93 @@
+"""What a support vector machine is trained on: the examples that count, their weights, their
+kernel.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import _check_sample_weight
+
+from largemargin.gram import SMALL_PROBLEM, choose_dtype, prepare
+from largemargin.kernels import make_kernel
+
+
+class TrainingSet:
+    """Examples of positive weight, in the order given, with the kernel that they are seen through.
+
+    Parameters
+    ----------
+    model : estimator
+        Whose kernel parameters, precision and class weights are meant.
+    """
+
+    def __init__(self, model: Any, X: Any, y: np.ndarray, sample_weight: Any = None) -> None:
+        weights = checked_weights(X, y, sample_weight)
+        self.n_given = len(y)
+        self.positions = np.flatnonzero(weights > 0)
+        precomputed = isinstance(model.kernel, str) and model.kernel == "precomputed"
+        if len(self.positions) < self.n_given:  # weight 0 is absence
+            y, weights = y[self.positions], weights[self.positions]
+            X = X[self.positions]
+            if precomputed:
+                X = X[:, self.positions]
+        self.classes, self.labels = np.unique(y, return_inverse=True)
+        if len(self.classes) < 2:
+            weighted = " with positive weight" if sample_weight is not None else ""
+            raise ValueError(
+                f"{type(model).__name__} needs at least two classes, got only one class"
+                f"{weighted}: {self.classes.tolist()}"
+            )
+        self.weights = weights * class_factors(
+            getattr(model, "class_weight", None), self.classes, self.labels, weights
+        )
+        self.kernel = make_kernel(
+            model.kernel, degree=model.degree, gamma=model.gamma, coef0=model.coef0, X=X,
+            sample_weight=weights,
+        )  # fmt: skip
+        small = X.shape[0] <= SMALL_PROBLEM
+        self.dtype = choose_dtype(model.precision, small, self.kernel, X)
+        self.X = prepare(X, self.kernel, self.dtype)
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    @property
+    def n_classes(self) -> int:
+        return len(self.classes)
+
+
+def checked_weights(X: Any, y: np.ndarray, sample_weight: Any) -> np.ndarray:
+    """The weights of the examples."""
+    if sample_weight is None:
+        return np.ones(len(y))
+    weights = _check_sample_weight(sample_weight, X, dtype=np.float64)
+    if (weights < 0).any():
+        where = int(np.argmin(weights))
+        raise ValueError(
+            f"sample_weight must not be negative, got {weights[where]} for example {where}"
+        )
+    if not weights.any():
+        raise ValueError("sample_weight is zero for every example: at least two must count")
+    return np.asarray(weights)
+
+
+def class_factors(
+    class_weight: Any, classes: np.ndarray, labels: np.ndarray, weights: np.ndarray
+) -> np.ndarray:
+    """The factor of each example's weight that `class_weight` means."""
+    if class_weight is None:
+        return np.ones(len(labels))
+    if isinstance(class_weight, str) and class_weight == "balanced":
+        sums = np.bincount(labels, weights)
+        factors = sums.sum() / (len(classes) * sums)
+    elif isinstance(class_weight, dict):
+        factors = np.array([class_weight.get(c, 1.0) for c in classes.tolist()], dtype=float)
+    else:
+        raise ValueError(
+            f"class_weight must be None, 'balanced' or a dictionary, got {class_weight!r}"
+        )
+    if not (np.isfinite(factors).all() and (factors > 0).all()):
+        raise ValueError(f"class_weight must hold positive numbers, got {class_weight!r}")
+    return np.asarray(factors[labels])
