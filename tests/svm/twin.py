@@ -33,9 +33,9 @@ def solve_qp(P, q, G, h, A=None, b=None, iterations=60):
     for _ in range(iterations):
         dual = P @ x + q + G.T @ z + A.T @ y
         equal, inside, mu = A @ x - b, G @ x + s - h, s @ z / m
-        left = max(abs(dual).max(), abs(inside).max(), abs(equal).max(initial=0), mu)
-        if left < least:
-            best, least = (x, z, y), left
+        off = max(abs(dual).max(), abs(inside).max(), abs(equal).max(initial=0))
+        if max(off, mu) < least:
+            best, least = (x, z, y), max(off, mu)
         if least < 1e-15 or mu < 1e-20:
             break
         system = np.diag(np.repeat([1e-13, -1e-13], [n, k + m]))  # never quite singular
@@ -53,7 +53,8 @@ def solve_qp(P, q, G, h, A=None, b=None, iterations=60):
         _, ds, dz, _ = direction(s * z)
         near = min(longest(s, ds), longest(z, dz))
         sigma = ((s + near * ds) @ (z + near * dz) / m / mu) ** 3
-        dx, ds, dz, dy = direction(s * z + near**2 * ds * dz - sigma * mu)
+        centre = max(sigma * mu, 0.01 * off if off > 1e-10 else 0.0)  # feasible first
+        dx, ds, dz, dy = direction(s * z + near**2 * ds * dz - centre)
         step = 0.995 * min(longest(s, ds), longest(z, dz))
         x, s, z, y = x + step * dx, s + step * ds, z + step * dz, y + step * dy
     return best

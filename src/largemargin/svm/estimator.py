@@ -177,11 +177,7 @@ class SupportVectorMachine(ExpansionReader):
         """Warn of what kept the fit from its solution."""
         name = type(self).__name__
         if not self._separable:
-            message = (
-                f"the training data cannot be separated with a margin of "
-                f"min_margin={self.min_margin:g}: some point is in both classes' convex hulls, to "
-                "that accuracy. The optimal hyperplane does not exist; give a finite C"
-            )
+            message = self._no_margin
         elif not self.converged_:
             reason = stopped or f"max_iter={self.max_iter} was reached"
             message = (
@@ -192,16 +188,21 @@ class SupportVectorMachine(ExpansionReader):
             return
         warnings.warn(message, ConvergenceWarning, stacklevel=3)
 
+    @property
+    def _no_margin(self) -> str:
+        return (
+            "the training data cannot be separated with a margin of "
+            f"min_margin={self.min_margin:g}: to that accuracy, some point is in both classes' "
+            "convex hulls. The optimal hyperplane does not exist; give a finite C"
+        )
+
     _remedy = "to go on, fit again with warm_start=True"
 
     def _check_parameters(self) -> None:
         check_positive("tol", self.tol)
         limit: Any = self.max_iter
-        if (
-            not isinstance(limit, Integral)
-            or isinstance(limit, bool)
-            or (limit < 1 and limit != -1)
-        ):
+        whole = isinstance(limit, Integral) and not isinstance(limit, bool)
+        if not whole or (limit < 1 and limit != -1):
             raise ValueError(
                 f"max_iter must be a positive integer, or -1 for no limit, got {limit!r}"
             )
@@ -219,5 +220,5 @@ class SupportVectorMachine(ExpansionReader):
 
 
 def check_positive(name: str, value: Any) -> None:
-    if not isinstance(value, Real) or isinstance(value, bool) or not value > 0:
+    if not isinstance(value, Real) or isinstance(value, bool) or not float(value) > 0:
         raise ValueError(f"{name} must be positive, got {value!r}")

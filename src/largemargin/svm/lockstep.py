@@ -66,13 +66,15 @@ class State:
         violation = max(0.0, float(np.max(best - worst)))
         if not problem.relative:
             return cls(best, worst, violation, 1.0, False)
-        middle = (best + worst) / 2
+        ends = np.array([best, worst])  # a group all at its bounds has one end, or none
+        known = np.isfinite(ends)
+        middle = np.where(known, ends, 0.0).sum(axis=0) / np.maximum(known.sum(axis=0), 1)
         rho = -middle[0] if len(middle) == 1 else (middle[1] - middle[0]) / 2
         square = float(beta @ (grad - problem.p))
         unit = max(
             float(rho), ROUNDING * float(np.abs(grad).max(initial=0.0)), np.finfo(float).tiny
         )
-        hopeless = not np.isfinite(rho) or square < problem.least_norm**2
+        hopeless = square < problem.least_norm**2
         return cls(best, worst, violation / unit, unit, hopeless)
 
 

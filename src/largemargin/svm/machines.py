@@ -142,22 +142,32 @@ class HardMargin:
 
     def read(self, problem: Problem, solution: Solution, y: np.ndarray, s: np.ndarray) -> Machine:
         middle, rho = middle_and_margin(problem, solution, self.threshold)
-        f = solution.grad
-        beta = solution.beta
+        f, beta = solution.grad, solution.beta
         distance = float(np.sqrt(max(beta @ f, 0.0)))
-        separable = distance > problem.least_norm
-        scale = 1 / rho if rho > 0 else 0.0
-        # the same in the usual scale: W = sum alpha - 1/2 w.w of the best multiple of the points
+        # in the usual scale: W = sum alpha - 1/2 w.w of the best multiple of the points
         total = float(np.abs(beta).sum())
         dual = total**2 / (2 * distance**2) if distance > 0 else np.inf
+        if distance <= problem.least_norm or rho <= 0:
+            return no_machine(problem, solution, y, s, dual)
         # the margin that this direction has on the data, against the distance of the points
         margin = float((y * (f + middle))[s > 0].min())
         primal = distance**2 / (2 * margin**2) if margin > 0 else np.inf
         gap = relative_gap(primal, dual) if np.isfinite(primal) else np.inf
         return Machine(
-            scale * beta, scale * middle, dual, gap, (scale * distance) ** 2, solution.violation,
-            solution.n_steps, solution.converged and separable, separable,
+            beta / rho, middle / rho, dual, gap, (distance / rho) ** 2, solution.violation,
+            solution.n_steps, solution.converged,
         )  # fmt: skip
+
+
+def no_machine(
+    problem: Problem, solution: Solution, y: np.ndarray, s: np.ndarray, dual: float
+) -> Machine:
+    """Where there is no margin there is no direction: the larger side, always."""
+    shown = beta_square(solution) <= problem.least_norm**2
+    return Machine(
+        np.zeros(len(y)), 1.0 if s @ y > 0 else -1.0, dual, np.inf, 0.0, solution.violation,
+        solution.n_steps, converged=False, separable=not shown,
+    )  # fmt: skip
 
 
 def middle_and_margin(problem: Problem, solution: Solution, threshold: bool) -> tuple[float, float]:
@@ -177,10 +187,12 @@ class Nu:
     """
 
     nu: float
+    min_margin: float
     threshold: bool
 
     def problem(self, y: np.ndarray, s: np.ndarray, start: np.ndarray | None = None) -> Problem:
-        return hull_problem(y, s / (s.sum() * self._unit), self.threshold, start)
+        least = 2 * self.min_margin if self.threshold else self.min_margin
+        return hull_problem(y, s / (s.sum() * self._unit), self.threshold, start, least)
 
     @property
     def _unit(self) -> float:
@@ -189,19 +201,25 @@ class Nu:
 
     def read(self, problem: Problem, solution: Solution, y: np.ndarray, s: np.ndarray) -> Machine:
         b, rho = middle_and_margin(problem, solution, self.threshold)
+        if rho <= 0 or beta_square(solution) <= problem.least_norm**2:
+            return no_machine(problem, solution, y, s, 0.0)
         b, rho = b * self._unit, rho * self._unit
         f, beta = solution.grad * self._unit, solution.beta * self._unit
         square = float(beta @ f)
         slack = np.maximum(0.0, rho - y * (f + b))
         primal = square / 2 - self.nu * rho + float(s @ slack) / s.sum()
         dual = -square / 2
-        scale = 1 / rho if rho > 0 else 0.0
         # primal and dual are both small and negative: their difference is relative to w.w
         gap = (primal - dual) / max(square, np.finfo(float).tiny)
         return Machine(
-            scale * beta, scale * b, dual, gap, scale**2 * square, solution.violation,
-            solution.n_steps, solution.converged,
+            beta / rho, b / rho, dual, gap, square / rho**2, solution.violation, solution.n_steps,
+            solution.converged,
         )  # fmt: skip
+
+
+def beta_square(solution: Solution) -> float:
+    """w.w of a machine without a linear term."""
+    return float(solution.beta @ solution.grad)
 
 
 def hull_problem(

@@ -107,6 +107,15 @@ class NuSVC(SupportVectorMachine):
         self.verbose = verbose
 
     @property
+    def _no_margin(self) -> str:
+        if self.nu == 0:
+            return super()._no_margin
+        return (
+            f"nu={self.nu:g} is less than the fraction of margin errors that the training data "
+            f"force: no margin of min_margin={self.min_margin:g} is left. Give a larger nu"
+        )
+
+    @property
     def _in_portions(self) -> bool:  # type: ignore[override]
         return self.nu == 0  # the bounds keep a part from holding the whole of nu
 
@@ -121,7 +130,7 @@ class NuSVC(SupportVectorMachine):
         if self.nu == 0:
             return HardMargin(float(self.min_margin), bool(self.fit_intercept))
         largest = self._largest(labels, split, weights)
-        return Nu(min(float(self.nu), largest), bool(self.fit_intercept))
+        return Nu(min(float(self.nu), largest), float(self.min_margin), bool(self.fit_intercept))
 
     def _largest(self, labels: np.ndarray, split: Split, weights: np.ndarray) -> float:
         """The largest nu that a problem allows."""

@@ -25,6 +25,7 @@ from largemargin.svm.reductions import Layout, Split
 from largemargin.watch import Watch
 from largemargin.workers import Workers
 
+ROUNDING = 1e-12  # of a box
 CLOSER = 1e-2  # of the tolerance, to which small problems are taken by steps
 WHOLE = 2048  # rows up to which the whole Gram matrix is computed at once
 
@@ -175,6 +176,7 @@ class Session:
         self, job: Job, problem: Problem, examples: np.ndarray, solution: Solution
     ) -> Trained:
         signs, weights = self.signs(job, examples), job.weights[examples]
+        solution = _snapped(problem, solution)
         machine = job.formulation.read(problem, solution, signs, weights)
         outputs = solution.grad - problem.p - problem.ridge * solution.beta
         return Trained(job, examples, machine, outputs)
@@ -231,6 +233,15 @@ class Session:
                 at = exact(at)
             watch.advance(0)
         return exact(at) if at.converged and not state.hopeless and not watch.stopped else at
+
+
+def _snapped(problem: Problem, solution: Solution) -> Solution:
+    """Variables within rounding of an end put there: in many steps it is rarely hit."""
+    beta = solution.beta
+    near = ROUNDING * (problem.hi - problem.lo)
+    beta = np.where(np.isfinite(near) & (problem.hi - beta <= near), problem.hi, beta)
+    beta = np.where(np.isfinite(near) & (beta - problem.lo <= near), problem.lo, beta)
+    return replace(solution, beta=beta)
 
 
 def check_finite(values: np.ndarray, kernel: Kernel) -> None:

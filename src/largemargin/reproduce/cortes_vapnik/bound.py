@@ -81,7 +81,7 @@ def bound_mnist(results: dict[str, Any], *, comparable: bool) -> Table:
         tuple(map(str, results["classes"])),
         (
             Group(
-                "class against rest",
+                "each machine",
                 (
                     Row("Bound", "percent", cells_of(bounds(results).tolist(), known)),
                     Row("Test error", "percent", cells_of(errors(results).tolist(), known_errors)),
