@@ -160,11 +160,11 @@ class Gaussian(Kernel):
     def from_products(
         self, products: np.ndarray, a_squares: np.ndarray, b_squares: np.ndarray
     ) -> np.ndarray:
-        products *= -2
-        products += a_squares[:, None]
-        products += b_squares[None, :]
-        np.maximum(products, 0, out=products)  # rounding can leave a distance just below zero
-        products *= products.dtype.type(-self.gamma)
+        gamma = products.dtype.type(self.gamma)
+        products *= 2 * gamma
+        products -= gamma * a_squares[:, None]
+        products -= gamma * b_squares[None, :]
+        np.minimum(products, 0, out=products)  # rounding can leave a distance just below zero
         return np.exp(products, out=products)
 
     def diag(self, A: Any) -> np.ndarray:

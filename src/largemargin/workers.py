@@ -75,6 +75,10 @@ class Workers:
 
     def map(self, work: Callable[[Any], Any], items: Iterable[Any]) -> None:
         """Call work(item) for each item, on all threads."""
+        items = list(items)
+        if len(items) == 1:
+            work(items[0])
+            return
         tasks = {self.submit(partial(work, item)): partial(work, item) for item in items}
         for task in tasks:
             self.wait(tasks, task)

@@ -79,6 +79,40 @@ def extremes(grad, beta, lo, hi, a, group, n, best, worst):
 
 
 @njit(cache=True, nogil=True)
+def levels(grad, beta, lo, hi, a, group, out):
+    """The mean value of the free variables of each group, or the middle of what the others allow."""
+    best, worst = np.empty(len(out)), np.empty(len(out))
+    extremes(grad, beta, lo, hi, a, group, len(beta), best, worst)
+    count = np.zeros(len(out))
+    out[:] = 0.0
+    for i in range(len(beta)):
+        if lo[i] < beta[i] < hi[i]:
+            out[group[i]] -= a[i] * grad[i]
+            count[group[i]] += 1
+    for g in range(len(out)):
+        if count[g] > 0:
+            out[g] /= count[g]
+        elif np.isfinite(best[g]) and np.isfinite(worst[g]):
+            out[g] = (best[g] + worst[g]) / 2
+        elif np.isfinite(best[g]):
+            out[g] = best[g]
+        elif np.isfinite(worst[g]):
+            out[g] = worst[g]
+
+
+@njit(cache=True, nogil=True)
+def snap(beta, lo, hi, rounding):
+    """Put variables within rounding of an end there: in many steps it is rarely hit."""
+    for i in range(len(beta)):
+        near = rounding * (hi[i] - lo[i])
+        if near < np.inf:
+            if hi[i] - beta[i] <= near:
+                beta[i] = hi[i]
+            elif beta[i] - lo[i] <= near:
+                beta[i] = lo[i]
+
+
+@njit(cache=True, nogil=True)
 def _offer(heap_score, heap_index, size, limit, score, index):
     """Keep (score, index) if it is among the `limit` largest scores: a heap with the smallest
     first.

@@ -53,6 +53,10 @@ class State:
     unit: float
     hopeless: bool
 
+    def meets(self, tol: float) -> bool:
+        """Whether there is nothing left to do."""
+        return self.hopeless or self.violation <= tol
+
     @classmethod
     def of(cls, problem: Problem, beta: np.ndarray, grad: np.ndarray, n: int) -> State:
         """The state of the first n variables."""
@@ -295,20 +299,25 @@ def solve_block(
     """
     from largemargin.svm._loops import solve_local
 
-    n = len(working) + (not problem.threshold)
-    K, zero = local, np.zeros(n - len(working))
-    if len(zero):  # the variable that takes up the sum
-        K = np.zeros((n, n), local.dtype)
-        K[:-1, :-1] = local
-    found = np.concatenate([beta[working], zero])
-    patience = BURST + PATIENCE * n
+    parts = (
+        problem.ridge, grad, problem.lo, problem.hi, problem.a, problem.group
+    )  # fmt: skip
+    if len(working) < len(problem):
+        parts = tuple(part[working] for part in parts)
+    K, found = local, beta[working]
+    if not problem.threshold:  # the variable that takes up the sum
+        K = np.pad(local, (0, 1))
+        found = np.append(found, 0.0)
+        ends = (0.0, 0.0, -np.inf, np.inf, 1.0, 0)
+        parts = tuple(
+            np.append(part, np.array(end, part.dtype))
+            for part, end in zip(parts, ends, strict=True)
+        )
+    ridge, slope, lo, hi, a, group = parts
+    patience = BURST + PATIENCE * len(found)
     steps = solve_local(
-        K, np.concatenate([problem.ridge[working], zero]), np.concatenate([grad[working], zero]),
-        found, np.concatenate([problem.lo[working], zero - np.inf]),
-        np.concatenate([problem.hi[working], zero + np.inf]),
-        np.concatenate([problem.a[working], zero + 1]),
-        np.concatenate([problem.group[working], zero.astype(np.uint8)]), problem.n_groups,
-        tol, int(min(max_steps, patience)),
+        K, ridge, slope.copy(), found, lo, hi, a, group, problem.n_groups, tol,
+        int(min(max_steps, patience)),
     )  # fmt: skip
     found = found[: len(working)]
     if not np.abs(found).max(initial=0.0) < UNBOUNDED:

@@ -51,22 +51,10 @@ def thresholds(problem: Problem, solution: Solution) -> np.ndarray:
     """The multiplier of each group: the value of its free variables, or the middle of what the
     others allow.
     """
-    found = np.zeros(problem.n_groups)
-    beta, value = solution.beta, -problem.a * solution.grad
-    rises = np.where(problem.a > 0, beta < problem.hi, beta > problem.lo)
-    falls = np.where(problem.a > 0, beta > problem.lo, beta < problem.hi)
-    for g in range(problem.n_groups):
-        inside = problem.group == g
-        free = inside & rises & falls
-        if free.any():
-            found[g] = value[free].mean()
-            continue
-        ends = [
-            value[inside & rises].max(initial=-np.inf),
-            value[inside & falls].min(initial=np.inf),
-        ]
-        ends = [end for end in ends if np.isfinite(end)]
-        found[g] = np.mean(ends) if ends else 0.0
+    from largemargin.svm._loops import levels
+
+    found = np.empty(problem.n_groups)
+    levels(solution.grad, solution.beta, problem.lo, problem.hi, problem.a, problem.group, found)
     return found
 
 

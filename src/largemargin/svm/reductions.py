@@ -41,15 +41,18 @@ class Layout:
         self._of_class: list[list[list[int]]] = []
         for c in range(n_classes):
             members = np.flatnonzero(labels == c)
-            first = np.zeros(len(members), bool)
-            first[::PORTION] = True
-            parts = [members[first], members[~first]] if portions else [members]
+            parts = [members]
+            if portions:
+                first = np.arange(len(members)) % PORTION == 0
+                parts = [members[first], members[~first]]
             self._of_class.append([self._cut(part) for part in parts])
 
     def _cut(self, members: np.ndarray) -> list[int]:
         if not len(members):
             return []
-        pieces = np.array_split(members, -(-len(members) // SEGMENT))
+        pieces = [members]
+        if len(members) > SEGMENT:
+            pieces = np.array_split(members, -(-len(members) // SEGMENT))
         self.segments += pieces
         return list(range(len(self.segments) - len(pieces), len(self.segments)))
 

@@ -14,10 +14,10 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from largemargin.gram import SMALL_PROBLEM
+from largemargin.gram import SMALL_PROBLEM, fill
 from largemargin.kernel_rows import KernelRows
-from largemargin.kernels import Kernel
-from largemargin.svm.exact import polish
+from largemargin.kernels import Kernel, squared_norms
+from largemargin.svm.exact import EXACT, polish
 from largemargin.svm.lockstep import PATIENCE, Progress, State, solve, solve_block
 from largemargin.svm.machines import Machine
 from largemargin.svm.problem import Problem, Solution
@@ -26,7 +26,8 @@ from largemargin.watch import Watch
 from largemargin.workers import Workers
 
 ROUNDING = 1e-12  # of a box
-CLOSER = 1e-2  # of the tolerance, to which small problems are taken by steps
+CLOSER = 1e-8  # of the tolerance, to which small problems are taken by steps
+STRIP = 256  # rows of it at a time
 WHOLE = 2048  # rows up to which the whole Gram matrix is computed at once
 
 
@@ -102,11 +103,9 @@ class Session:
         large = self.n > SMALL_PROBLEM and not self.whole
         self.layout = Layout(labels, n_classes, portions and large)
         if self.whole:
-            order = self.order  # classes together: fewer copies
-            columns = order[:, None] if kernel.by_column else X[order]
-            self._gram = np.ascontiguousarray(kernel(X[order], columns), dtype)
-            self._place = np.argsort(order)
-            check_finite(self._gram, kernel)
+            self._place = np.argsort(self.order)
+            self._ends = [0, *np.cumsum(np.bincount(labels, minlength=n_classes)).tolist()]
+            self._gram = whole_gram(X[self.order], self.order, kernel, dtype, team)
         else:
             self.rows = KernelRows(X, kernel, dtype, self.layout.segments, memory, team)
 
@@ -117,8 +116,8 @@ class Session:
         stated = [self._state(job) for job in jobs]
         if self.whole:
             solutions = [
-                self._solve_whole(problem, examples, tol, max_steps, watch)
-                for problem, examples in stated
+                self._solve_whole(problem, job.split, tol, max_steps, watch)
+                for job, (problem, _) in zip(jobs, stated, strict=True)
             ]
         else:
             runs = [
@@ -152,10 +151,24 @@ class Session:
         """Kernel values among some examples."""
         if self.whole:
             place = self._place[examples]
-            if len(place) == self.n and place[0] == 0 and (np.diff(place) == 1).all():
-                return self._gram
             return self._gram[np.ix_(place, place)]
         return np.asarray(self.kernel(*self.rows.columns(examples)), self.rows.dtype)
+
+    def _gram_of_split(self, split: Split) -> np.ndarray:
+        """The values among the examples of some classes, which are together in the whole matrix."""
+        if len(split.classes) == self.n_classes:
+            return self._gram
+        counts = [self._ends[c + 1] - self._ends[c] for c in split.classes]
+        gram = np.empty((sum(counts), sum(counts)), self._gram.dtype)
+        row = 0
+        for c, height in zip(split.classes, counts, strict=True):
+            strip, column = self._gram[self._ends[c] : self._ends[c + 1]], 0
+            for d, width in zip(split.classes, counts, strict=True):
+                part = strip[:, self._ends[d] : self._ends[d + 1]]
+                gram[row : row + height, column : column + width] = part
+                column += width
+            row += height
+        return gram
 
     def products(self, examples: np.ndarray, coefs: np.ndarray) -> np.ndarray:
         """coefs @ K[examples, order], for coefficients a row a problem."""
@@ -175,8 +188,10 @@ class Session:
     def _read(
         self, job: Job, problem: Problem, examples: np.ndarray, solution: Solution
     ) -> Trained:
+        from largemargin.svm._loops import snap
+
         signs, weights = self.signs(job, examples), job.weights[examples]
-        solution = _snapped(problem, solution)
+        snap(solution.beta, problem.lo, problem.hi, ROUNDING)
         machine = job.formulation.read(problem, solution, signs, weights)
         outputs = solution.grad - problem.p - problem.ridge * solution.beta
         return Trained(job, examples, machine, outputs)
@@ -184,12 +199,12 @@ class Session:
     def _solve_whole(
         self,
         problem: Problem,
-        examples: np.ndarray,
+        split: Split,
         tol: float,
         max_steps: float,
         watch: Watch,
     ) -> Solution:
-        K = self.gram_of(examples)
+        K = self._gram_of_split(split)
         beta = problem.start.copy()
         grad = problem.p + problem.ridge * beta
         if beta.any():
@@ -210,42 +225,43 @@ class Session:
     ) -> Solution:
         """Steps of two variables until the tolerance is met, then the exact solution."""
         everything = np.arange(len(problem))
-
-        def exact(at: Solution) -> Solution:
-            return polish(problem, at, lambda F: K[np.ix_(F, F)], lambda F, d: K[:, F] @ d)
-
-        while True:
-            state = State.of(problem, at.beta, at.grad, len(problem))
-            at = replace(
-                at, violation=state.violation, converged=state.violation <= tol or state.hopeless
-            )
-            if at.converged or at.n_steps >= max_steps or watch.stopped:
-                break
-            # beyond the tolerance, as far as it is cheap: the exact solution is then a guess away
+        state = State.of(problem, at.beta, at.grad, len(problem))
+        while not state.meets(tol) and at.n_steps < max_steps and not watch.stopped:
+            # beyond the tolerance, as far as it is cheap: it often makes the solution exact
             found, steps = solve_block(
                 problem, everything, K, at.grad, at.beta, CLOSER * tol * state.unit,
                 max_steps - at.n_steps,
             )  # fmt: skip
             delta = found - at.beta
-            grad = at.grad + K @ delta + problem.ridge * delta
-            at = replace(at, beta=found, grad=grad, n_steps=at.n_steps + steps)
+            grad = at.grad + K @ delta
+            grad += problem.ridge * delta
+            at = Solution(found, grad, np.inf, at.n_steps + steps, False)
             if steps > PATIENCE * len(problem):  # hard going: it may be a guess away
-                at = exact(at)
+                at = self._exact(problem, K, at)
+            state = State.of(problem, at.beta, at.grad, len(problem))
             watch.advance(0)
-        return exact(at) if at.converged and not state.hopeless and not watch.stopped else at
+        at = Solution(at.beta, at.grad, state.violation, at.n_steps, state.meets(tol))
+        if at.converged and not state.hopeless and state.violation > EXACT and not watch.stopped:
+            at = self._exact(problem, K, at)
+        return at
+
+    @staticmethod
+    def _exact(problem: Problem, K: np.ndarray, at: Solution) -> Solution:
+        return polish(problem, at, lambda F: K[np.ix_(F, F)], lambda F, d: K[:, F] @ d)
 
 
-def _snapped(problem: Problem, solution: Solution) -> Solution:
-    """Variables within rounding of an end put there: in many steps it is rarely hit."""
-    beta = solution.beta
-    near = ROUNDING * (problem.hi - problem.lo)
-    beta = np.where(np.isfinite(near) & (problem.hi - beta <= near), problem.hi, beta)
-    beta = np.where(np.isfinite(near) & (beta - problem.lo <= near), problem.lo, beta)
-    return replace(solution, beta=beta)
+def whole_gram(
+    X: Any, positions: np.ndarray, kernel: Kernel, dtype: np.dtype, team: Workers
+) -> np.ndarray:
+    """All kernel values among the rows of X, a strip of rows at a time."""
+    n = X.shape[0]
+    squares = squared_norms(X).astype(dtype) if kernel.on_products else np.zeros(n)
+    vectors = positions[:, None] if kernel.by_column else X
+    gram = np.empty((n, n), dtype)
 
+    def strip(first: int) -> None:
+        part = slice(first, min(first + STRIP, n))
+        fill(kernel, dtype, (X, squares), (vectors[part], squares[part]), gram[part])
 
-def check_finite(values: np.ndarray, kernel: Kernel) -> None:
-    if not np.isfinite(values).all():
-        raise ValueError(
-            f"{kernel} returned values that are not finite: scale the data, or mend the kernel"
-        )
+    team.map(strip, range(0, n, STRIP))
+    return gram

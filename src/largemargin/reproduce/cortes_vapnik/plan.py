@@ -21,7 +21,7 @@ NEED_MNIST = {"table3", "benchmark", "bound"}
 
 QUICK_DEGREES = (1, 2, 4)
 QUICK_TRAIN = 3_000
-QUICK_FOLDS, QUICK_ROWS = 3, 3_000
+QUICK_FOLDS, QUICK_ROWS = 3, 2_000
 
 Experiment = PlaneExperiment | MachineExperiment | BenchmarkExperiment
 
