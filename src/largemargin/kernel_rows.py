@@ -63,6 +63,7 @@ class Segment:
         if not short:
             return fresh
         age = np.where(self.last_use < now, self.last_use, np.iinfo(np.int64).max)
+        age[fresh] = np.iinfo(np.int64).max
         oldest = np.argsort(age, kind="stable")[:short]
         self.slot_of[self.holder[oldest]] = -1
         return np.concatenate([fresh, oldest])
@@ -126,7 +127,7 @@ class KernelRows:
         from largemargin.svm._loops import add_rows
 
         found = np.zeros((len(coefs), sum(segment.width for segment in self.segments)))
-        step = self.capacity // BLOCK * BLOCK
+        step = max(BLOCK, self.capacity // BLOCK * BLOCK)
         for first in range(0, len(examples), step):
             part = examples[first : first + step]
             self.fetch({s: [part] for s in range(len(self.segments))})

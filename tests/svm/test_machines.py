@@ -115,7 +115,7 @@ def test_a_tiny_nu_has_a_true_gap(threshold):
     X, y = separable(2, n=60)
     model = NuSVC(nu=1e-9, fit_intercept=threshold).fit(X, y)
     hard = SVC(C=np.inf, fit_intercept=threshold).fit(X, y)
-    assert model.dual_gap_[0] < 1e-3
+    assert model.dual_gap_[0] < 5e-3
     assert np.allclose(model.decision_function(X), hard.decision_function(X), atol=1e-2)
 
 
@@ -205,7 +205,9 @@ def test_one_vs_one_answers_with_votes(estimator):
     found = model.decision_function(X)
     assert found.shape == (60, 4)
     assert np.array_equal(np.round(found), won)
-    tied = [(r, a, b) for r in range(60) for a in range(4) for b in range(4) if won[r, a] == won[r, b]]
+    tied = [
+        (r, a, b) for r in range(60) for a in range(4) for b in range(4) if won[r, a] == won[r, b]
+    ]
     assert all((found[r, a] > found[r, b]) == (sums[r, a] > sums[r, b]) for r, a, b in tied)
     assert np.array_equal(model.predict(X), found.argmax(axis=1))
 

@@ -115,9 +115,7 @@ def test_one_vs_rest_on_digits():
         theirs = peer.SVC(C=2.0, gamma=0.05).fit(X, y == c)
         reached = objective(theirs, K, np.where(y == c, 1.0, -1.0), 2.0)
         assert abs(ours.objective_[c] - reached) < 1e-4 * reached
-        assert np.allclose(
-            ours.decision_function(X)[:, c], theirs.decision_function(X), atol=5e-3
-        )
+        assert np.allclose(ours.decision_function(X)[:, c], theirs.decision_function(X), atol=5e-3)
 
 
 def test_the_hard_margin_is_the_limit_of_a_large_c():

@@ -80,7 +80,7 @@ def extremes(grad, beta, lo, hi, a, group, n, best, worst):
 
 @njit(cache=True, nogil=True)
 def levels(grad, beta, lo, hi, a, group, out):
-    """The mean value of the free variables of each group, or the middle of what the others allow."""
+    """The mean value of a group's free variables, or the middle of what the others allow."""
     best, worst = np.empty(len(out)), np.empty(len(out))
     extremes(grad, beta, lo, hi, a, group, len(beta), best, worst)
     count = np.zeros(len(out))
@@ -168,7 +168,7 @@ def violators(grad, beta, lo, hi, a, group, n, best, worst, up, down):
 
 
 @njit(cache=True, nogil=True)
-def solve_local(K, ridge, grad, beta, lo, hi, a, group, n_groups, tol, max_steps):
+def solve_local(K, ridge, grad, beta, lo, hi, a, group, n_groups, tol, closer, max_steps):
     """Sequential minimal optimisation: minimise 1/2 b'(K + diag(ridge))b + p'b over the box, with
     the sums of a b kept. Changes beta and grad in place; returns the number of steps.
 
@@ -184,6 +184,7 @@ def solve_local(K, ridge, grad, beta, lo, hi, a, group, n_groups, tol, max_steps
         up[k] = value if (beta[k] < hi[k] if a[k] > 0 else beta[k] > lo[k]) else -np.inf
         down[k] = value if (beta[k] > lo[k] if a[k] > 0 else beta[k] < hi[k]) else np.inf
     steps = 0
+    met = False
     while steps < max_steps:
         i = -1
         worst = 0.0
@@ -196,8 +197,13 @@ def solve_local(K, ridge, grad, beta, lo, hi, a, group, n_groups, tol, max_steps
                     low = min(low, down[k])
             if top - low > worst:
                 worst, i = top - low, which
-        if i < 0 or worst <= tol:
-            break
+        if i < 0 or worst <= closer:
+            return steps, True
+        if worst <= tol and not met:
+            met = True
+            max_steps = min(max_steps, 4 * steps + 10 * n)
+            if steps >= max_steps:
+                break
         steps += 1
         top, row, mine, twice = up[i], K[i], group[i], 2.0 * a[i]
         best, j = -1.0, -1
@@ -232,7 +238,7 @@ def solve_local(K, ridge, grad, beta, lo, hi, a, group, n_groups, tol, max_steps
             value = -a[k] * grad[k]
             up[k] = value if (beta[k] < hi[k] if a[k] > 0 else beta[k] > lo[k]) else -np.inf
             down[k] = value if (beta[k] > lo[k] if a[k] > 0 else beta[k] < hi[k]) else np.inf
-    return steps
+    return steps, met
 
 
 @njit(cache=True, nogil=True)

@@ -179,7 +179,9 @@ class SupportVectorMachine(ExpansionReader):
         if not self._separable:
             message = self._no_margin
         elif not self.converged_:
-            reason = stopped or f"max_iter={self.max_iter} was reached"
+            reason = stopped or "rounding errors leave no better solution: scale the features"
+            if not stopped and (self.n_iter_ >= self._max_steps).any():
+                reason = f"max_iter={self.max_iter} was reached"
             message = (
                 f"{name} stopped before it converged because {reason}; the largest relative "
                 f"duality gap is {self.dual_gap_.max():.3g}. The model can be used; {self._remedy}"

@@ -71,7 +71,7 @@ def _walk(best: _Point, least: float, enough: float) -> tuple[_Point, float]:
     while spent < WORK:
         if not 0 < len(free) <= MOST_FREE:
             break
-        spent += len(free) ** 3 + 1e5
+        spent += len(free) ** 3 + 3e6
         point, blocked = point.step(free)
         if len(blocked):
             free = np.setdiff1d(free, blocked)

@@ -14,8 +14,10 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from largemargin.svm.problem import Problem
 
-ITERATIONS = 100
+ITERATIONS = 60
 CLOSE = 1e-12  # of the complementarity products, relative to the objective
+GOOD = 1e-8  # no need to try again
+ACCEPTED = 1e-3  # what is further from optimal is no solution
 TINY = 1e-300
 INSIDE = 0.995  # of the way to the nearest bound
 
@@ -38,28 +40,49 @@ def solve_interior(
     if problem.threshold:
         group, a = problem.group[working][moving], problem.a[working][moving]
         A = np.array([a * (group == g) for g in np.unique(group)])
-    found = _predictor_corrector(Q, c, A, A @ x0, lo, hi)
-    if found is None:
+    scale = max(float(np.abs(c).max(initial=0.0)), float(np.abs(Q @ x0).max(initial=0.0)), TINY)
+    best, least = None, ACCEPTED
+    for far in (False, True):
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            found, left = _predictor_corrector(Q, c, A, A @ x0, lo, hi, scale, far)
+        if found is not None and left < least:
+            best, least = found, left
+        if least < GOOD:
+            break
+    if best is None:
         return None
-    at[moving] = found
+    at[moving] = best
     return at
 
 
 def _predictor_corrector(
-    Q: np.ndarray, c: np.ndarray, A: np.ndarray, b: np.ndarray, lo: np.ndarray, hi: np.ndarray
-) -> np.ndarray | None:
+    Q: np.ndarray,
+    c: np.ndarray,
+    A: np.ndarray,
+    b: np.ndarray,
+    lo: np.ndarray,
+    hi: np.ndarray,
+    scale: float,
+    far: bool,
+) -> tuple[np.ndarray | None, float]:
+    """The solution and how far from optimal it is, gradients being of the size `scale`. `far`
+    starts with bounds that are far off as dear as near ones: slower, and safer where many variables
+    end at them.
+    """
     below, above = np.isfinite(lo), np.isfinite(hi)
-    n, scale = len(c), 1.0 + float(np.abs(c).max(initial=0.0))
+    n = len(c)
     if not n:
-        return c
+        return c, 0.0
     width = np.where(below & above, hi - lo, np.inf)
     largest = float(np.diagonal(Q).max(initial=0.0)) or 1.0
     reach = np.minimum(width / 2, scale / largest)
     x = np.clip(0.0, np.where(below, lo + reach, -np.inf), np.where(above, hi - reach, np.inf))
     y = np.zeros(len(A))
-    balance = scale * float(reach.min())  # all products of a slack and its price alike
-    zl = np.where(below, balance / np.where(below, x - lo, 1.0), 0.0)
-    zu = np.where(above, balance / np.where(above, hi - x, 1.0), 0.0)
+    zl, zu = np.where(below, scale, 0.0), np.where(above, scale, 0.0)
+    if not far:  # all products of a slack and its price alike
+        balance = scale * float(reach.min())
+        zl = np.where(below, balance / np.where(below, x - lo, 1.0), 0.0)
+        zu = np.where(above, balance / np.where(above, hi - x, 1.0), 0.0)
     count = max(1, int(below.sum() + above.sum()))
     best, least, worse = None, np.inf, 0
     for _ in range(ITERATIONS):
@@ -79,21 +102,27 @@ def _predictor_corrector(
         if left < CLOSE or worse > 3 or mu * count < 1e-22 * size:
             break
         theta = zl / sl + zu / su
+        if not np.isfinite(theta).all():
+            break
         try:
-            factor = cho_factor(Q + np.diag(theta + 1e-14 * largest), lower=True)
+            factor = cho_factor(
+                Q + np.diag(theta + 1e-14 * largest), lower=True, check_finite=False
+            )
         except (LinAlgError, ValueError):
             break
-        weighed = cho_solve(factor, A.T) if len(A) else np.zeros((n, 0))
+        weighed = cho_solve(factor, A.T, check_finite=False) if len(A) else np.zeros((n, 0))
 
         def direction(rl: np.ndarray, ru: np.ndarray) -> tuple[np.ndarray, ...]:
             right = -dual + rl / sl - ru / su  # noqa: B023
-            dx = cho_solve(factor, right)  # noqa: B023
+            dx = cho_solve(factor, right, check_finite=False)  # noqa: B023
             dy = np.zeros(len(A))
             if len(A):
-                dy = np.linalg.lstsq(A @ weighed, -primal - A @ dx, rcond=None)[0]  # noqa: B023
+                dy = np.linalg.pinv(A @ weighed) @ (-primal - A @ dx)  # noqa: B023
                 dx = dx + weighed @ dy  # noqa: B023
             return dx, dy, (rl - zl * dx) / sl, (ru + zu * dx) / su  # noqa: B023
 
+        if not np.isfinite(weighed).all():
+            break
         dx, dy, dzl, dzu = direction(-zl * sl, -zu * su)
         step = _longest(sl, su, zl, zu, dx, dzl, dzu, below, above)
         after = (zl + step * dzl) @ (sl + step * dx * below) + (zu + step * dzu) @ (
@@ -104,15 +133,17 @@ def _predictor_corrector(
             np.where(below, centre - zl * sl - dx * dzl, 0.0),
             np.where(above, centre - zu * su + dx * dzu, 0.0),
         )
+        if not np.isfinite(dx).all():
+            break
         step = min(1.0, INSIDE * _longest(sl, su, zl, zu, dx, dzl, dzu, below, above))
         x, y = x + step * dx, y + step * dy
         zl, zu = zl + step * dzl, zu + step * dzu
-    if best is None or least > 1e-3:
-        return None
+    if best is None:
+        return None, np.inf
     x, zl, zu, sl, su = best
     unit = np.abs(x).max() / scale or 1.0  # a variable at its bound is nearer to it than its price
     x = np.where(below & (sl < unit * zl), lo, x)
-    return np.where(above & (su < unit * zu), hi, x)
+    return np.where(above & (su < unit * zu), hi, x), least
 
 
 def _longest(

@@ -293,13 +293,14 @@ def solve_block(
     beta: np.ndarray,
     tol: float,
     max_steps: float,
+    closer: float | None = None,
 ) -> tuple[np.ndarray, int]:
     """Solve for the variables `working`, whose kernel values are `local`, the others kept; returns
     them and the number of steps made.
     """
     from largemargin.svm._loops import solve_local
 
-    parts = (
+    parts: tuple[np.ndarray, ...] = (
         problem.ridge, grad, problem.lo, problem.hi, problem.a, problem.group
     )  # fmt: skip
     if len(working) < len(problem):
@@ -315,9 +316,9 @@ def solve_block(
         )
     ridge, slope, lo, hi, a, group = parts
     patience = BURST + PATIENCE * len(found)
-    steps = solve_local(
+    steps, met = solve_local(
         K, ridge, slope.copy(), found, lo, hi, a, group, problem.n_groups, tol,
-        int(min(max_steps, patience)),
+        tol if closer is None else closer, int(min(max_steps, patience)),
     )  # fmt: skip
     found = found[: len(working)]
     if not np.abs(found).max(initial=0.0) < UNBOUNDED:
@@ -325,7 +326,7 @@ def solve_block(
             "the dual problem has no bounded solution, which happens when the kernel is not "
             "positive semi-definite: use another kernel, or slack='linear' with a moderate C"
         )
-    if steps == patience < max_steps:
+    if not met and patience < max_steps:
         inner = solve_interior(problem, working, local, grad, beta)
         if inner is not None:
             found = inner

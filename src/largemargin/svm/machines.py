@@ -21,6 +21,8 @@ import numpy as np
 
 from largemargin.svm.problem import Problem, Solution
 
+ROUNDING = 1e-13
+
 
 @dataclass(frozen=True)
 class Machine:
@@ -58,6 +60,12 @@ def thresholds(problem: Problem, solution: Solution) -> np.ndarray:
     return found
 
 
+def slacks(margin: float, outputs: np.ndarray) -> np.ndarray:
+    """What outputs lack of the margin, but for rounding, which a large price would magnify."""
+    lack = margin - outputs
+    return np.where(lack > ROUNDING * (margin + np.abs(outputs)), lack, 0.0)
+
+
 def relative_gap(primal: float, dual: float) -> float:
     return (primal - dual) / max(abs(primal), abs(dual), np.finfo(float).tiny)
 
@@ -79,7 +87,7 @@ class SoftMargin:
         return Problem(
             p=-y, lo=np.where(y > 0, 0.0, -box), hi=np.where(y > 0, box, 0.0), ridge=ridge,
             a=np.ones(n), group=np.zeros(n, np.uint8), n_groups=1, threshold=self.threshold,
-            start=within(start, box),
+            start=within(start, y, box, self.threshold),
         )  # fmt: skip
 
     def read(self, problem: Problem, solution: Solution, y: np.ndarray, s: np.ndarray) -> Machine:
@@ -87,7 +95,7 @@ class SoftMargin:
         f = solution.grad - problem.p - problem.ridge * beta
         square = float(beta @ f)
         b = float(thresholds(problem, solution)[0]) if self.threshold else 0.0
-        slack = np.maximum(0.0, 1 - y * (f + b))
+        slack = slacks(1.0, y * (f + b))
         loss = float(s @ slack**2) if self.squared else float(s @ slack)
         primal = square / 2 + self.C * loss
         dual = float(y @ beta) - square / 2 - float(problem.ridge @ beta**2) / 2
@@ -97,13 +105,23 @@ class SoftMargin:
         )  # fmt: skip
 
 
-def within(start: np.ndarray | None, box: np.ndarray) -> np.ndarray:
-    """A start scaled down as a whole until it is in the box, so that sums of zero stay zero."""
+def within(start: np.ndarray | None, y: np.ndarray, box: np.ndarray, threshold: bool) -> np.ndarray:
+    """A feasible point near a start: scaled down as a whole until it is in the box; then, if sums
+    are to be zero, the heavier side scaled down to the other.
+    """
     if start is None:
         return np.zeros(len(box))
-    used = np.abs(start) > 0
-    scale = min(1.0, float((box[used] / np.abs(start[used])).min(initial=np.inf)))
-    return np.clip(scale * start, -box, box) if scale > 0 else np.zeros(len(box))
+    alpha = np.where(box > 0, np.maximum(y * start, 0.0), 0.0)
+    used = alpha > 0
+    if not used.any():
+        return np.zeros(len(box))
+    alpha = np.minimum(min(1.0, float((box[used] / alpha[used]).min())) * alpha, box)
+    if threshold:
+        sums = {side: float(alpha[y == side].sum()) for side in (1.0, -1.0)}
+        for side in sums:
+            if sums[side] > sums[-side]:
+                alpha[y == side] *= sums[-side] / sums[side]
+    return y * alpha
 
 
 @dataclass(frozen=True)
@@ -194,7 +212,7 @@ class Nu:
         b, rho = b * self._unit, rho * self._unit
         f, beta = solution.grad * self._unit, solution.beta * self._unit
         square = float(beta @ f)
-        slack = np.maximum(0.0, rho - y * (f + b))
+        slack = slacks(rho, y * (f + b))
         primal = square / 2 - self.nu * rho + float(s @ slack) / s.sum()
         dual = -square / 2
         # primal and dual are both small and negative: their difference is relative to w.w
@@ -222,7 +240,9 @@ def hull_problem(
     for g in np.unique(group):
         mine = np.flatnonzero((group == g) & (box > 0))
         if len(mine):
-            share = np.zeros(len(mine)) if start is None else np.abs(start[mine])
+            share = np.zeros(len(mine))
+            if start is not None:
+                share = np.maximum(y[mine] * start[mine], 0.0)
             share = np.minimum(share / (share.sum() or 1.0), box[mine])
             room = np.minimum(box[mine] - share, 1.0)
             before = np.cumsum(room) - room

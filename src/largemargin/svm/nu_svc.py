@@ -28,8 +28,8 @@ class NuSVC(SupportVectorMachine):
     ----------
     nu : float, default=0.5
         Between 0 and twice the smaller class's share of the weight. For two classes a larger value
-        is an error; in a multiclass reduction it is lowered where it has to be, with one warning.
-        0 is the limit of small values, the hard margin.
+        is an error; in a multiclass reduction, or where class weights make it so, it is lowered
+        where it has to be, with one warning. 0 is the limit of small values, the hard margin.
     multiclass : {"ovr", "ovo"}, default="ovr"
         One problem a class against the rest, or one a pair.
     tol : float, default=1e-3
@@ -153,7 +153,7 @@ class NuSVC(SupportVectorMachine):
             for split in parts
         ]
         short = [nu for nu in largest if nu < self.nu]
-        if short and session.n_classes == 2:
+        if short and session.n_classes == 2 and self.class_weight is None:
             raise ValueError(
                 f"nu={self.nu} is infeasible for these classes: the largest feasible nu is "
                 f"{min(short):.6g}, twice the smaller class's share"

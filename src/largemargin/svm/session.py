@@ -9,7 +9,7 @@ C of a path, the folds of a cross-validation.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
@@ -18,7 +18,7 @@ from largemargin.gram import SMALL_PROBLEM, fill
 from largemargin.kernel_rows import KernelRows
 from largemargin.kernels import Kernel, squared_norms
 from largemargin.svm.exact import EXACT, polish
-from largemargin.svm.lockstep import PATIENCE, Progress, State, solve, solve_block
+from largemargin.svm.lockstep import BURST, PATIENCE, Progress, State, solve, solve_block
 from largemargin.svm.machines import Machine
 from largemargin.svm.problem import Problem, Solution
 from largemargin.svm.reductions import Layout, Split
@@ -27,6 +27,7 @@ from largemargin.workers import Workers
 
 ROUNDING = 1e-12  # of a box
 CLOSER = 1e-8  # of the tolerance, to which small problems are taken by steps
+STUCK = 4  # rounds that do not halve the violation, after which it is left at that
 STRIP = 256  # rows of it at a time
 WHOLE = 2048  # rows up to which the whole Gram matrix is computed at once
 
@@ -99,6 +100,7 @@ class Session:
         self.X, self.labels, self.kernel, self.team = X, labels, kernel, team
         self.n, self.n_classes = X.shape[0], n_classes
         self.exact = dtype == np.float64
+        self.enough = EXACT  # the violation at which a solution is taken for exact
         self.whole = self.n <= WHOLE and self.n**2 * dtype.itemsize <= memory
         large = self.n > SMALL_PROBLEM and not self.whole
         self.layout = Layout(labels, n_classes, portions and large)
@@ -226,22 +228,32 @@ class Session:
         """Steps of two variables until the tolerance is met, then the exact solution."""
         everything = np.arange(len(problem))
         state = State.of(problem, at.beta, at.grad, len(problem))
+        least, stuck = np.inf, 0
         while not state.meets(tol) and at.n_steps < max_steps and not watch.stopped:
             # beyond the tolerance, as far as it is cheap: it often makes the solution exact
             found, steps = solve_block(
-                problem, everything, K, at.grad, at.beta, CLOSER * tol * state.unit,
-                max_steps - at.n_steps,
+                problem, everything, K, at.grad, at.beta, tol * state.unit,
+                max_steps - at.n_steps, CLOSER * tol * state.unit,
             )  # fmt: skip
             delta = found - at.beta
             grad = at.grad + K @ delta
             grad += problem.ridge * delta
             at = Solution(found, grad, np.inf, at.n_steps + steps, False)
-            if steps > PATIENCE * len(problem):  # hard going: it may be a guess away
+            if steps >= PATIENCE * len(problem) + BURST:  # hard going: it may be a guess away
                 at = self._exact(problem, K, at)
             state = State.of(problem, at.beta, at.grad, len(problem))
             watch.advance(0)
+            stuck = 0 if state.violation < least / 2 else stuck + 1
+            least = min(least, state.violation)
+            if stuck > STUCK:
+                break  # rounding is all that moves it
         at = Solution(at.beta, at.grad, state.violation, at.n_steps, state.meets(tol))
-        if at.converged and not state.hopeless and state.violation > EXACT and not watch.stopped:
+        if (
+            at.converged
+            and not state.hopeless
+            and state.violation > self.enough
+            and not watch.stopped
+        ):
             at = self._exact(problem, K, at)
         return at
 

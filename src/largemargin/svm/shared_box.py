@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from largemargin.svm.machines import Machine, SoftMargin, relative_gap
+from largemargin.svm.machines import SoftMargin, relative_gap, slacks
 from largemargin.svm.session import Job, Session, Trained
 from largemargin.watch import Watch
 
@@ -48,7 +48,15 @@ class _Search:
             self.same_side = max(self.same_side, 0) + 1
             self.high = at
 
-    def next(self) -> float:
+    def is_root(self, limit: float) -> bool:
+        return abs(self.difference) <= limit * self.delta
+
+    def move(self) -> None:
+        """To the next delta to try, if one was tried."""
+        if np.isfinite(self.difference):
+            self.delta = self._next()
+
+    def _next(self) -> float:
         if self.high is None:
             return self.delta * GROWTH
         low, below = self.low or (0.0, -self.high[1] - self.high[0])
@@ -70,44 +78,61 @@ def train(
     watch: Watch,
 ) -> list[Trained]:
     """Train machines with the shared box, whatever the formulations of the jobs."""
+    session.enough = 0.0  # delta is read off slacks, which are differences of almost equal numbers
     scale = float(np.mean(session.kernel.diag(session.X))) or 1.0
-    searches = [_Search(1 / scale) for _ in jobs]
-    done: list[Trained | None] = [None] * len(jobs)
+    searches = [_Search(_first(job, 1 / scale)) for job in jobs]
+    found: list[Trained | None] = [None] * len(jobs)
     starts = [job.start for job in jobs]
+    steps = np.zeros(len(jobs), np.int64)
     limit = EXACT if session.exact else tol
     for _ in range(ROUNDS):
-        open_ones = [k for k, search in enumerate(searches) if not _is_root(search, limit)]
-        if not open_ones or watch.stopped:
-            break
-        round_jobs = [
-            replace(
-                jobs[k],
-                formulation=SoftMargin(searches[k].delta, False, threshold),
-                start=starts[k],
-            )
-            for k in open_ones
+        left = [
+            k
+            for k, search in enumerate(searches)
+            if not search.is_root(limit) and steps[k] < max_steps
         ]
-        trained = session.train(round_jobs, tol=tol, max_steps=max_steps, watch=watch)
-        for k, one in zip(open_ones, trained, strict=True):
-            done[k] = one
+        if not left or (watch.stopped and None not in found):
+            break
+        for k in left:
+            searches[k].move()
+        trained = session.train(
+            [
+                replace(
+                    jobs[k],
+                    formulation=SoftMargin(searches[k].delta, False, threshold),
+                    start=starts[k],
+                )
+                for k in left
+            ],
+            tol=tol, max_steps=max_steps - int(steps[left].max()), watch=watch,
+        )  # fmt: skip
+        for k, one in zip(left, trained, strict=True):
+            found[k] = one
             starts[k] = one.coefs(session.n)
+            steps[k] += max(1, one.machine.n_steps)
             searches[k].note(searches[k].delta - 2 * C * _slack(session, one))
-            if not _is_root(searches[k], limit):
-                searches[k].delta = searches[k].next()
-    return [_read(session, one, C) for one in done if one is not None]
+    return [
+        _read(session, one, C, int(n), search.is_root(max(limit, tol)))
+        for one, n, search in zip(found, steps, searches, strict=True)
+        if one is not None
+    ]
 
 
-def _is_root(search: _Search, limit: float) -> bool:
-    return abs(search.difference) <= limit * search.delta
+def _first(job: Job, usual: float) -> float:
+    """The first delta to try: the one of the start, if there is a start."""
+    if job.start is None:
+        return usual
+    counted = job.weights > 0
+    return float(np.max(np.abs(job.start[counted]) / job.weights[counted], initial=0.0)) or usual
 
 
 def _slack(session: Session, one: Trained) -> float:
     signs = session.signs(one.job, one.examples)
     weights = one.job.weights[one.examples]
-    return float(weights @ np.maximum(0.0, 1 - signs * (one.outputs + one.machine.intercept)))
+    return float(weights @ slacks(1.0, signs * (one.outputs + one.machine.intercept)))
 
 
-def _read(session: Session, one: Trained, C: float) -> Trained:
+def _read(session: Session, one: Trained, C: float, n_steps: int, found: bool) -> Trained:
     """The same machine, its objective and gap those of the square of the sum."""
     machine = one.machine
     weights = one.job.weights[one.examples]
@@ -115,5 +140,8 @@ def _read(session: Session, one: Trained, C: float) -> Trained:
     delta = float((alpha[weights > 0] / weights[weights > 0]).max(initial=0.0))
     primal = machine.square / 2 + C * _slack(session, one) ** 2
     dual = float(alpha.sum()) - machine.square / 2 - delta**2 / (4 * C)
-    found: Machine = replace(machine, objective=dual, gap=relative_gap(primal, dual))
-    return replace(one, machine=found)
+    read = replace(
+        machine, objective=dual, gap=relative_gap(primal, dual), n_steps=n_steps,
+        converged=machine.converged and found,
+    )  # fmt: skip
+    return replace(one, machine=read)

@@ -173,6 +173,11 @@ class SVC(SupportVectorMachine):
                 f"C must be at least {SMALLEST_C:g} to be computed with, got {self.C!r}"
             )
         check_positive("min_margin", self.min_margin)
+        if self.multiclass == "crammer-singer" and (self.slack != "linear" or np.isinf(self.C)):
+            raise ValueError(
+                "multiclass='crammer-singer' needs slack='linear' and a finite C, got "
+                f"slack={self.slack!r} and C={self.C!r}"
+            )
         if self.slack not in SLACKS:
             raise ValueError(f"slack must be one of {', '.join(SLACKS)}, got {self.slack!r}")
 

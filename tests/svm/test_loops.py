@@ -1,0 +1,187 @@
+"""Each compiled loop against a few lines of NumPy."""
+
+import numpy as np
+import pytest
+from hypothesis import given as draw
+from hypothesis import settings
+from hypothesis import strategies as st
+
+from largemargin.svm import _loops
+
+SEEDS = st.integers(0, 10**6)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_copy_rows(dtype):
+    rng = np.random.default_rng(0)
+    block = rng.normal(size=(6, 5)).astype(dtype)
+    values = np.zeros((4, 5), dtype)
+    _loops.copy_rows(block, np.array([2, -1, 0, -1, -1, 3]), values)
+    assert np.array_equal(values, [block[2], np.zeros(5), block[0], block[5]])
+
+
+@settings(max_examples=30, deadline=None)
+@draw(SEEDS, st.integers(0, 13), st.sampled_from([1, 7, 2048, 2051]))
+def test_add_rows(seed, n, width):
+    rng = np.random.default_rng(seed)
+    for dtype in (np.float32, np.float64):
+        values = rng.normal(size=(20, width)).astype(dtype)
+        slots, coefs = rng.permutation(20)[:n], rng.normal(size=n)
+        grad = rng.normal(size=width + 9)
+        truth = grad.copy()
+        truth[4 : 4 + width] += coefs @ values[slots].astype(float)
+        _loops.add_rows(grad, 4, values, slots, coefs)
+        assert np.allclose(grad, truth, rtol=1e-12, atol=1e-12)
+
+
+def test_gather():
+    rng = np.random.default_rng(0)
+    values = rng.normal(size=(9, 12))
+    slots, columns, places = np.array([3, 8]), np.array([5, 0, 11]), np.array([1, 2, 6])
+    local = np.zeros((4, 7))
+    truth = local.copy()
+    truth[np.ix_([1, 2], places)] = values[np.ix_(slots, columns)]
+    _loops.gather(local, 1, values, slots, columns, places)
+    assert np.array_equal(local, truth)
+
+
+def state(seed, n=40, n_groups=2):
+    """A point of a box with some variables at its ends."""
+    rng = np.random.default_rng(seed)
+    lo, hi = -rng.random(n), rng.random(n)
+    lo[rng.random(n) < 0.2] = 0
+    beta = np.clip(rng.normal(size=n), lo, hi)
+    a = rng.choice([-1.0, 1.0], n)
+    group = rng.integers(0, n_groups, n).astype(np.uint8)
+    return rng.normal(size=n).round(1), beta, lo, hi, a, group
+
+
+def sides(grad, beta, lo, hi, a):
+    rises = np.where(a > 0, beta < hi, beta > lo)
+    falls = np.where(a > 0, beta > lo, beta < hi)
+    return -a * grad, rises, falls
+
+
+@settings(max_examples=40, deadline=None)
+@draw(SEEDS, st.integers(1, 3), st.integers(1, 40))
+def test_extremes(seed, n_groups, n):
+    grad, beta, lo, hi, a, group = state(seed, n_groups=n_groups)
+    value, rises, falls = sides(grad, beta, lo, hi, a)
+    best, worst = np.empty(n_groups), np.empty(n_groups)
+    _loops.extremes(grad, beta, lo, hi, a, group, n, best, worst)
+    first = np.arange(40) < n
+    for g in range(n_groups):
+        mine = first & (group == g)
+        assert best[g] == value[mine & rises].max(initial=-np.inf)
+        assert worst[g] == value[mine & falls].min(initial=np.inf)
+
+
+@settings(max_examples=40, deadline=None)
+@draw(SEEDS, st.integers(1, 60), st.integers(1, 40))
+def test_violators(seed, room, n):
+    grad, beta, lo, hi, a, group = state(seed)
+    value, rises, falls = sides(grad, beta, lo, hi, a)
+    best, worst = np.empty(2), np.empty(2)
+    _loops.extremes(grad, beta, lo, hi, a, group, n, best, worst)
+    up, down = np.empty(room, np.int64), np.empty(room, np.int64)
+    ups, downs = _loops.violators(grad, beta, lo, hi, a, group, n, best, worst, up, down)
+    first = np.arange(40) < n
+    for found, score, allowed in (
+        (up[:ups], value - worst[group], rises),
+        (down[:downs], best[group] - value, falls),
+    ):
+        wanted = np.flatnonzero(first & allowed & (score > 0))
+        assert len(found) == min(room, len(wanted))
+        assert len(np.unique(found)) == len(found)
+        assert set(found) <= set(wanted)
+        assert np.array_equal(score[found], np.sort(score[wanted])[::-1][: len(found)])
+
+
+@settings(max_examples=40, deadline=None)
+@draw(SEEDS, st.integers(1, 2), st.booleans())
+def test_solve_local(seed, n_groups, single):
+    """At the end no pair of a group violates optimality, the sums are as before, and the gradient
+    is that of the point.
+    """
+    n = 14
+    grad, beta, lo, hi, a, group = state(seed, n, n_groups)
+    rng = np.random.default_rng(seed)
+    B = rng.normal(size=(n, 6))
+    K = (B @ B.T).astype(np.float32 if single else np.float64)
+    ridge = rng.random(n) * 0.1
+    Q = K.astype(float) + np.diag(ridge)
+    p = grad - Q @ beta
+    before = [(a * beta)[group == g].sum() for g in range(n_groups)]
+    start = beta @ Q @ beta / 2 + p @ beta
+    steps = _loops.solve_local(K, ridge, grad, beta, lo, hi, a, group, n_groups, 1e-6, 10**6)
+    assert (lo <= beta).all()
+    assert (beta <= hi).all()
+    assert np.allclose([(a * beta)[group == g].sum() for g in range(n_groups)], before)
+    assert np.allclose(grad, Q @ beta + p, atol=1e-8)
+    assert beta @ Q @ beta / 2 + p @ beta <= start + 1e-12
+    value, rises, falls = sides(grad, beta, lo, hi, a)
+    for g in range(n_groups):
+        mine = group == g
+        top = value[mine & rises].max(initial=-np.inf)
+        assert top - value[mine & falls].min(initial=np.inf) <= 1e-6 + 1e-9
+    again = _loops.solve_local(K, ridge, grad, beta, lo, hi, a, group, n_groups, 2e-6, 10**6)
+    assert again == 0 <= steps
+
+
+def test_solve_local_makes_no_more_steps_than_allowed():
+    grad, beta, lo, hi, a, group = state(3, 30, 1)
+    K = np.eye(30) * 0.01
+    assert _loops.solve_local(K, np.zeros(30), grad, beta, lo, hi, a, group, 1, 1e-9, 5) == 5
+
+
+@settings(max_examples=60, deadline=None)
+@draw(SEEDS, st.integers(1, 8), st.floats(0.01, 100))
+def test_project_on_simplex(seed, k, size):
+    v = np.random.default_rng(seed).normal(size=k).round(1) * size
+    out = np.empty(k)
+    _loops.project_on_simplex(v, size, out)
+    assert (out >= 0).all()
+    assert out.sum() == pytest.approx(size)
+    level = (v - out)[out > 0]  # v - out is one level where out is positive and no more elsewhere
+    assert np.allclose(level, level[0], atol=1e-9 * size)
+    assert (v[out == 0] <= level[0] + 1e-9 * size).all()
+
+
+@settings(max_examples=30, deadline=None)
+@draw(SEEDS, st.integers(2, 5))
+def test_solve_simplices(seed, k):
+    rng = np.random.default_rng(seed)
+    n = 8
+    B = rng.normal(size=(n, 5))
+    K, labels, box = B @ B.T, rng.integers(0, k, n), rng.uniform(0, 2, n)
+    box[rng.random(n) < 0.2] = 0
+    tau, scores = np.zeros((n, k)), np.zeros((n, k))
+    _loops.solve_simplices(K, scores, tau, labels, box, 1e-7, 10**6)
+    own = np.eye(k)[labels]
+    assert np.allclose(scores, K @ tau)
+    assert np.allclose(tau.sum(axis=1), 0, atol=1e-12)
+    assert (tau <= own * box[:, None] + 1e-12).all()
+    grad = scores - own
+    low = np.where(tau < own * box[:, None], grad, np.inf).min(axis=1)
+    assert (grad.max(axis=1) - low)[box > 0].max(initial=0) <= 1e-7 + 1e-9
+
+
+@settings(max_examples=30, deadline=None)
+@draw(SEEDS, st.sampled_from([0.7, np.inf]))
+def test_adatron_pass(seed, C):
+    rng = np.random.default_rng(seed)
+    B = rng.normal(size=(9, 4))
+    K, y = B @ B.T, rng.choice([-1.0, 1.0], 9)
+    alpha = rng.uniform(0, 0.7, 9) * (rng.random(9) < 0.5)
+    rates = 1.3 / np.diagonal(K)
+    z = K @ (y * alpha)
+    expected, most = alpha.copy(), 0.0
+    for i in range(9):
+        value = y[i] * (K[i] @ (y * expected))
+        new = min(max(0, expected[i] + rates[i] * (1 - value)), C)
+        most = max(most, abs(new - expected[i]) * K[i, i])
+        expected[i] = new
+    found = _loops.adatron_pass(K, y, alpha, z, rates, C)
+    assert np.allclose(alpha, expected)
+    assert np.allclose(z, K @ (y * expected))
+    assert found == pytest.approx(most)
