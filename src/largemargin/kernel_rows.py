@@ -145,11 +145,12 @@ class KernelRows:
             self.team.map(add, range(len(coefs)))
         return found
 
-    def columns(self, examples: np.ndarray) -> tuple[Any, Any]:
-        """What the kernel is to be called with for the values among some examples."""
-        if self.kernel.by_column:
-            return self.X[examples], examples[:, None]
-        return self.X[examples], self.X[examples]
+    def block(self, examples: np.ndarray) -> np.ndarray:
+        """The values among some examples, computed and not kept."""
+        X, squares = self.X[examples], self.squares[examples]
+        vectors = examples[:, None] if self.kernel.by_column else X
+        out = np.empty((len(examples), len(examples)), self.dtype)
+        return fill(self.kernel, self.dtype, (X, squares), (vectors, squares), out)
 
     def _plan(self, segment: Segment, rows: np.ndarray) -> list[tuple[Segment, np.ndarray]]:
         """Batches of rows to compute: arrays of examples by place, -1 where there is none."""

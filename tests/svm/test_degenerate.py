@@ -102,8 +102,11 @@ def test_constant_features_cannot_be_separated(kernel, threshold):
 def test_extreme_prices(C, kernel, slack, threshold):
     X, y = noisy(4, n=60)
     model = SVC(C=C, kernel=kernel, slack=slack, fit_intercept=threshold, max_seconds=6)
-    quiet(model, X, y)
-    assert model.converged_
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model.fit(X, y)
+    assert model.converged_ or "rounding errors leave no better" in str(caught[0].message)
+    assert len(caught) == 1 - model.converged_
     assert is_finite(model, X)
     assert -1e-9 < model.dual_gap_[0] < 1e-3
 

@@ -38,10 +38,10 @@ def test_gather():
     rng = np.random.default_rng(0)
     values = rng.normal(size=(9, 12))
     slots, columns, places = np.array([3, 8]), np.array([5, 0, 11]), np.array([1, 2, 6])
-    local = np.zeros((4, 7))
+    local, at = np.zeros((4, 7)), np.array([3, 1])
     truth = local.copy()
-    truth[np.ix_([1, 2], places)] = values[np.ix_(slots, columns)]
-    _loops.gather(local, 1, values, slots, columns, places)
+    truth[np.ix_(at, places)] = values[np.ix_(slots, columns)]
+    _loops.gather(local, at, values, slots, columns, places)
     assert np.array_equal(local, truth)
 
 
@@ -77,24 +77,29 @@ def test_extremes(seed, n_groups, n):
 
 
 @settings(max_examples=40, deadline=None)
-@draw(SEEDS, st.integers(1, 60), st.integers(1, 40))
-def test_violators(seed, room, n):
+@draw(SEEDS, st.integers(1, 60), st.integers(0, 9), st.integers(1, 40))
+def test_violators(seed, room, fresh_room, n):
     grad, beta, lo, hi, a, group = state(seed)
     value, rises, falls = sides(grad, beta, lo, hi, a)
+    seen = np.random.default_rng(seed).random(40) < 0.5
     best, worst = np.empty(2), np.empty(2)
     _loops.extremes(grad, beta, lo, hi, a, group, n, best, worst)
-    up, down = np.empty(room, np.int64), np.empty(room, np.int64)
-    ups, downs = _loops.violators(grad, beta, lo, hi, a, group, n, best, worst, up, down)
+    rooms = [np.empty(size, np.int64) for size in (room, room, fresh_room, fresh_room)]
+    box = (lo, hi, a, group)
+    counts = _loops.violators(grad, beta, *box, n, best, worst, seen, *rooms)
+    up, down, fresh_up, fresh_down = rooms
     first = np.arange(40) < n
-    for found, score, allowed in (
-        (up[:ups], value - worst[group], rises),
-        (down[:downs], best[group] - value, falls),
-    ):
+    above, below = value - worst[group], best[group] - value
+    for found, count, score, allowed in zip(
+        (fresh_up, fresh_down, up, down), counts, (above, below) * 2,
+        (rises & ~seen, falls & ~seen, rises & seen, falls & seen), strict=True,
+    ):  # fmt: skip
         wanted = np.flatnonzero(first & allowed & (score > 0))
-        assert len(found) == min(room, len(wanted))
-        assert len(np.unique(found)) == len(found)
+        assert count == min(len(found), len(wanted))
+        found = np.unique(found[:count])
+        assert len(found) == count
         assert set(found) <= set(wanted)
-        assert np.array_equal(score[found], np.sort(score[wanted])[::-1][: len(found)])
+        assert np.array_equal(np.sort(score[found])[::-1], np.sort(score[wanted])[::-1][:count])
 
 
 @settings(max_examples=40, deadline=None)
@@ -113,7 +118,9 @@ def test_solve_local(seed, n_groups, single):
     p = grad - Q @ beta
     before = [(a * beta)[group == g].sum() for g in range(n_groups)]
     start = beta @ Q @ beta / 2 + p @ beta
-    steps = _loops.solve_local(K, ridge, grad, beta, lo, hi, a, group, n_groups, 1e-6, 10**6)
+    box = (lo, hi, a, group, n_groups)
+    steps, met = _loops.solve_local(K, ridge, grad, beta, *box, 1e-6, 1e-6, 10**6)
+    assert met
     assert (lo <= beta).all()
     assert (beta <= hi).all()
     assert np.allclose([(a * beta)[group == g].sum() for g in range(n_groups)], before)
@@ -124,14 +131,32 @@ def test_solve_local(seed, n_groups, single):
         mine = group == g
         top = value[mine & rises].max(initial=-np.inf)
         assert top - value[mine & falls].min(initial=np.inf) <= 1e-6 + 1e-9
-    again = _loops.solve_local(K, ridge, grad, beta, lo, hi, a, group, n_groups, 2e-6, 10**6)
+    again, met = _loops.solve_local(K, ridge, grad, beta, *box, 2e-6, 2e-6, 10**6)
+    assert met
     assert again == 0 <= steps
 
 
 def test_solve_local_makes_no_more_steps_than_allowed():
     grad, beta, lo, hi, a, group = state(3, 30, 1)
-    K = np.eye(30) * 0.01
-    assert _loops.solve_local(K, np.zeros(30), grad, beta, lo, hi, a, group, 1, 1e-9, 5) == 5
+    problem = (np.eye(30) * 0.01, np.zeros(30), grad, beta, lo, hi, a, group, 1)
+    assert _loops.solve_local(*problem, 1e-9, 1e-9, 5) == (5, False)
+
+
+def test_solve_local_goes_closer_for_a_while():
+    """Once within the tolerance it may go on to a finer one, for so many steps as it took."""
+    grad, beta, lo, hi, a, group = state(4, 30, 1)
+    rng = np.random.default_rng(4)
+    B = rng.normal(size=(30, 40))
+    rest = (lo, hi, a, group, 1)
+    first, met = _loops.solve_local(
+        B @ B.T, np.zeros(30), grad.copy(), beta.copy(), *rest, 0.1, 0.1, 10**6
+    )
+    assert met
+    more, met = _loops.solve_local(
+        B @ B.T, np.zeros(30), grad.copy(), beta.copy(), *rest, 0.1, 1e-300, 10**6
+    )
+    assert met
+    assert first < more <= 4 * first + 10 * 30
 
 
 @settings(max_examples=60, deadline=None)

@@ -241,5 +241,6 @@ def test_no_point_is_better(seed, n, n_features, log_c, slack, threshold):
     if threshold:
         assert abs(coefs.sum()) <= 1e-9 * (1 + abs(coefs).max())
     found = twin.primal(K, y, s, coefs, model.intercept_[0], C, slack)
-    assert found == pytest.approx(expected.objective, rel=1e-6, abs=1e-7)
+    rounding = 1e-7 + 2e-11 * C * s.sum()  # of slacks, times their price
+    assert found == pytest.approx(expected.objective, rel=1e-6, abs=rounding)
     assert model.objective_[0] == pytest.approx(expected.objective, rel=1e-6, abs=1e-7)

@@ -10,6 +10,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from threadpoolctl import ThreadpoolController
+
+BLAS = ThreadpoolController().select(user_api="blas")  # a thread is enough for matrices this small
 
 
 @dataclass(frozen=True)
@@ -22,6 +25,7 @@ class Twin:
     rho: float = 1.0
 
 
+@BLAS.wrap(limits=1)
 def solve_qp(P, q, G, h, A=None, b=None, iterations=60):
     """x, the multipliers of Gx <= h and those of Ax = b."""
     n, m = len(q), len(h)

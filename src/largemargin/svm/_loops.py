@@ -50,11 +50,11 @@ def add_rows(grad, start, values, slots, coefs):
 
 
 @njit(cache=True, nogil=True)
-def gather(local, first, values, slots, columns, places):
-    """local[first + r, places[c]] = values[slots[r], columns[c]]."""
+def gather(local, at, values, slots, columns, places):
+    """local[at[r], places[c]] = values[slots[r], columns[c]]."""
     for r in range(len(slots)):
         row = values[slots[r]]
-        out = local[first + r]
+        out = local[at[r]]
         for c in range(len(columns)):
             out[places[c]] = row[columns[c]]
 
@@ -148,23 +148,31 @@ def _offer(heap_score, heap_index, size, limit, score, index):
 
 
 @njit(cache=True, nogil=True)
-def violators(grad, beta, lo, hi, a, group, n, best, worst, up, down):
-    """The variables that violate optimality most: those that should rise and those that should
-    fall, as many as there is room for, the worst first. Returns how many of each were found.
+def violators(grad, beta, lo, hi, a, group, n, best, worst, known, up, down, fresh_up, fresh_down):
+    """The variables that violate optimality most: that should rise and that should fall, of those
+    with a row and of those without, as many as there is room for. Returns how many of each.
     """
-    limit = len(up)
-    up_score, down_score = np.empty(limit), np.empty(limit)
-    ups = downs = 0
+    scores_up, scores_down = np.empty(len(up)), np.empty(len(down))
+    scores_fresh_up, scores_fresh_down = np.empty(len(fresh_up)), np.empty(len(fresh_down))
+    ups = downs = fresh_ups = fresh_downs = 0
     for i in range(n):
         g = group[i]
         value = -a[i] * grad[i]
         if value > worst[g] and (beta[i] < hi[i] if a[i] > 0 else beta[i] > lo[i]):
-            ups = _offer(up_score, up, ups, limit, value - worst[g], i)
+            lack = value - worst[g]
+            if known[i]:
+                ups = _offer(scores_up, up, ups, len(up), lack, i)
+            else:
+                fresh_ups = _offer(scores_fresh_up, fresh_up, fresh_ups, len(fresh_up), lack, i)
         if value < best[g] and (beta[i] > lo[i] if a[i] > 0 else beta[i] < hi[i]):
-            downs = _offer(down_score, down, downs, limit, best[g] - value, i)
-    up[:ups] = up[np.argsort(-up_score[:ups], kind="mergesort")]
-    down[:downs] = down[np.argsort(-down_score[:downs], kind="mergesort")]
-    return ups, downs
+            lack = best[g] - value
+            if known[i]:
+                downs = _offer(scores_down, down, downs, len(down), lack, i)
+            else:
+                fresh_downs = _offer(
+                    scores_fresh_down, fresh_down, fresh_downs, len(fresh_down), lack, i
+                )
+    return fresh_ups, fresh_downs, ups, downs
 
 
 @njit(cache=True, nogil=True)

@@ -15,8 +15,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from largemargin.svm.block import BURST
 from largemargin.svm.exact import polish
-from largemargin.svm.lockstep import BURST, LOCAL, WORKING_SET
+from largemargin.svm.lockstep import LOCAL, WORKING_SET
 from largemargin.svm.machines import Machine, relative_gap
 from largemargin.svm.problem import Problem, Solution
 from largemargin.svm.session import Session

@@ -216,7 +216,7 @@ def _solve(
     a, group = problem.a[free], problem.group[free]
     step = np.zeros(n)
     if not problem.threshold:
-        return _positive_solve(H, -grad[free])
+        return positive_solve(H, -grad[free])
     # of each group the first variable makes up for the others: d_first = a_first (missing - sum a
     # d)
     groups, leaders, mine = np.unique(group, return_index=True, return_inverse=True)
@@ -230,12 +230,12 @@ def _solve(
     rest = np.ones(n, bool)
     rest[leaders] = False
     u = np.zeros(n)
-    u[rest] = _positive_solve(H[np.ix_(rest, rest)], right[rest])
+    u[rest] = positive_solve(H[np.ix_(rest, rest)], right[rest])
     u[leaders] = -a[leaders] * np.bincount(mine, a * u, len(groups))
     return step + u
 
 
-def _positive_solve(H: np.ndarray, right: np.ndarray) -> np.ndarray:
+def positive_solve(H: np.ndarray, right: np.ndarray) -> np.ndarray:
     """H x = right for a positive semi-definite H; directions that it does not see stay zero."""
     x = np.zeros(len(right))
     if not len(right):

@@ -2,84 +2,36 @@
 
 Each problem holds its variables b and the gradient Kb + ridge b + p. A round is
 
-    choose    the working set: the variables that violate optimality most, and of the last working
-    set
-              those that are free
-    fetch     the kernel rows that all problems want, in large products
-    advance   solve the working set to optimality in its own small matrix, then bring the gradient
-    of
-              everybody else up to date with one pass over the rows that changed
+    choose   the working set: the variables that violate optimality most, the free ones of the last
+    step     solve it to optimality in its own small matrix: rows that are at hand, and, for members
+             that are new, the corner of the matrix among themselves
+    fetch    the kernel rows of all variables that changed, of all problems, in large products
+    add      what they do to the gradient of everybody else, in one pass over these rows
 
-The columns come in portions. A problem is first solved on its first portion, a small part of the
-examples, where few rows tell which matter; then the next portion's gradient is made up, and so on,
-as in the chunking of Cortes & Vapnik. Variables of portions to come are settled at their start, at
-no cost. Problems do not touch one another, so neither their company nor the memory changes an
-answer.
+A row is paid for when its variable changes, not when it is looked at. The columns come in portions.
+A problem is first solved on its first portion, a small part of the examples, where few rows tell
+which matter; then the gradient of the rest is made up, as in the chunking of Cortes & Vapnik. Until
+then the rest is settled at its start, at no cost, and before a problem is done it is all looked at.
+Problems do not touch one another, so neither their company nor the memory changes an answer.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from largemargin.kernel_rows import KernelRows
+from largemargin.svm.block import State, solve_block
 from largemargin.svm.exact import polish
-from largemargin.svm.interior_point import solve_interior
 from largemargin.svm.problem import Problem, Solution
 from largemargin.watch import Watch
 from largemargin.workers import Workers
 
-WORKING_SET = 512
+WORKING_SET = 2048
+NEW_ROWS = 512  # at most so many of it for the first time
 EARLY = 0.3  # the violation at which a portion is good enough to go on to the next
-ROUNDING = 1e-9  # below this, relative to the gradients, a margin is none
-BURST = 20_000  # steps, and PATIENCE a variable, after which a block is solved another way
-PATIENCE = 50
-UNBOUNDED = 1e100
 LOCAL = 0.1  # how far a working set is solved, relative to the violation it was chosen for
-
-
-@dataclass(frozen=True)
-class State:
-    """How a point stands: the largest value that may rise and the smallest that may fall, a group;
-    the violation, in units of what the tolerance is relative to; whether the solution is known to
-    be none.
-    """
-
-    best: np.ndarray
-    worst: np.ndarray
-    violation: float
-    unit: float
-    hopeless: bool
-
-    def meets(self, tol: float) -> bool:
-        """Whether there is nothing left to do."""
-        return self.hopeless or self.violation <= tol
-
-    @classmethod
-    def of(cls, problem: Problem, beta: np.ndarray, grad: np.ndarray, n: int) -> State:
-        """The state of the first n variables."""
-        from largemargin.svm._loops import extremes
-
-        best, worst = np.empty(problem.n_groups), np.empty(problem.n_groups)
-        extremes(grad, beta, problem.lo, problem.hi, problem.a, problem.group, n, best, worst)
-        if not problem.threshold:
-            np.maximum(best, 0.0, out=best)
-            np.minimum(worst, 0.0, out=worst)
-        violation = max(0.0, float(np.max(best - worst)))
-        if not problem.relative:
-            return cls(best, worst, violation, 1.0, False)
-        ends = np.array([best, worst])  # a group all at its bounds has one end, or none
-        known = np.isfinite(ends)
-        middle = np.where(known, ends, 0.0).sum(axis=0) / np.maximum(known.sum(axis=0), 1)
-        rho = -middle[0] if len(middle) == 1 else (middle[1] - middle[0]) / 2
-        square = float(beta @ (grad - problem.p))
-        unit = max(
-            float(rho), ROUNDING * float(np.abs(grad).max(initial=0.0)), np.finfo(float).tiny
-        )
-        hopeless = square < problem.least_norm**2
-        return cls(best, worst, violation / unit, unit, hopeless)
 
 
 class Progress:
@@ -105,6 +57,9 @@ class Progress:
         self.ends = np.cumsum([sum(rows.segments[s].width for s in part) for part in portions])
         self._lay_out()
         self.stage = -1  # the last portion whose gradient is up to date
+        self.fetched = np.zeros(len(self.beta), bool)  # has changed, and so had its row fetched
+        self._local: np.ndarray | None = None
+        self.changed, self.delta = np.empty(0, np.int64), np.empty(0)
         self.working = np.empty(0, np.int64)
         self.violation = np.inf
         self.n_steps = 0
@@ -161,76 +116,68 @@ class Progress:
         return self.violation <= (self.tol if last else max(self.tol, EARLY))
 
     def _working_set(self) -> np.ndarray:
-        """New violators, at most half the set if the last one can fill the rest; free variables
-        stay first.
+        """The worst violators; of those without a row only some, since a row costs most and the
+        solution of the others changes what they look like. What is free of the last set stays.
         """
         from largemargin.svm._loops import violators
 
         problem = self.problem
-        half = WORKING_SET // 2
+        half, few = WORKING_SET // 2, NEW_ROWS // 2
         up, down = np.empty(half, np.int64), np.empty(half, np.int64)
-        ups, downs = violators(
+        fresh_up, fresh_down = np.empty(few, np.int64), np.empty(few, np.int64)
+        counts = violators(
             self.grad, self.beta, problem.lo, problem.hi, problem.a, problem.group,
-            self.ends[self.stage], self.state.best, self.state.worst, up, down,
+            self.ends[self.stage], self.state.best, self.state.worst, self.fetched,
+            up, down, fresh_up, fresh_down,
         )  # fmt: skip
-        old = self.working
+        found = [part[:n] for part, n in zip((fresh_up, fresh_down, up, down), counts, strict=True)]
+        new = np.unique(np.concatenate(found))
+        old = self.working[~np.isin(self.working, new)]
         free = (self.beta[old] > problem.lo[old]) & (self.beta[old] < problem.hi[old])
         old = np.concatenate([old[free], old[~free]])
-        if len(old) >= half:  # the worst half of each side
-            ups, downs = min(ups, half // 2), min(downs, half // 2)
-        new = np.union1d(up[:ups], down[:downs])
-        old = old[~np.isin(old, new)]
-        return np.sort(np.concatenate([new, old[: WORKING_SET - len(new)]]))
+        return np.sort(np.concatenate([new, old[: max(0, WORKING_SET - len(new))]]))
 
-    def requests(self) -> np.ndarray:
-        """The examples whose rows are wanted."""
-        return self.examples[self.working]
+    @property
+    def known(self) -> np.ndarray:
+        """The members of the working set whose rows were fetched before, if they are to be solved
+        for.
+        """
+        return self.working[:0] if self._extend else self.working[self.fetched[self.working]]
 
-    def advance(self) -> None:
-        """Make the step that was chosen, all its rows being at hand."""
-        if self._extend:
-            self.stage = self._next
-            self.add(self.working, self.beta[self.working])
-        else:
-            local = np.empty((len(self.working),) * 2, self.rows.dtype)
-            self.gather(local, 0, len(self.working))
-            self.add(*self.solve(local))
-
-    def advance_in_parts(self, limit: int) -> None:
-        """The same with at most `limit` rows at hand at a time."""
-        parts = [slice(k, k + limit) for k in range(0, len(self.working), limit)]
-        working, wanted = self.working, self.wanted
-        delta = self.beta[working]
-        if self._extend:
-            self.stage = self._next
-        else:
-            local = np.empty((len(working),) * 2, self.rows.dtype)
-            for part in parts:
-                self._fetch(working[part], wanted)
-                self.gather(local, part.start, min(part.stop, len(working)))
-            working, delta = self.solve(local)
-        for part in parts:
-            self._fetch(working[part], wanted)
-            self.add(working[part], delta[part])
-
-    def _fetch(self, variables: np.ndarray, segments: list[int]) -> None:
-        if len(variables):
-            self.rows.fetch({s: [self.examples[variables]] for s in segments})
-
-    def gather(self, local: np.ndarray, first: int, stop: int) -> None:
-        """Rows first..stop of the matrix of the working set."""
+    def gather(self, known: np.ndarray) -> None:
+        """Copy the rows of some members into the matrix of the working set."""
         from largemargin.svm._loops import gather
 
-        examples = self.examples[self.working[first:stop]]
+        if self._local is None:
+            self._local = np.empty((len(self.working),) * 2, self.rows.dtype)
+        at = np.searchsorted(self.working, known)
+        examples = self.examples[known]
         segment_of = self._segment_of[self.working]
         for s in self.segments:
             here = np.flatnonzero(segment_of == s)
             if len(here):
                 segment = self.rows.segments[s]
                 columns = self._column_of[self.working[here]]
-                gather(local, first, segment.values, segment.slot_of[examples], columns, here)
+                gather(self._local, at, segment.values, segment.slot_of[examples], columns, here)
 
-    def solve(self, local: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def step(self) -> None:
+        """Find the variables that change, and by how much: what rows are to be fetched for."""
+        if self._extend:
+            self.stage = self._next
+            self.changed, self.delta = self.working, self.beta[self.working]
+            return
+        if self._local is None:
+            self._local = np.empty((len(self.working),) * 2, self.rows.dtype)
+        local, self._local = self._local, None
+        # rows of new members are not there yet: the matrix is symmetric, and a corner is computed
+        known = self.fetched[self.working]
+        old, new = np.flatnonzero(known), np.flatnonzero(~known)
+        if len(new):
+            local[np.ix_(new, old)] = local[np.ix_(old, new)].T
+            local[np.ix_(new, new)] = self._gram(self.working[new])
+        self.changed, self.delta = self._solve(local)
+
+    def _solve(self, local: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Solve the working set; returns the variables that changed and by how much."""
         working = self.working
         beta, steps = solve_block(
@@ -246,14 +193,13 @@ class Progress:
         self.grad[working] += self.problem.ridge[working] * delta
         return working, delta
 
-    def add(self, variables: np.ndarray, delta: np.ndarray) -> None:
-        """Add delta times the kernel rows of the variables to the gradient of what is wanted."""
+    def add(self, segment: int, variables: np.ndarray, delta: np.ndarray) -> None:
+        """Add delta times the kernel rows of the variables to the gradient of a segment."""
         from largemargin.svm._loops import add_rows
 
-        examples = self.examples[variables]
-        for s in self.wanted:
-            segment = self.rows.segments[s]
-            add_rows(self.grad, self._start_of[s], segment.values, segment.slot_of[examples], delta)
+        rows = self.rows.segments[segment]
+        slots = rows.slot_of[self.examples[variables]]
+        add_rows(self.grad, self._start_of[segment], rows.values, slots, delta)
 
     def go_on(self, factor: float) -> None:
         """Aim for a smaller tolerance, with no more steps than were made so far."""
@@ -267,70 +213,22 @@ class Progress:
         self.beta, self.grad, self.violation = exact.beta, exact.grad, exact.violation
 
     def _gram(self, variables: np.ndarray) -> np.ndarray:
-        X = self.rows.columns(self.examples[variables])
-        return self.rows.kernel(*X)
+        return self.rows.block(self.examples[variables])
 
     def _products(self, variables: np.ndarray, coefs: np.ndarray) -> np.ndarray:
         """The kernel values of all variables against some, times coefficients."""
         before, self.grad = self.grad, np.zeros(len(self.grad))
         step = self.rows.capacity // 4 * 4
-        self.wanted = self.segments
         for k in range(0, len(variables), step):
-            self._fetch(variables[k : k + step], self.wanted)
-            self.add(variables[k : k + step], coefs[k : k + step])
+            part = slice(k, k + step)
+            self.rows.fetch({s: [self.examples[variables[part]]] for s in self.segments})
+            for s in self.segments:
+                self.add(s, variables[part], coefs[part])
         found, self.grad = self.grad, before
         return found
 
     def solution(self) -> Solution:
         return Solution(self.beta, self.grad, self.violation, self.n_steps, self.converged)
-
-
-def solve_block(
-    problem: Problem,
-    working: np.ndarray,
-    local: np.ndarray,
-    grad: np.ndarray,
-    beta: np.ndarray,
-    tol: float,
-    max_steps: float,
-    closer: float | None = None,
-) -> tuple[np.ndarray, int]:
-    """Solve for the variables `working`, whose kernel values are `local`, the others kept; returns
-    them and the number of steps made.
-    """
-    from largemargin.svm._loops import solve_local
-
-    parts: tuple[np.ndarray, ...] = (
-        problem.ridge, grad, problem.lo, problem.hi, problem.a, problem.group
-    )  # fmt: skip
-    if len(working) < len(problem):
-        parts = tuple(part[working] for part in parts)
-    K, found = local, beta[working]
-    if not problem.threshold:  # the variable that takes up the sum
-        K = np.pad(local, (0, 1))
-        found = np.append(found, 0.0)
-        ends = (0.0, 0.0, -np.inf, np.inf, 1.0, 0)
-        parts = tuple(
-            np.append(part, np.array(end, part.dtype))
-            for part, end in zip(parts, ends, strict=True)
-        )
-    ridge, slope, lo, hi, a, group = parts
-    patience = BURST + PATIENCE * len(found)
-    steps, met = solve_local(
-        K, ridge, slope.copy(), found, lo, hi, a, group, problem.n_groups, tol,
-        tol if closer is None else closer, int(min(max_steps, patience)),
-    )  # fmt: skip
-    found = found[: len(working)]
-    if not np.abs(found).max(initial=0.0) < UNBOUNDED:
-        raise ValueError(
-            "the dual problem has no bounded solution, which happens when the kernel is not "
-            "positive semi-definite: use another kernel, or slack='linear' with a moderate C"
-        )
-    if not met and patience < max_steps:
-        inner = solve_interior(problem, working, local, grad, beta)
-        if inner is not None:
-            found = inner
-    return found, steps
 
 
 def solve(progress: Sequence[Progress], rows: KernelRows, team: Workers, watch: Watch) -> None:
@@ -354,31 +252,57 @@ def solve(progress: Sequence[Progress], rows: KernelRows, team: Workers, watch: 
 
 
 def _round(live: Sequence[Progress], rows: KernelRows, team: Workers) -> None:
-    for party in _parties(live, rows.capacity):
-        wanted: dict[int, list[np.ndarray]] = {}
-        for one in party:
-            for s in one.wanted:
-                if len(one.working):
-                    wanted.setdefault(s, []).append(one.requests())
-        if len(party) == 1 and len(party[0].working) > rows.capacity:
-            party[0].advance_in_parts(rows.capacity // 4 * 4)
-        else:
-            rows.fetch(wanted)
-            team.map(Progress.advance, party)
-
-
-def _parties(live: Sequence[Progress], capacity: int) -> Iterator[list[Progress]]:
-    """Problems together as long as their rows fit into the memory together."""
-    party: list[Progress] = []
-    counts: dict[int, int] = {}
+    """Solve the working sets, then bring the gradients up to date, each with the rows it takes."""
+    for party in _parties([(one, one.known) for one in live], rows.capacity):
+        for piece in _fetched(party, rows):
+            team.map(lambda pair: pair[0].gather(pair[1]), piece)
+    team.map(Progress.step, live)
+    for party in _parties([(one, one.changed) for one in live], rows.capacity):
+        for piece in _fetched(party, rows):
+            work = [
+                (one, s, variables, one.delta[np.searchsorted(one.changed, variables)])
+                for one, variables in piece
+                for s in one.wanted
+            ]
+            team.map(lambda task: task[0].add(*task[1:]), work)
     for one in live:
-        want = len(one.working)
+        one.fetched[one.changed] = True
+
+
+Party = list[tuple[Progress, np.ndarray]]
+
+
+def _parties(wants: Party, capacity: int) -> Iterator[Party]:
+    """Problems with the variables whose rows they want, together as long as the rows fit into the
+    memory together.
+    """
+    party: Party = []
+    counts: dict[int, int] = {}
+    for one, variables in wants:
+        want = len(variables)
+        if not want:
+            continue
         full = any(counts.get(s, 0) + want > capacity for s in one.wanted)
-        if party and (full or want > capacity or len(party[0].working) > capacity):
+        if party and (full or want > capacity or len(party[0][1]) > capacity):
             yield party
             party, counts = [], {}
-        party.append(one)
+        party.append((one, variables))
         for s in one.wanted:
             counts[s] = counts.get(s, 0) + want
     if party:
         yield party
+
+
+def _fetched(party: Party, rows: KernelRows) -> Iterator[Party]:
+    """The same with their rows at hand; a problem that wants too many, a part of them at a time."""
+    most = max(len(variables) for _, variables in party)
+    step = most if most <= rows.capacity else rows.capacity // 4 * 4
+    for k in range(0, most, step):
+        piece = [(one, variables[k : k + step]) for one, variables in party]
+        piece = [(one, variables) for one, variables in piece if len(variables)]
+        wanted: dict[int, list[np.ndarray]] = {}
+        for one, variables in piece:
+            for s in one.wanted:
+                wanted.setdefault(s, []).append(one.examples[variables])
+        rows.fetch(wanted)
+        yield piece

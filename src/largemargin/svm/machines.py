@@ -171,9 +171,13 @@ def no_machine(
     """Where there is no margin there is no direction: the larger side, always."""
     shown = beta_square(solution) <= problem.least_norm**2
     return Machine(
-        np.zeros(len(y)), 1.0 if s @ y > 0 else -1.0, dual, np.inf, 0.0, solution.violation,
+        np.zeros(len(y)), larger_side(y, s), dual, np.inf, 0.0, solution.violation,
         solution.n_steps, converged=False, separable=not shown,
     )  # fmt: skip
+
+
+def larger_side(y: np.ndarray, s: np.ndarray) -> float:
+    return 1.0 if s @ y > 0 else -1.0
 
 
 def middle_and_margin(problem: Problem, solution: Solution, threshold: bool) -> tuple[float, float]:
@@ -189,12 +193,17 @@ class Nu:
     """nu bounds the fraction of margin errors from above and that of support vectors from below.
 
     The classes have half of nu each (with a threshold), so nu is at most twice the smaller class's
-    share.
+    share. At that value the whole smaller side is at its bounds and rho may be as large as one
+    likes, with b = rho - const towards the larger side: in the scale where the margin is 1, all of
+    w from some w_0 down to 0 are optimal. Smaller values of nu lead to w_0; for larger ones the
+    primal has no bound and goes to 0, the larger side always. Where nu `is_lowered` from there, the
+    middle is taken.
     """
 
     nu: float
     min_margin: float
     threshold: bool
+    is_lowered: bool = False
 
     def problem(self, y: np.ndarray, s: np.ndarray, start: np.ndarray | None = None) -> Problem:
         least = 2 * self.min_margin if self.threshold else self.min_margin
@@ -209,6 +218,8 @@ class Nu:
         b, rho = middle_and_margin(problem, solution, self.threshold)
         if rho <= 0 or beta_square(solution) <= problem.least_norm**2:
             return no_machine(problem, solution, y, s, 0.0)
+        if self.is_lowered:
+            b, rho = b + rho * larger_side(y, s), 2 * rho
         b, rho = b * self._unit, rho * self._unit
         f, beta = solution.grad * self._unit, solution.beta * self._unit
         square = float(beta @ f)

@@ -28,8 +28,9 @@ class NuSVC(SupportVectorMachine):
     ----------
     nu : float, default=0.5
         Between 0 and twice the smaller class's share of the weight. For two classes a larger value
-        is an error; in a multiclass reduction, or where class weights make it so, it is lowered
-        where it has to be, with one warning. 0 is the limit of small values, the hard margin.
+        is an error; in a multiclass reduction it is lowered where it has to be, with one warning.
+        So it is where class weights make it too large, and then the threshold also gives way, to
+        the side of more weight. 0 is the limit of small values, the hard margin.
     multiclass : {"ovr", "ovo"}, default="ovr"
         One problem a class against the rest, or one a pair.
     tol : float, default=1e-3
@@ -130,7 +131,10 @@ class NuSVC(SupportVectorMachine):
         if self.nu == 0:
             return HardMargin(float(self.min_margin), bool(self.fit_intercept))
         largest = self._largest(labels, split, weights)
-        return Nu(min(float(self.nu), largest), float(self.min_margin), bool(self.fit_intercept))
+        return Nu(
+            min(float(self.nu), largest), float(self.min_margin), bool(self.fit_intercept),
+            is_lowered=self.class_weight is not None and self.nu > largest,
+        )  # fmt: skip
 
     def _largest(self, labels: np.ndarray, split: Split, weights: np.ndarray) -> float:
         """The largest nu that a problem allows."""

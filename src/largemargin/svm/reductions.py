@@ -10,7 +10,7 @@ from itertools import combinations
 import numpy as np
 
 SEGMENT = 8192  # columns at most
-PORTION = 8  # one of so many examples is in the first portion
+PORTION = 16  # one of so many examples is in the first portion
 
 
 @dataclass(frozen=True)

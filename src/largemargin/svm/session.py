@@ -17,8 +17,9 @@ import numpy as np
 from largemargin.gram import SMALL_PROBLEM, fill
 from largemargin.kernel_rows import KernelRows
 from largemargin.kernels import Kernel, squared_norms
+from largemargin.svm.block import BURST, PATIENCE, State, solve_block
 from largemargin.svm.exact import EXACT, polish
-from largemargin.svm.lockstep import BURST, PATIENCE, Progress, State, solve, solve_block
+from largemargin.svm.lockstep import Progress, solve
 from largemargin.svm.machines import Machine
 from largemargin.svm.problem import Problem, Solution
 from largemargin.svm.reductions import Layout, Split
@@ -154,7 +155,7 @@ class Session:
         if self.whole:
             place = self._place[examples]
             return self._gram[np.ix_(place, place)]
-        return np.asarray(self.kernel(*self.rows.columns(examples)), self.rows.dtype)
+        return self.rows.block(examples)
 
     def _gram_of_split(self, split: Split) -> np.ndarray:
         """The values among the examples of some classes, which are together in the whole matrix."""

@@ -10,6 +10,9 @@ and price delta, and the best delta is the one with
 
 whose right side falls as delta grows: one root, found between ever closer bounds. The slacks are
 piecewise linear in delta, so a chord between two values on the same piece gives the root itself.
+
+With a large C that is a great multiple of small slacks, which are known to rounding only: near the
+root `shared_box_exact` takes over, with delta among the unknowns.
 """
 
 from __future__ import annotations
@@ -20,28 +23,42 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from largemargin.svm.machines import SoftMargin, relative_gap, slacks
+from largemargin.svm.problem import Solution
 from largemargin.svm.session import Job, Session, Trained
+from largemargin.svm.shared_box_exact import Point, solve_exactly
 from largemargin.watch import Watch
 
 ROUNDS = 60
 EXACT = 1e-10  # the relative difference of the two sides at which delta is the root
-GROWTH = 8.0
+PATIENCE = 2  # rounds that do not halve the gap, after which the tolerance is enough
+SMALL_GAP = 1e-6  # a solution with this gap has converged, whatever rounding makes of delta
+GROWTH = 2.0
 
 
 @dataclass
 class _Search:
-    """The root of delta - 2 C sum s xi(delta) between two bounds."""
+    """The root of delta - 2 C S(delta) between two bounds, S being the sum of the slacks."""
 
+    C: float
     delta: float
-    low: tuple[float, float] | None = None  # (delta, difference), the difference negative
+    low: tuple[float, float] | None = None  # (delta, S), the difference negative
     high: tuple[float, float] | None = None
-    difference: float = np.inf
+    fall: float = 1.0  # p, where S is about delta^-p
     same_side: int = 0
+    found: tuple[float, float] | None = None
+    least_gap: float = np.inf
+    stalled: int = 0
 
-    def note(self, difference: float) -> None:
-        self.difference = difference
-        at = (self.delta, difference)
-        if difference < 0:
+    def note_gap(self, gap: float) -> None:
+        self.stalled = 0 if gap < self.least_gap / 2 else self.stalled + 1
+        self.least_gap = min(gap, self.least_gap)
+
+    def note(self, delta: float, slack: float) -> None:
+        """What was found: the box that is used, of the one that was given, and the slacks."""
+        self.found = at = (delta, slack)
+        if self._difference(at) < 0:
+            if self.low is not None and slack > 0 and delta > self.low[0]:
+                self.fall = np.log(self.low[1] / slack) / np.log(delta / self.low[0])
             self.same_side = min(self.same_side, 0) - 1
             self.low = at
         else:
@@ -49,21 +66,29 @@ class _Search:
             self.high = at
 
     def is_root(self, limit: float) -> bool:
-        return abs(self.difference) <= limit * self.delta
+        return self.found is not None and abs(self._difference(self.found)) <= limit * self.found[0]
+
+    def _difference(self, at: tuple[float, float]) -> float:
+        return at[0] - 2 * self.C * at[1]
 
     def move(self) -> None:
         """To the next delta to try, if one was tried."""
-        if np.isfinite(self.difference):
-            self.delta = self._next()
+        if self.found is not None:
+            self.delta = self._next() or self.delta
 
     def _next(self) -> float:
         if self.high is None:
-            return self.delta * GROWTH
-        low, below = self.low or (0.0, -self.high[1] - self.high[0])
-        high, above = self.high
-        if abs(self.same_side) > 2:  # one bound does not move: halve instead
+            delta, slack = self.found or (self.delta, 0.0)
+            power = 1 / (1 + max(self.fall, 0.0))
+            return delta * max((2 * self.C * slack / delta) ** power, GROWTH)
+        high, above = self.high[0], self._difference(self.high)
+        if self.low is None:  # S falls, so the root is beyond 2 C S(high)
+            low = 2 * self.C * self.high[1]
+            return low if low > 0 else high / GROWTH
+        low, below = self.low[0], self._difference(self.low)
+        if abs(self.same_side) > 2:  # one bound does not move: between them instead
             self.same_side = 0
-            return (low + high) / 2
+            return float(np.sqrt(low * high))
         return low - below * (high - low) / (above - below)
 
 
@@ -78,19 +103,15 @@ def train(
     watch: Watch,
 ) -> list[Trained]:
     """Train machines with the shared box, whatever the formulations of the jobs."""
-    session.enough = 0.0  # delta is read off slacks, which are differences of almost equal numbers
     scale = float(np.mean(session.kernel.diag(session.X))) or 1.0
-    searches = [_Search(_first(job, 1 / scale)) for job in jobs]
+    searches = [_Search(C, _first(session, job, C, threshold, 1 / scale)) for job in jobs]
     found: list[Trained | None] = [None] * len(jobs)
     starts = [job.start for job in jobs]
     steps = np.zeros(len(jobs), np.int64)
+    done = np.zeros(len(jobs), bool)
     limit = EXACT if session.exact else tol
     for _ in range(ROUNDS):
-        left = [
-            k
-            for k, search in enumerate(searches)
-            if not search.is_root(limit) and steps[k] < max_steps
-        ]
+        left = np.flatnonzero(~done & (steps < max_steps)).tolist()
         if not left or (watch.stopped and None not in found):
             break
         for k in left:
@@ -107,23 +128,42 @@ def train(
             tol=tol, max_steps=max_steps - int(steps[left].max()), watch=watch,
         )  # fmt: skip
         for k, one in zip(left, trained, strict=True):
-            found[k] = one
             starts[k] = one.coefs(session.n)
             steps[k] += max(1, one.machine.n_steps)
-            searches[k].note(searches[k].delta - 2 * C * _slack(session, one))
+            used = _delta(one.machine.coefs, one.job.weights[one.examples])
+            searches[k].note(used, _slack(session, one))
+            one = _read(session, one, C)
+            if session.exact and one.machine.converged:
+                one, done[k] = _exact(session, one, C, threshold)
+            searches[k].note_gap(one.machine.gap)
+            # with a great C rounding may be all that is left of the slacks
+            done[k] |= searches[k].is_root(tol if searches[k].stalled > PATIENCE else limit)
+            best = found[k]
+            if best is None or done[k] or one.machine.objective > best.machine.objective:
+                found[k] = one
     return [
-        _read(session, one, C, int(n), search.is_root(max(limit, tol)))
-        for one, n, search in zip(found, steps, searches, strict=True)
+        _judged(one, int(n), bool(is_done))
+        for one, n, is_done in zip(found, steps, done, strict=True)
         if one is not None
     ]
 
 
-def _first(job: Job, usual: float) -> float:
-    """The first delta to try: the one of the start, if there is a start."""
-    if job.start is None:
-        return usual
-    counted = job.weights > 0
-    return float(np.max(np.abs(job.start[counted]) / job.weights[counted], initial=0.0)) or usual
+def _first(session: Session, job: Job, C: float, threshold: bool, usual: float) -> float:
+    """The first delta to try: that of the start, if there is one; else no more than what the slacks
+    of w = 0 make it, which is what it is for a small C.
+    """
+    if job.start is not None and job.start.any():
+        return _delta(job.start, job.weights)
+    examples = session.layout.examples(job.split)
+    weights, signs = job.weights[examples], session.signs(job, examples)
+    sides = float(weights[signs > 0].sum()), float(weights[signs < 0].sum())
+    return min(usual, 2 * C * (2 * min(sides) if threshold else sum(sides))) or usual
+
+
+def _delta(coefs: np.ndarray, weights: np.ndarray) -> float:
+    """The smallest box that holds some coefficients."""
+    used = weights > 0
+    return float((np.abs(coefs[used]) / weights[used]).max(initial=0.0))
 
 
 def _slack(session: Session, one: Trained) -> float:
@@ -132,16 +172,47 @@ def _slack(session: Session, one: Trained) -> float:
     return float(weights @ slacks(1.0, signs * (one.outputs + one.machine.intercept)))
 
 
-def _read(session: Session, one: Trained, C: float, n_steps: int, found: bool) -> Trained:
+def _exact(session: Session, one: Trained, C: float, threshold: bool) -> tuple[Trained, bool]:
+    """The solution with the best delta and whether it is known to be it, if not a better one."""
+    place = np.argsort(session.order)[one.examples]
+    signs, weights = session.signs(one.job, one.examples), one.job.weights[one.examples]
+
+    def products(F: np.ndarray, d: np.ndarray) -> np.ndarray:
+        return np.asarray(session.products(one.examples[F], d[None, :])[0][place], np.float64)
+
+    point = Point(
+        y=signs, s=weights, C=C, threshold=threshold, beta=one.machine.coefs,
+        delta=_delta(one.machine.coefs, weights), outputs=one.outputs,
+        gram=lambda F: session.gram_of(one.examples[F]), products=products,
+    )  # fmt: skip
+    point, is_exact = solve_exactly(point)
+    machine = SoftMargin(point.delta, False, threshold)
+    problem = machine.problem(signs, weights)
+    solution = Solution(
+        np.clip(point.beta, problem.lo, problem.hi), point.outputs - signs,
+        one.machine.violation, one.machine.n_steps, converged=True,
+    )  # fmt: skip
+    exact = replace(
+        one, outputs=point.outputs, machine=machine.read(problem, solution, signs, weights)
+    )
+    exact = _read(session, exact, C)
+    # rounding may keep an exact solution from being better than one that is exact already
+    if is_exact and exact.machine.gap <= max(one.machine.gap, SMALL_GAP):
+        return exact, True
+    return (exact if exact.machine.objective > one.machine.objective else one), False
+
+
+def _read(session: Session, one: Trained, C: float) -> Trained:
     """The same machine, its objective and gap those of the square of the sum."""
     machine = one.machine
-    weights = one.job.weights[one.examples]
-    alpha = np.abs(machine.coefs)
-    delta = float((alpha[weights > 0] / weights[weights > 0]).max(initial=0.0))
+    delta = _delta(machine.coefs, one.job.weights[one.examples])
     primal = machine.square / 2 + C * _slack(session, one) ** 2
-    dual = float(alpha.sum()) - machine.square / 2 - delta**2 / (4 * C)
-    read = replace(
-        machine, objective=dual, gap=relative_gap(primal, dual), n_steps=n_steps,
-        converged=machine.converged and found,
-    )  # fmt: skip
-    return replace(one, machine=read)
+    dual = float(np.abs(machine.coefs).sum()) - machine.square / 2 - delta**2 / (4 * C)
+    return replace(one, machine=replace(machine, objective=dual, gap=relative_gap(primal, dual)))
+
+
+def _judged(one: Trained, n_steps: int, done: bool) -> Trained:
+    """With the steps of all rounds, and converged only if the root was found."""
+    machine = one.machine
+    found = machine.converged and (done or machine.gap <= SMALL_GAP)
+    return replace(one, machine=replace(machine, n_steps=n_steps, converged=found))
