@@ -28,8 +28,8 @@ from largemargin.svm.problem import Problem, Solution
 from largemargin.watch import Watch
 from largemargin.workers import Workers
 
-WORKING_SET = 2048
-NEW_ROWS = 512  # at most so many of it for the first time
+WORKING_SET = 1024  # variables, and up to twice as many where there are very many
+NEW_ROWS = 256  # at most so many of it for the first time
 EARLY = 0.3  # the violation at which a portion is good enough to go on to the next
 LOCAL = 0.1  # how far a working set is solved, relative to the violation it was chosen for
 
@@ -122,7 +122,8 @@ class Progress:
         from largemargin.svm._loops import violators
 
         problem = self.problem
-        half, few = WORKING_SET // 2, NEW_ROWS // 2
+        size = min(2 * WORKING_SET, max(WORKING_SET, len(self.beta) // 16))
+        half, few = size // 2, NEW_ROWS // 2
         up, down = np.empty(half, np.int64), np.empty(half, np.int64)
         fresh_up, fresh_down = np.empty(few, np.int64), np.empty(few, np.int64)
         counts = violators(
@@ -135,7 +136,7 @@ class Progress:
         old = self.working[~np.isin(self.working, new)]
         free = (self.beta[old] > problem.lo[old]) & (self.beta[old] < problem.hi[old])
         old = np.concatenate([old[free], old[~free]])
-        return np.sort(np.concatenate([new, old[: max(0, WORKING_SET - len(new))]]))
+        return np.sort(np.concatenate([new, old[: max(0, size - len(new))]]))
 
     @property
     def known(self) -> np.ndarray:

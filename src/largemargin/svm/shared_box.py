@@ -30,9 +30,9 @@ from largemargin.watch import Watch
 
 ROUNDS = 60
 EXACT = 1e-10  # the relative difference of the two sides at which delta is the root
-PATIENCE = 2  # rounds that do not halve the gap, after which the tolerance is enough
+PATIENCE = 2  # rounds that do not halve the gap, or whose machine is beyond reach
 SMALL_GAP = 1e-6  # a solution with this gap has converged, whatever rounding makes of delta
-GROWTH = 2.0
+SHRINKAGE = 2.0
 
 
 @dataclass
@@ -47,11 +47,13 @@ class _Search:
     same_side: int = 0
     found: tuple[float, float] | None = None
     least_gap: float = np.inf
-    stalled: int = 0
+    stalled: int = 0  # rounds that did not halve the gap
+    failed: int = 0  # rounds whose machine did not converge
 
-    def note_gap(self, gap: float) -> None:
+    def note_gap(self, gap: float, converged: bool) -> None:
         self.stalled = 0 if gap < self.least_gap / 2 else self.stalled + 1
         self.least_gap = min(gap, self.least_gap)
+        self.failed += not converged
 
     def note(self, delta: float, slack: float) -> None:
         """What was found: the box that is used, of the one that was given, and the slacks."""
@@ -79,12 +81,12 @@ class _Search:
     def _next(self) -> float:
         if self.high is None:
             delta, slack = self.found or (self.delta, 0.0)
-            power = 1 / (1 + max(self.fall, 0.0))
-            return delta * max((2 * self.C * slack / delta) ** power, GROWTH)
+            fall = min(max(self.fall, 0.0), 1.0) if self.same_side >= -2 else 0.0
+            return delta * (2 * self.C * slack / delta) ** (1 / (1 + fall))
         high, above = self.high[0], self._difference(self.high)
         if self.low is None:  # S falls, so the root is beyond 2 C S(high)
             low = 2 * self.C * self.high[1]
-            return low if low > 0 else high / GROWTH
+            return low if low > 0 else high / SHRINKAGE
         low, below = self.low[0], self._difference(self.low)
         if abs(self.same_side) > 2:  # one bound does not move: between them instead
             self.same_side = 0
@@ -111,7 +113,8 @@ def train(
     done = np.zeros(len(jobs), bool)
     limit = EXACT if session.exact else tol
     for _ in range(ROUNDS):
-        left = np.flatnonzero(~done & (steps < max_steps)).tolist()
+        tired = np.array([search.failed > PATIENCE for search in searches])
+        left = np.flatnonzero(~done & ~tired & (steps < max_steps)).tolist()
         if not left or (watch.stopped and None not in found):
             break
         for k in left:
@@ -128,14 +131,15 @@ def train(
             tol=tol, max_steps=max_steps - int(steps[left].max()), watch=watch,
         )  # fmt: skip
         for k, one in zip(left, trained, strict=True):
-            starts[k] = one.coefs(session.n)
+            if one.machine.converged:
+                starts[k] = one.coefs(session.n)
             steps[k] += max(1, one.machine.n_steps)
             used = _delta(one.machine.coefs, one.job.weights[one.examples])
             searches[k].note(used, _slack(session, one))
             one = _read(session, one, C)
             if session.exact and one.machine.converged:
                 one, done[k] = _exact(session, one, C, threshold)
-            searches[k].note_gap(one.machine.gap)
+            searches[k].note_gap(one.machine.gap, one.machine.converged)
             # with a great C rounding may be all that is left of the slacks
             done[k] |= searches[k].is_root(tol if searches[k].stalled > PATIENCE else limit)
             best = found[k]
