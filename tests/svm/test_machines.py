@@ -244,3 +244,19 @@ def test_no_point_is_better(seed, n, n_features, log_c, slack, threshold):
     rounding = 1e-7 + 2e-11 * C * s.sum()  # of slacks, times their price
     assert found == pytest.approx(expected.objective, rel=1e-6, abs=rounding)
     assert model.objective_[0] == pytest.approx(expected.objective, rel=1e-6, abs=1e-7)
+
+
+@pytest.mark.parametrize("heavy", [0, 1])
+def test_class_weights_that_no_nu_allows(heavy):
+    """The largest nu is taken, and of its thresholds the middle one: the example of the lighter
+    class that is furthest on its side is just where the answer changes.
+    """
+    X, y = noisy(3, n=60)
+    model = NuSVC(nu=0.3, gamma=0.4, class_weight={(-1, 1)[heavy]: 1000, (1, -1)[heavy]: 1e-4})
+    with pytest.warns(UserWarning, match="infeasible"):
+        model.fit(X, y)
+    assert model.converged_
+    assert model.dual_gap_[0] < 1e-3
+    f = (-1, 1)[heavy] * model.decision_function(X)
+    assert f[y != (-1, 1)[heavy]].min() == pytest.approx(0, abs=1e-9)
+    assert f[y == (-1, 1)[heavy]].min() > 0.99

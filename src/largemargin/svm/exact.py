@@ -26,7 +26,17 @@ MOST_FREE = 2000
 GUESSES = 25
 PATIENCE = 4  # guesses without progress
 WORK = 2e9  # multiplications that walking may cost
-EXACT = 1e-11  # the violation, relative to the gradients, at which there is nothing left to gain
+EXACT = 1e-11  # the violation, relative to the gradients, at which there is little left to gain
+DEAREST = 1e3  # how much closer a large price makes it, which is about as close as rounding allows
+
+
+def enough(problem: Problem) -> float:
+    """The violation at which a solution is taken for exact: what it costs is slack, at the price of
+    the box.
+    """
+    box = np.maximum(problem.hi, -problem.lo)
+    price = float(box[np.isfinite(box)].max(initial=1.0))
+    return EXACT / min(max(price, 1.0), DEAREST)
 
 
 def polish(
@@ -46,7 +56,7 @@ def polish(
     scale = 1.0 if problem.relative else 1.0 + float(np.abs(solution.grad).max(initial=0.0))
     worse = 0
     for _ in range(GUESSES):
-        if least <= EXACT * scale or worse > PATIENCE:
+        if least <= enough(problem) * scale or worse > (PATIENCE if least > EXACT * scale else 0):
             break
         free = point.guess()
         if not 0 < len(free) <= MOST_FREE:

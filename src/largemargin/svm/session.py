@@ -18,7 +18,7 @@ from largemargin.gram import SMALL_PROBLEM, fill
 from largemargin.kernel_rows import KernelRows
 from largemargin.kernels import Kernel, squared_norms
 from largemargin.svm.block import BURST, PATIENCE, State, solve_block
-from largemargin.svm.exact import EXACT, polish
+from largemargin.svm.exact import enough, polish
 from largemargin.svm.lockstep import Progress, solve
 from largemargin.svm.machines import Machine
 from largemargin.svm.problem import Problem, Solution
@@ -101,7 +101,6 @@ class Session:
         self.X, self.labels, self.kernel, self.team = X, labels, kernel, team
         self.n, self.n_classes = X.shape[0], n_classes
         self.exact = dtype == np.float64
-        self.enough = EXACT  # the violation at which a solution is taken for exact
         self.whole = self.n <= WHOLE and self.n**2 * dtype.itemsize <= memory
         large = self.n > SMALL_PROBLEM and not self.whole
         self.layout = Layout(labels, n_classes, portions and large)
@@ -252,7 +251,7 @@ class Session:
         if (
             at.converged
             and not state.hopeless
-            and state.violation > self.enough
+            and state.violation > enough(problem)
             and not watch.stopped
         ):
             at = self._exact(problem, K, at)
