@@ -81,7 +81,18 @@ def solve_exactly(point: Point) -> tuple[Point, bool]:
     if not point.delta > 0:
         return point, False
     found = _guess(point)
-    return (found, True) if found is not None else _walk(point)
+    if found is not None and _is_feasible(found):
+        return found, True
+    walked, done = _walk(point)
+    return (walked, done) if _is_feasible(walked) else (point, False)
+
+
+def _is_feasible(point: Point) -> bool:
+    """Whether all are in the box and the sum is kept; with nobody free, no delta may do it."""
+    near = 1e-9 * point.delta * point.s
+    if (point.alpha < -near).any() or (point.alpha > point.delta * point.s + near).any():
+        return False
+    return not point.threshold or bool(abs(point.beta.sum()) <= 1e-10 * np.abs(point.beta).sum())
 
 
 def _guess(point: Point) -> Point | None:
