@@ -54,6 +54,12 @@ class Segment:
         self.last_use = np.full(capacity, -1, np.int64)
         self.n_filled = 0
 
+    def give_places(self, rows: np.ndarray) -> None:
+        """A place in products for each of some rows, in order, that has none yet."""
+        new = rows[self.place_of[rows] < 0]
+        self.place_of[new] = (self.n_placed + np.arange(len(new))) % PLACES
+        self.n_placed += len(new)
+
     def make_room(self, count: int, now: int) -> np.ndarray:
         """Slots for `count` new rows: unused ones first, then those not used for longest."""
         capacity = len(self.holder)
@@ -104,6 +110,13 @@ class KernelRows:
         self._scratch = threading.local()
         self.n_computed = 0
 
+    def announce(self, wanted: dict[int, list[np.ndarray]]) -> None:
+        """Say all that will be fetched before it is fetched in parts, which depend on the memory:
+        places must not.
+        """
+        for s, lists in wanted.items():
+            self.segments[s].give_places(np.unique(np.concatenate(lists)))
+
     def fetch(self, wanted: dict[int, list[np.ndarray]]) -> None:
         """Have the rows of `wanted[segment]` at hand, until the next call at least.
 
@@ -128,6 +141,8 @@ class KernelRows:
 
         found = np.zeros((len(coefs), sum(segment.width for segment in self.segments)))
         step = max(BLOCK, self.capacity // BLOCK * BLOCK)
+        if len(examples) > step:
+            self.announce({s: [examples] for s in range(len(self.segments))})
         for first in range(0, len(examples), step):
             part = examples[first : first + step]
             self.fetch({s: [part] for s in range(len(self.segments))})
@@ -158,9 +173,7 @@ class KernelRows:
         segment.slot_of[rows] = slots
         segment.holder[slots] = rows
         segment.last_use[slots] = self._now
-        new = rows[segment.place_of[rows] < 0]
-        segment.place_of[new] = (segment.n_placed + np.arange(len(new))) % PLACES
-        segment.n_placed += len(new)
+        segment.give_places(rows)
         self.n_computed += len(rows) * segment.width
         place = segment.place_of[rows]
         order = np.argsort(place, kind="stable")

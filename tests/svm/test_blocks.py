@@ -28,7 +28,7 @@ def small_blocks(working_set=16, portions=False):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(session, "WHOLE", 0)
         patch.setattr(lockstep, "WORKING_SET", working_set)
-        patch.setattr(lockstep, "NEW_ROWS", max(2, working_set // 2))
+        patch.setattr(lockstep, "NEW", 2)
         if portions:
             patch.setattr(session, "SMALL_PROBLEM", 0)
         yield
@@ -195,3 +195,16 @@ def test_beyond_the_whole_matrix():
 
 def test_the_fewest_rows_held_are_whole_blocks():
     assert kernel_rows.BLOCK % 4 == 0  # rows are added four at a time, in the same fours always
+
+
+def test_memory_changes_no_bit_of_wide_rows():
+    """Products over many features depend on the place of a row: it must not follow the memory."""
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 4, 2400)
+    X = rng.normal(size=(len(y), 300)) + 0.2 * rng.normal(size=(4, 300))[y]
+    params = {"precision": "float32", "multiclass": "ovo", "gamma": 1 / 300, "C": 10.0}
+    ample = SVC(**params).fit(X, y)
+    scarce = SVC(memory="4MB", **params).fit(X, y)
+    assert np.array_equal(ample.support_, scarce.support_)
+    assert np.array_equal(ample.dual_coef_, scarce.dual_coef_)
+    assert np.array_equal(ample.intercept_, scarce.intercept_)

@@ -29,7 +29,7 @@ from largemargin.watch import Watch
 from largemargin.workers import Workers
 
 WORKING_SET = 1024  # variables, and up to twice as many where there are very many
-NEW_ROWS = 256  # at most so many of it for the first time
+NEW = 4  # at most one in so many of it has no row yet
 EARLY = 0.3  # the violation at which a portion is good enough to go on to the next
 LOCAL = 0.1  # how far a working set is solved, relative to the violation it was chosen for
 
@@ -123,7 +123,7 @@ class Progress:
 
         problem = self.problem
         size = min(2 * WORKING_SET, max(WORKING_SET, len(self.beta) // 16))
-        half, few = size // 2, NEW_ROWS // 2
+        half, few = size // 2, size // NEW // 2
         up, down = np.empty(half, np.int64), np.empty(half, np.int64)
         fresh_up, fresh_down = np.empty(few, np.int64), np.empty(few, np.int64)
         counts = violators(
@@ -258,6 +258,7 @@ def _round(live: Sequence[Progress], rows: KernelRows, team: Workers) -> None:
         for piece in _fetched(party, rows):
             team.map(lambda pair: pair[0].gather(pair[1]), piece)
     team.map(Progress.step, live)
+    rows.announce(_wanted([(one, one.changed) for one in live if len(one.changed)]))
     for party in _parties([(one, one.changed) for one in live], rows.capacity):
         for piece in _fetched(party, rows):
             work = [
@@ -301,9 +302,14 @@ def _fetched(party: Party, rows: KernelRows) -> Iterator[Party]:
     for k in range(0, most, step):
         piece = [(one, variables[k : k + step]) for one, variables in party]
         piece = [(one, variables) for one, variables in piece if len(variables)]
-        wanted: dict[int, list[np.ndarray]] = {}
-        for one, variables in piece:
-            for s in one.wanted:
-                wanted.setdefault(s, []).append(one.examples[variables])
-        rows.fetch(wanted)
+        rows.fetch(_wanted(piece))
         yield piece
+
+
+def _wanted(party: Party) -> dict[int, list[np.ndarray]]:
+    """The examples whose rows are wanted, by segment."""
+    wanted: dict[int, list[np.ndarray]] = {}
+    for one, variables in party:
+        for s in one.wanted:
+            wanted.setdefault(s, []).append(one.examples[variables])
+    return wanted
