@@ -137,7 +137,7 @@ class KernelRows:
 
     def products(self, examples: np.ndarray, coefs: np.ndarray) -> np.ndarray:
         """coefs @ K[examples, :], a row a problem, the columns segment by segment."""
-        from largemargin.svm._loops import add_rows
+        from largemargin._loops import add_rows
 
         found = np.zeros((len(coefs), sum(segment.width for segment in self.segments)))
         step = max(BLOCK, self.capacity // BLOCK * BLOCK)
@@ -185,7 +185,7 @@ class KernelRows:
         return [(segment, layout[k : k + step].ravel()) for k in range(0, len(layout), step)]
 
     def _compute(self, task: tuple[Segment, np.ndarray]) -> None:
-        from largemargin.svm._loops import copy_rows
+        from largemargin._loops import copy_rows
 
         segment, layout = task
         rows = np.maximum(layout, 0)

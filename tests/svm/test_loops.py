@@ -6,6 +6,7 @@ from hypothesis import given as draw
 from hypothesis import settings
 from hypothesis import strategies as st
 
+from largemargin import _loops as row_loops
 from largemargin.svm import _loops
 
 SEEDS = st.integers(0, 10**6)
@@ -16,7 +17,7 @@ def test_copy_rows(dtype):
     rng = np.random.default_rng(0)
     block = rng.normal(size=(6, 5)).astype(dtype)
     values = np.zeros((4, 5), dtype)
-    _loops.copy_rows(block, np.array([2, -1, 0, -1, -1, 3]), values)
+    row_loops.copy_rows(block, np.array([2, -1, 0, -1, -1, 3]), values)
     assert np.array_equal(values, [block[2], np.zeros(5), block[0], block[5]])
 
 
@@ -30,7 +31,7 @@ def test_add_rows(seed, n, width):
         grad = rng.normal(size=width + 9)
         truth = grad.copy()
         truth[4 : 4 + width] += coefs @ values[slots].astype(float)
-        _loops.add_rows(grad, 4, values, slots, coefs)
+        row_loops.add_rows(grad, 4, values, slots, coefs)
         assert np.allclose(grad, truth, rtol=1e-12, atol=1e-12)
 
 

@@ -14,42 +14,6 @@ TAU = 1e-12  # the curvature taken where there is none, or where the kernel is n
 
 
 @njit(cache=True, nogil=True)
-def copy_rows(block, slots, values):
-    """values[slots[r]] = block[r] where there is a slot."""
-    for r in range(len(slots)):
-        if slots[r] >= 0:
-            target = values[slots[r]]
-            source = block[r]
-            for j in range(len(target)):
-                target[j] = source[j]
-
-
-@njit(cache=True, nogil=True)
-def add_rows(grad, start, values, slots, coefs):
-    """grad[start + j] += sum_r coefs[r] values[slots[r], j], four rows at a time, a stretch of
-    columns that stays in cache at a time.
-    """
-    n = len(slots)
-    whole = n // 4 * 4
-    for left in range(0, values.shape[1], 2048):
-        size = min(2048, values.shape[1] - left)
-        out = grad[start + left : start + left + size]
-        for r in range(0, whole, 4):
-            k0 = values[slots[r], left : left + size]
-            k1 = values[slots[r + 1], left : left + size]
-            k2 = values[slots[r + 2], left : left + size]
-            k3 = values[slots[r + 3], left : left + size]
-            c0, c1, c2, c3 = coefs[r], coefs[r + 1], coefs[r + 2], coefs[r + 3]
-            for j in range(size):
-                out[j] += (c0 * k0[j] + c1 * k1[j]) + (c2 * k2[j] + c3 * k3[j])
-        for r in range(whole, n):
-            k0 = values[slots[r], left : left + size]
-            c0 = coefs[r]
-            for j in range(size):
-                out[j] += c0 * k0[j]
-
-
-@njit(cache=True, nogil=True)
 def gather(local, at, values, slots, columns, places):
     """local[at[r], places[c]] = values[slots[r], columns[c]]."""
     for r in range(len(slots)):

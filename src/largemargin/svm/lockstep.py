@@ -196,7 +196,7 @@ class Progress:
 
     def add(self, segment: int, variables: np.ndarray, delta: np.ndarray) -> None:
         """Add delta times the kernel rows of the variables to the gradient of a segment."""
-        from largemargin.svm._loops import add_rows
+        from largemargin._loops import add_rows
 
         rows = self.rows.segments[segment]
         slots = rows.slot_of[self.examples[variables]]
