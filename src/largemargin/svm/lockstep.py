@@ -254,7 +254,9 @@ def solve(progress: Sequence[Progress], rows: KernelRows, team: Workers, watch: 
 
 def _round(live: Sequence[Progress], rows: KernelRows, team: Workers) -> None:
     """Solve the working sets, then bring the gradients up to date, each with the rows it takes."""
-    for party in _parties([(one, one.known) for one in live], rows.capacity):
+    known = [(one, one.known) for one in live]
+    rows.announce(_wanted([pair for pair in known if len(pair[1])]))
+    for party in _parties(known, rows.capacity):
         for piece in _fetched(party, rows):
             team.map(lambda pair: pair[0].gather(pair[1]), piece)
     team.map(Progress.step, live)
