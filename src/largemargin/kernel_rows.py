@@ -13,7 +13,7 @@ there each time: a value is the same bits whatever the memory and the number of 
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -47,6 +47,11 @@ class Segment:
         if len(features) <= PACKED * self.X.shape[1]:
             self.X = np.take(self.X, features, axis=1)
             self.used_features = features
+
+    @property
+    def copied_bytes(self) -> int:
+        parts = (self.X.data, self.X.indices) if sp.issparse(self.X) else (self.X,)
+        return sum(part.nbytes for part in parts)
 
     def allocate(self, capacity: int, dtype: np.dtype) -> None:
         self.values = np.empty((capacity, self.width), dtype)
@@ -84,6 +89,8 @@ class KernelRows:
         As `gram.prepare` gives it.
     segments : sequence of arrays
         The columns of each segment.
+    memory : int
+        Bytes for the values and for the segments' copies of their columns.
     """
 
     def __init__(
@@ -100,12 +107,13 @@ class KernelRows:
         by_norm = kernel.on_products
         self.squares = squared_norms(X).astype(dtype) if by_norm else np.zeros(self.n)
         self.segments = [Segment(X, self.squares, columns, self.n) for columns in segments]
+        if by_norm and not sp.issparse(X):
+            team.map(Segment.pack, self.segments)
         total = sum(segment.width for segment in self.segments)
+        memory -= sum(segment.copied_bytes for segment in self.segments)
         self.capacity = int(min(self.n, max(BLOCK, memory // (total * dtype.itemsize))))
         for segment in self.segments:
             segment.allocate(self.capacity, dtype)
-        if by_norm and not sp.issparse(X):
-            team.map(Segment.pack, self.segments)
         self._now = 0
         self._scratch = threading.local()
         self.n_computed = 0
@@ -114,8 +122,8 @@ class KernelRows:
         """Say all that will be fetched before it is fetched in parts, which depend on the memory:
         places must not.
         """
-        for s, lists in wanted.items():
-            self.segments[s].give_places(np.unique(np.concatenate(lists)))
+        for s, rows in self._distinct(wanted):
+            self.segments[s].give_places(rows)
 
     def fetch(self, wanted: dict[int, list[np.ndarray]]) -> None:
         """Have the rows of `wanted[segment]` at hand, until the next call at least.
@@ -124,9 +132,8 @@ class KernelRows:
         """
         self._now += 1
         work = []
-        for s, lists in wanted.items():
+        for s, rows in self._distinct(wanted):
             segment = self.segments[s]
-            rows = np.unique(np.concatenate(lists))
             slots = segment.slot_of[rows]
             segment.last_use[slots[slots >= 0]] = self._now
             missing = rows[slots < 0]
@@ -134,6 +141,16 @@ class KernelRows:
                 work += self._plan(segment, missing)
         work.sort(key=lambda task: -len(task[1]) * task[0].width)
         self.team.map(self._compute, work)
+
+    def _distinct(self, wanted: dict[int, list[np.ndarray]]) -> Iterator[tuple[int, np.ndarray]]:
+        """The segments with the rows wanted of them, sorted."""
+        seen = np.zeros(self.n, bool)
+        for s, lists in wanted.items():
+            for rows in lists:
+                seen[rows] = True
+            yield s, np.flatnonzero(seen)
+            for rows in lists:
+                seen[rows] = False
 
     def products(self, examples: np.ndarray, coefs: np.ndarray) -> np.ndarray:
         """coefs @ K[examples, :], a row a problem, the columns segment by segment."""

@@ -35,14 +35,23 @@ def test_add_rows(seed, n, width):
         assert np.allclose(grad, truth, rtol=1e-12, atol=1e-12)
 
 
-def test_gather():
+def test_gather_fills_the_upper_half():
     rng = np.random.default_rng(0)
     values = rng.normal(size=(9, 12))
     slots, columns, places = np.array([3, 8]), np.array([5, 0, 11]), np.array([1, 2, 6])
-    local, at = np.zeros((4, 7)), np.array([3, 1])
+    local = np.zeros((7, 7))
     truth = local.copy()
-    truth[np.ix_(at, places)] = values[np.ix_(slots, columns)]
-    _loops.gather(local, at, values, slots, columns, places)
+    truth[np.ix_([2, 3], places)] = values[np.ix_(slots, columns)]
+    truth = np.triu(truth)
+    _loops.gather(local, 2, values, slots, columns, places)
+    assert np.array_equal(local, truth)
+
+
+@pytest.mark.parametrize("n", [1, 2, 63, 64, 65, 200])
+def test_mirror(n):
+    local = np.random.default_rng(n).normal(size=(n, n)).astype(np.float32)
+    truth = np.triu(local) + np.triu(local, 1).T
+    _loops.mirror(local)
     assert np.array_equal(local, truth)
 
 

@@ -14,13 +14,26 @@ TAU = 1e-12  # the curvature taken where there is none, or where the kernel is n
 
 
 @njit(cache=True, nogil=True)
-def gather(local, at, values, slots, columns, places):
-    """local[at[r], places[c]] = values[slots[r], columns[c]]."""
+def gather(local, first, values, slots, columns, places):
+    """local[first + r, places[c]] = values[slots[r], columns[c]] on and above the diagonal; the
+    places ascend.
+    """
     for r in range(len(slots)):
         row = values[slots[r]]
-        out = local[at[r]]
-        for c in range(len(columns)):
+        out = local[first + r]
+        for c in range(np.searchsorted(places, first + r), len(columns)):
             out[places[c]] = row[columns[c]]
+
+
+@njit(cache=True, nogil=True)
+def mirror(local):
+    """Copy what is above the diagonal to below it, a square that stays in cache at a time."""
+    n, side = len(local), 64
+    for top in range(0, n, side):
+        for left in range(top, n, side):
+            for i in range(top, min(top + side, n)):
+                for j in range(max(left, i + 1), min(left + side, n)):
+                    local[j, i] = local[i, j]
 
 
 @njit(cache=True, nogil=True)

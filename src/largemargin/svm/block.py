@@ -59,7 +59,7 @@ class State:
 
 def solve_block(
     problem: Problem,
-    working: np.ndarray,
+    working: np.ndarray | slice,
     local: np.ndarray,
     grad: np.ndarray,
     beta: np.ndarray,
@@ -72,12 +72,9 @@ def solve_block(
     """
     from largemargin.svm._loops import solve_local
 
-    parts: tuple[np.ndarray, ...] = (
-        problem.ridge, grad, problem.lo, problem.hi, problem.a, problem.group
-    )  # fmt: skip
-    if len(working) < len(problem):
-        parts = tuple(part[working] for part in parts)
-    K, found = local, beta[working]
+    whole = (problem.ridge, grad, problem.lo, problem.hi, problem.a, problem.group)
+    parts = tuple(part[working] for part in whole)
+    K, found = local, beta[working].copy()
     if not problem.threshold:  # the variable that takes up the sum
         K = np.pad(local, (0, 1))
         found = np.append(found, 0.0)
@@ -92,7 +89,7 @@ def solve_block(
         K, ridge, slope.copy(), found, lo, hi, a, group, problem.n_groups, tol,
         tol if closer is None else closer, int(min(max_steps, patience)),
     )  # fmt: skip
-    found = found[: len(working)]
+    found = found[: len(local)]
     if not np.abs(found).max(initial=0.0) < UNBOUNDED:
         raise ValueError(
             "the dual problem has no bounded solution, which happens when the kernel is not "

@@ -23,7 +23,11 @@ INSIDE = 0.995  # of the way to the nearest bound
 
 
 def solve_interior(
-    problem: Problem, working: np.ndarray, K: np.ndarray, grad: np.ndarray, beta: np.ndarray
+    problem: Problem,
+    working: np.ndarray | slice,
+    K: np.ndarray,
+    grad: np.ndarray,
+    beta: np.ndarray,
 ) -> np.ndarray | None:
     """The optimal values of the variables `working`, the others kept; None where it fails, as it
     may with a kernel that is not positive semi-definite.

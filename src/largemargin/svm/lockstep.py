@@ -18,6 +18,7 @@ Problems do not touch one another, so neither their company nor the memory chang
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 
 import numpy as np
 
@@ -118,6 +119,7 @@ class Progress:
     def _working_set(self) -> np.ndarray:
         """The worst violators; of those without a row only some, since a row costs most and the
         solution of the others changes what they look like. What is free of the last set stays.
+        Those with a row come first.
         """
         from largemargin.svm._loops import violators
 
@@ -136,46 +138,47 @@ class Progress:
         old = self.working[~np.isin(self.working, new)]
         free = (self.beta[old] > problem.lo[old]) & (self.beta[old] < problem.hi[old])
         old = np.concatenate([old[free], old[~free]])
-        return np.sort(np.concatenate([new, old[: max(0, size - len(new))]]))
+        working = np.sort(np.concatenate([new, old[: max(0, size - len(new))]]))
+        return working[np.argsort(~self.fetched[working], kind="stable")]
 
     @property
     def known(self) -> np.ndarray:
         """The members of the working set whose rows were fetched before, if they are to be solved
         for.
         """
-        return self.working[:0] if self._extend else self.working[self.fetched[self.working]]
+        return self.working[: 0 if self._extend else int(self.fetched[self.working].sum())]
 
-    def gather(self, known: np.ndarray) -> None:
-        """Copy the rows of some members into the matrix of the working set."""
+    def gather(self, first: int, count: int) -> None:
+        """Copy the rows of some members into the upper half of the working set's matrix."""
         from largemargin.svm._loops import gather
 
         if self._local is None:
             self._local = np.empty((len(self.working),) * 2, self.rows.dtype)
-        at = np.searchsorted(self.working, known)
-        examples = self.examples[known]
+        examples = self.examples[self.working[first : first + count]]
         segment_of = self._segment_of[self.working]
         for s in self.segments:
             here = np.flatnonzero(segment_of == s)
             if len(here):
                 segment = self.rows.segments[s]
                 columns = self._column_of[self.working[here]]
-                gather(self._local, at, segment.values, segment.slot_of[examples], columns, here)
+                gather(self._local, first, segment.values, segment.slot_of[examples], columns, here)
 
     def step(self) -> None:
         """Find the variables that change, and by how much: what rows are to be fetched for."""
+        from largemargin.svm._loops import mirror
+
         if self._extend:
             self.stage = self._next
             self.changed, self.delta = self.working, self.beta[self.working]
             return
-        if self._local is None:
-            self._local = np.empty((len(self.working),) * 2, self.rows.dtype)
-        local, self._local = self._local, None
-        # rows of new members are not there yet: the matrix is symmetric, and a corner is computed
-        known = self.fetched[self.working]
-        old, new = np.flatnonzero(known), np.flatnonzero(~known)
-        if len(new):
-            local[np.ix_(new, old)] = local[np.ix_(old, new)].T
-            local[np.ix_(new, new)] = self._gram(self.working[new])
+        local = self._local
+        if local is None:
+            local = np.empty((len(self.working),) * 2, self.rows.dtype)
+        self._local = None
+        new = self.working[len(self.known) :]
+        if len(new):  # no rows yet: the corner among them is computed
+            local[-len(new) :, -len(new) :] = self._gram(new)
+        mirror(local)
         self.changed, self.delta = self._solve(local)
 
     def _solve(self, local: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -189,6 +192,7 @@ class Progress:
         self.n_steps += steps
         delta = beta - self.beta[working]
         changed = np.flatnonzero(delta)
+        changed = changed[np.argsort(working[changed])]
         working, delta = working[changed], delta[changed]
         self.beta[working] = beta[changed]
         self.grad[working] += self.problem.ridge[working] * delta
@@ -255,22 +259,30 @@ def solve(progress: Sequence[Progress], rows: KernelRows, team: Workers, watch: 
 def _round(live: Sequence[Progress], rows: KernelRows, team: Workers) -> None:
     """Solve the working sets, then bring the gradients up to date, each with the rows it takes."""
     known = [(one, one.known) for one in live]
-    rows.announce(_wanted([pair for pair in known if len(pair[1])]))
+    rows.announce(_wanted(known))
     for party in _parties(known, rows.capacity):
-        for piece in _fetched(party, rows):
-            team.map(lambda pair: pair[0].gather(pair[1]), piece)
-    team.map(Progress.step, live)
-    rows.announce(_wanted([(one, one.changed) for one in live if len(one.changed)]))
-    for party in _parties([(one, one.changed) for one in live], rows.capacity):
-        for piece in _fetched(party, rows):
+        for first, piece in _fetched(party, rows):
+            team.map(partial(_gather_and_step, first), piece)
+    team.map(Progress.step, [one for one, variables in known if not len(variables)])
+    changed = [(one, one.changed) for one in live]
+    rows.announce(_wanted(changed))
+    for party in _parties(changed, rows.capacity):
+        for first, piece in _fetched(party, rows):
             work = [
-                (one, s, variables, one.delta[np.searchsorted(one.changed, variables)])
+                (one, s, variables, one.delta[first : first + len(variables)])
                 for one, variables in piece
                 for s in one.wanted
             ]
             team.map(lambda task: task[0].add(*task[1:]), work)
     for one in live:
         one.fetched[one.changed] = True
+
+
+def _gather_and_step(first: int, pair: tuple[Progress, np.ndarray]) -> None:
+    one, variables = pair
+    one.gather(first, len(variables))
+    if first + len(variables) == len(one.known):
+        one.step()
 
 
 Party = list[tuple[Progress, np.ndarray]]
@@ -297,21 +309,24 @@ def _parties(wants: Party, capacity: int) -> Iterator[Party]:
         yield party
 
 
-def _fetched(party: Party, rows: KernelRows) -> Iterator[Party]:
-    """The same with their rows at hand; a problem that wants too many, a part of them at a time."""
+def _fetched(party: Party, rows: KernelRows) -> Iterator[tuple[int, Party]]:
+    """The same with their rows at hand; a problem that wants too many, a part of them at a time,
+    each with the number of the first.
+    """
     most = max(len(variables) for _, variables in party)
     step = most if most <= rows.capacity else rows.capacity // 4 * 4
-    for k in range(0, most, step):
-        piece = [(one, variables[k : k + step]) for one, variables in party]
+    for first in range(0, most, step):
+        piece = [(one, variables[first : first + step]) for one, variables in party]
         piece = [(one, variables) for one, variables in piece if len(variables)]
         rows.fetch(_wanted(piece))
-        yield piece
+        yield first, piece
 
 
 def _wanted(party: Party) -> dict[int, list[np.ndarray]]:
     """The examples whose rows are wanted, by segment."""
     wanted: dict[int, list[np.ndarray]] = {}
     for one, variables in party:
-        for s in one.wanted:
-            wanted.setdefault(s, []).append(one.examples[variables])
+        if len(variables):
+            for s in one.wanted:
+                wanted.setdefault(s, []).append(one.examples[variables])
     return wanted

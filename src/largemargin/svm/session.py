@@ -226,13 +226,12 @@ class Session:
         watch: Watch,
     ) -> Solution:
         """Steps of two variables until the tolerance is met, then the exact solution."""
-        everything = np.arange(len(problem))
         state = State.of(problem, at.beta, at.grad, len(problem))
         least, stuck = np.inf, 0
         while not state.meets(tol) and at.n_steps < max_steps and not watch.stopped:
             # beyond the tolerance, as far as it is cheap: it often makes the solution exact
             found, steps = solve_block(
-                problem, everything, K, at.grad, at.beta, tol * state.unit,
+                problem, slice(None), K, at.grad, at.beta, tol * state.unit,
                 max_steps - at.n_steps, CLOSER * tol * state.unit,
             )  # fmt: skip
             delta = found - at.beta
