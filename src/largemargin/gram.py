@@ -34,6 +34,7 @@ UNIT = 16  # widths of products are multiples of it; narrower ones waste most of
 DENSE_WIDTH = 1 << 15  # a sparse tile of basis vectors this wide is multiplied as a dense one
 PACKED = 0.9  # the share of non-zero columns up to which dropping the others pays
 IN_CACHE = 1 << 14  # values transformed at a time
+LEAST_MEMORY = 1 << 26  # taken to be free, whatever is said
 # allocated at a time: in small pieces, page faults cost as much as the products
 SLAB_BYTES = 1 << 28
 
@@ -41,16 +42,17 @@ _UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
 _UNITS |= {"KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40}
 
 
-def memory_bytes(memory: int | float | str) -> int:
+def memory_bytes(memory: int | float | str, enough: int | None = None) -> int:
     """The number of bytes that `memory` means: a number, "500MB", or "auto" for half of what is
-    free.
+    free. What is free is not looked up, which takes a while, where little is `enough`.
 
     >>> memory_bytes("500MB"), memory_bytes(2**20)
     (500000000, 1048576)
     """
     if isinstance(memory, str):
         if memory == "auto":
-            return _free_memory() // 2
+            little = enough is not None and enough <= LEAST_MEMORY // 2
+            return (LEAST_MEMORY if little else _free_memory()) // 2
         parts = re.fullmatch(r"\s*([0-9.]+)\s*([A-Za-z]*)\s*", memory)
         try:
             if parts:
@@ -78,7 +80,7 @@ def _free_memory() -> int:
             free = min(free, int(limit.read()) - int(used.read()))
     except (OSError, ValueError):
         pass
-    return max(free, 64 * 2**20)
+    return max(free, LEAST_MEMORY)
 
 
 def choose_dtype(precision: str, small: bool, kernel: Kernel, X: Any) -> np.dtype:

@@ -53,13 +53,15 @@ class Workers:
 
     def __init__(self, count: int) -> None:
         self.count = count
-        self._pool = ThreadPoolExecutor(count - 1) if count > 1 else None
+        self._pool: ThreadPoolExecutor | None = None
 
     def submit(self, work: Callable[[], Any]) -> Future[Any]:
         """Have `work` done by another thread; without one, when it is waited for."""
-        if self._pool is not None:
-            return self._pool.submit(work)
-        return Future()
+        if self.count == 1:
+            return Future()
+        if self._pool is None:
+            self._pool = ThreadPoolExecutor(self.count - 1)
+        return self._pool.submit(work)
 
     def wait(self, tasks: Mapping[Future[Any], Callable[[], Any]], task: Future[Any]) -> None:
         """Wait for one of the submitted `tasks`, doing those that nobody has begun meanwhile."""

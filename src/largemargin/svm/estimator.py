@@ -89,7 +89,8 @@ class SupportVectorMachine(ExpansionReader):
         with watch, workers(self.n_jobs) as team:
             session = Session(
                 data.X, data.labels, data.n_classes, data.kernel, data.dtype,
-                memory_bytes(self.memory), team, portions=portions and self._in_portions,
+                memory_bytes(self.memory, enough=len(data) ** 2 * data.dtype.itemsize), team,
+                portions=portions and self._in_portions,
             )  # fmt: skip
             yield session, watch
 

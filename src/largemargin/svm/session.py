@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
@@ -29,7 +30,8 @@ from largemargin.workers import Workers
 ROUNDING = 1e-12  # of a box
 CLOSER = 1e-8  # of the tolerance, to which small problems are taken by steps
 STUCK = 4  # rounds that do not halve the violation, after which it is left at that
-STRIP = 256  # rows of it at a time
+STRIP = 256  # rows of the whole Gram matrix at a time
+FEW = 64  # the same, where there are no more than a strip
 WHOLE = 2048  # rows up to which the whole Gram matrix is computed at once
 
 
@@ -54,6 +56,17 @@ class Job:
     formulation: Formulation
     weights: np.ndarray
     start: np.ndarray | None = None
+
+
+@dataclass(frozen=True)
+class Stated:
+    """A job as a problem: its examples, in the order of the variables, their signs and weights."""
+
+    job: Job
+    examples: np.ndarray
+    signs: np.ndarray
+    weights: np.ndarray
+    problem: Problem
 
 
 @dataclass(frozen=True)
@@ -118,22 +131,21 @@ class Session:
         stated = [self._state(job) for job in jobs]
         if self.whole:
             solutions = [
-                self._solve_whole(problem, job.split, tol, max_steps, watch)
-                for job, (problem, _) in zip(jobs, stated, strict=True)
+                self._solve_whole(one.problem, one.job.split, tol, max_steps, watch)
+                for one in stated
             ]
         else:
             runs = [
-                Progress(problem, self.layout.portions(job.split), self.rows, tol, max_steps)
-                for job, (problem, _) in zip(jobs, stated, strict=True)
+                Progress(
+                    one.problem, self.layout.portions(one.job.split), self.rows, tol, max_steps
+                )
+                for one in stated
             ]
             solve(runs, self.rows, self.team, watch)
             if self.exact and not watch.stopped:
                 self._finish([run for run in runs if run.converged], watch)
             solutions = [run.solution() for run in runs]
-        return [
-            self._read(job, problem, examples, solution)
-            for job, (problem, examples), solution in zip(jobs, stated, solutions, strict=True)
-        ]
+        return [self._read(*pair) for pair in zip(stated, solutions, strict=True)]
 
     def _finish(self, runs: Sequence[Progress], watch: Watch) -> None:
         """Beyond the tolerance as far as it is cheap, then to the exact solutions."""
@@ -178,25 +190,23 @@ class Session:
             return coefs @ self._gram[self._place[examples]]
         return self.rows.products(examples, coefs)
 
-    def _state(self, job: Job) -> tuple[Problem, np.ndarray]:
+    def _state(self, job: Job) -> Stated:
         examples = self.layout.examples(job.split)
         start = None if job.start is None else job.start[examples]
-        signs = self.signs(job, examples)
-        return job.formulation.problem(signs, job.weights[examples], start), examples
+        signs, weights = self.signs(job, examples), job.weights[examples]
+        return Stated(job, examples, signs, weights, job.formulation.problem(signs, weights, start))
 
     def signs(self, job: Job, examples: np.ndarray) -> np.ndarray:
         return np.where(self.labels[examples] == job.split.positive, 1.0, -1.0)
 
-    def _read(
-        self, job: Job, problem: Problem, examples: np.ndarray, solution: Solution
-    ) -> Trained:
+    def _read(self, one: Stated, solution: Solution) -> Trained:
         from largemargin.svm._loops import snap
 
-        signs, weights = self.signs(job, examples), job.weights[examples]
+        problem = one.problem
         snap(solution.beta, problem.lo, problem.hi, ROUNDING)
-        machine = job.formulation.read(problem, solution, signs, weights)
+        machine = one.job.formulation.read(problem, solution, one.signs, one.weights)
         outputs = solution.grad - problem.p - problem.ridge * solution.beta
-        return Trained(job, examples, machine, outputs)
+        return Trained(one.job, one.examples, machine, outputs)
 
     def _solve_whole(
         self,
@@ -269,10 +279,21 @@ def whole_gram(
     squares = squared_norms(X).astype(dtype) if kernel.on_products else np.zeros(n)
     vectors = positions[:, None] if kernel.by_column else X
     gram = np.empty((n, n), dtype)
+    # a kernel of inner products is symmetric, to the last bit: half of it will do
+    half = kernel.on_products
 
-    def strip(first: int) -> None:
-        part = slice(first, min(first + STRIP, n))
-        fill(kernel, dtype, (X, squares), (vectors[part], squares[part]), gram[part])
+    def strip(first: int, height: int) -> None:
+        part = slice(first, min(first + height, n))
+        rest = slice(first if half else 0, n)
+        values = np.empty((part.stop - first, n - rest.start), dtype)
+        fill(kernel, dtype, (X[rest], squares[rest]), (vectors[part], squares[part]), values)
+        gram[part, rest] = values
+        if half:
+            gram[part.stop :, part] = values[:, part.stop - first :].T
 
-    team.map(strip, range(0, n, STRIP))
+    if n <= STRIP:  # not worth a second thread
+        for first in range(0, n, FEW):
+            strip(first, FEW)
+    else:
+        team.map(partial(strip, height=STRIP), range(0, n, STRIP))
     return gram
