@@ -1,0 +1,156 @@
+"""`AggressivePerceptron`: the perceptron with a margin, on a budget."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from largemargin.online.estimator import OnlineLearner, check_margin
+
+
+class AggressivePerceptron(OnlineLearner):
+    """The aggressive perceptron of Crammer, Kandola and Singer, which bounds what it stores.
+
+    An example that is not classified with the margin is added to the vector: with two classes,
+    w += y x whenever y (w.x) <= margin. With more there is a vector a class and one cache: when
+    m_y.x - max_{r != y} m_r.x <= margin, x is added to the vector of the true class y and subtracted
+    from that of the best other one. One pass over the data, in bounded memory if a budget is given.
+
+    Parameters
+    ----------
+    margin : float, default=0.01
+        What an example must clear not to be learned.
+    budget : int or None, default=None
+        The most examples stored; None is no limit.
+    policy : {"auto", "distill", "keep", "margin", "forgetron", "random", "projectron"},
+    default="auto"
+        What is stored. Without a budget "distill" ("auto"): after each insertion, examples that
+        would be classified with the margin without themselves are removed; or "keep": none is.
+        With one, a full cache loses the example that would be classified best without itself
+        ("margin", "auto"), any one ("random"), or the oldest after everything has been shrunk
+        ("forgetron"); or the new example is projected onto the span of the stored ones
+        ("projectron").
+    average : bool, default=False
+        Answer with the average of the vectors over the stream instead of the last ones; see Notes.
+    kernel : {"rbf", "linear", "poly", "laplacian", "sigmoid", "precomputed"} or callable,
+    default="rbf"
+        A callable takes two blocks of rows and returns the block of kernel values.
+    degree : int, default=3
+        Degree of the polynomial (gamma a.b + coef0)^degree.
+    gamma : float, "auto" or "scale", default="auto"
+        Kernel coefficient; "auto" is 1 / n_features, "scale" 1 / (n_features * X.var()), in `fit`
+        only.
+    coef0 : float, default=1.0
+        Constant of the polynomial and sigmoid kernels.
+    max_seconds : float or None, default=None
+        Stop `fit` after so many seconds, with a warning and a model of what was seen so far. Ctrl-C
+        does the same.
+    memory : int or str, default="auto"
+        Bytes, or a size such as "500MB", for kernel values held at any time. "auto" is half of what
+        is free. The model does not depend on it.
+    n_jobs : int or None, default=None
+        Threads. None is every core this process may use, within the BLAS and OpenMP limits in
+        force, and 1 inside a joblib worker; note that scikit-learn's None means 1. The model does
+        not depend on it.
+    precision : {"auto", "float32", "float64"}, default="auto"
+        The type of kernel values; sums are always float64. "auto" is float64 for up to 8,192 rows
+        and float32 beyond; with `partial_fit` it follows the type of the first chunk.
+    random_state : int, RandomState or None, default=None
+        For policy="random".
+    verbose : int, default=0
+        1 shows a progress bar.
+
+    Attributes
+    ----------
+    classes_ : array of shape (n_classes,)
+    online_errors_ : int
+        Examples that were misclassified when they came, before they were learned; a score of exactly
+        zero, or a tie with another class, is an error.
+    margin_errors_ : int
+        Examples that did not clear the margin when they came, online errors among them.
+    n_insertions_, n_removals_ : int
+        Examples stored, and of these dropped again.
+    cache_sizes_ : array of shape (n_entries, 2)
+        Examples seen and examples then stored, at equal distances along the stream. There are at
+        most 1,024 entries; the distance grows with the stream.
+    support_, support_vectors_, n_support_ :
+        The stored examples: their sorted positions in the stream, their rows, their number.
+    dual_coef_, intercept_, coef_ :
+        f = dual_coef_ @ K(support_vectors_, x) + intercept_, one row for two classes and otherwise
+        one a class; the intercept is 0. `coef_` with the linear kernel only.
+    n_features_in_, feature_names_in_ :
+        As everywhere in scikit-learn.
+
+    Notes
+    -----
+    While a stream has shown one class nothing is learned. One vector w for two classes becomes the
+    two vectors -w and w when a third class appears.
+
+    With policy="distill" and data that a unit vector separates with margin gamma, at most
+    (R^2 + 2 margin) / gamma^2 examples are stored, R being the largest norm.
+
+    The average is that over the stream of the vector after each example. It is kept over the stored
+    examples only: an example that is removed takes its part of the average with it. With
+    policy="keep" nothing is removed and the average is exact.
+
+    References
+    ----------
+    Crammer, K., Kandola, J. and Singer, Y. (2003). Online classification on a budget. Advances in
+    Neural Information Processing Systems 16.
+
+    Dekel, O., Shalev-Shwartz, S. and Singer, Y. (2008). The Forgetron: a kernel-based perceptron on
+    a budget. SIAM Journal on Computing 37, 1342-1372.
+
+    Orabona, F., Keshet, J. and Caputo, B. (2009). Bounded kernel-based online learning. Journal of
+    Machine Learning Research 10, 2643-2666.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> X, y = load_digits(return_X_y=True)
+    >>> model = AggressivePerceptron(budget=200, gamma=0.05)
+    >>> for start in range(0, 1000, 100):
+    ...     chunk = slice(start, start + 100)
+    ...     _ = model.partial_fit(X[chunk] / 16, y[chunk])
+    >>> model.n_support_, round(model.score(X[1000:] / 16, y[1000:]), 3)
+    (200, 0.9)
+    """
+
+    _rule = "AggressivePerceptron"
+
+    def __init__(
+        self,
+        *,
+        margin: float = 0.01,
+        budget: int | None = None,
+        policy: str = "auto",
+        average: bool = False,
+        kernel: Any = "rbf",
+        degree: int = 3,
+        gamma: float | str = "auto",
+        coef0: float = 1.0,
+        max_seconds: float | None = None,
+        memory: int | str = "auto",
+        n_jobs: int | None = None,
+        precision: str = "auto",
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.margin = margin
+        self.budget = budget
+        self.policy = policy
+        self.average = average
+        self.kernel = kernel
+        self.degree = degree
+        self.gamma = gamma
+        self.coef0 = coef0
+        self.max_seconds = max_seconds
+        self.memory = memory
+        self.n_jobs = n_jobs
+        self.precision = precision
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _settings(self) -> np.ndarray:
+        return np.array([check_margin(self.margin), 0.0])

@@ -1,0 +1,83 @@
+"""The arrays of an online learner, in the groups in which they travel.
+
+Everything that a learner knows of its stream is here, and nothing here grows with the stream but by
+what is stored. Named tuples of plain arrays, so that compiled code reads them by name.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+# Places in `Learner.tally`, what is counted
+SEEN, INSERTIONS, REMOVALS, ONLINE_ERRORS, MARGIN_ERRORS = range(5)
+SIZE = 5  # examples stored
+TOP = 6  # slots ever used: all that is stored lies below
+FREE = 7  # the lowest free slot
+EVERY = 8  # examples between two entries of the log
+LOGGED = 9  # entries of the log
+N_TALLIES = 10
+
+LOG_LENGTH = 1024  # even: when it is full, every other entry goes
+
+
+class Block(NamedTuple):
+    """Examples of the stream that are looked at together, and their kernel values."""
+
+    labels: np.ndarray  # class numbers
+    squares: np.ndarray  # k(x, x)
+    against_cache: np.ndarray  # a row an example, a column a slot as it was before the block
+    within: np.ndarray  # a row an example, a column an example before it
+
+
+class Cache(NamedTuple):
+    """The stored examples by slot. What of it a policy does not need is of size 0."""
+
+    positions: np.ndarray  # in the stream; -1 where a slot is free
+    labels: np.ndarray
+    squares: np.ndarray
+    origins: np.ndarray  # the example of the present block that is in the slot; -1 if none
+    gram: np.ndarray  # kernel values among the stored, for policies that remove
+    inverse: np.ndarray  # of the Gram matrix, for the projectron
+
+
+class Rows(NamedTuple):
+    """The vectors, one for two classes and otherwise one a class: w_r = scale_r sum_j coefs_rj x_j.
+
+    The factor makes a scaling of w_r one multiplication. The average over the stream is kept in the
+    same way: sum_t w_r(t) has the coefficients coefs * passed - debts, where `passed` is the sum of
+    the factors so far and a coefficient owes, from the moment it changes, what passed before.
+    """
+
+    coefs: np.ndarray  # a row a vector, a column a slot
+    others: np.ndarray  # sum of coefs_rj k(x_j, x_i) over the stored j != i, for policies that remove
+    debts: np.ndarray
+    scale: np.ndarray
+    passed: np.ndarray
+    norms: np.ndarray  # |w_r|^2, for the rules that need it
+    updates: np.ndarray  # one more than the steps that the vector has made
+
+
+class Learner(NamedTuple):
+    """The rest: what the rule and the policy are and remember, and what is counted."""
+
+    rule: int
+    policy: int
+    budget: int
+    settings: np.ndarray  # numbers of the rule, see the rules
+    tally: np.ndarray
+    log: np.ndarray  # the number stored, every so many examples
+    tuning: np.ndarray  # of the forgetron
+    random: np.ndarray  # state of the generator
+
+
+class Work(NamedTuple):
+    """Room for the walk."""
+
+    values: np.ndarray  # kernel values of the example against the slots
+    raw: np.ndarray  # its scores before the factors
+    scores: np.ndarray
+    steps: np.ndarray  # coefficients of the example in each vector
+    shrinks: np.ndarray  # factors of the vectors
+    slack: np.ndarray  # of the stored: by how much each clears its margin without itself

@@ -1,0 +1,260 @@
+"""The training half that all online learners share: parameters, chunks, classes as they appear."""
+
+from __future__ import annotations
+
+import warnings
+from numbers import Integral, Real
+from typing import Any, Self
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+
+from largemargin.gram import (
+    SMALL_PROBLEM,
+    check_overflow,
+    choose_dtype,
+    largest_square,
+    memory_bytes,
+    prepare,
+)
+from largemargin.kernels import make_kernel
+from largemargin.online.look_ahead import LOOK_AHEAD
+from largemargin.online.reading import RunReader
+from largemargin.online.run import Run
+from largemargin.watch import Watch, check_seconds
+from largemargin.workers import workers
+
+
+class OnlineLearner(RunReader):
+    """Training; subclasses say by which rule."""
+
+    degree: int
+    gamma: float | str
+    coef0: float
+    budget: int | None
+    policy: str
+    max_seconds: float | None
+    memory: int | str
+    precision: str
+    random_state: Any
+    verbose: int
+    _classes_given: bool  # whether the labels to come were named
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Go over the training data once, in their order, as a stream whose classes are known.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
+            For kernel="precomputed", the kernel matrix of shape (n_samples, n_samples).
+        y : array of shape (n_samples,)
+            Labels of any type.
+
+        Returns
+        -------
+        self
+        """
+        with self._unchanged_by_failure():
+            self._check_parameters()
+            X, y = self._validate(X, y, reset=True)
+            classes, labels = np.unique(y, return_inverse=True)
+            if len(classes) < 2:
+                raise ValueError(
+                    f"{type(self).__name__} needs at least two classes, got only one class: "
+                    f"{classes.tolist()}"
+                )
+            run = self._new_run(X, X.shape[0] <= SMALL_PROBLEM)
+            X = prepare(X, run.kernel, run.dtype)
+            watch = Watch(
+                type(self).__name__, len(y), verbose=self.verbose, max_seconds=self.max_seconds
+            )
+            with watch, workers(self.n_jobs) as team:
+                every = np.arange(len(classes))
+                learned = run.learn(X, labels, every, team, memory_bytes(self.memory), watch)
+            self._keep(run, classes, given=True)
+        if learned < len(y):
+            warnings.warn(
+                f"stopped after {learned} of {len(y)} examples because {watch.stopped}; the model "
+                "is of what was seen so far",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
+        return self
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
+        """Go on with the next examples of a stream, in their order.
+
+        Any chunking of the same stream gives the same model: exactly where kernel values are
+        integers, and elsewhere unless a score lies within rounding of the margin. A chunk that
+        fails leaves the model as it was.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
+        y : array of shape (n_samples,)
+        classes : array of shape (n_classes,), optional
+            In the first call, all the labels that will occur; another one is then an error. Without
+            it a class is there from its first example on, and its vector starts at zero.
+
+        Returns
+        -------
+        self
+        """
+        with self._unchanged_by_failure():
+            self._check_parameters()
+            self._check_streaming()
+            first = not hasattr(self, "_run")
+            X, y = self._validate(X, y, reset=first)
+            before, given = self._classes_before(classes, first)
+            after = self._classes_after(before, y, given)
+            labels = np.searchsorted(after, y)
+            known = np.searchsorted(after, before)
+            if first:
+                run = self._new_run(X, X.dtype != np.float32)
+            else:
+                run = self._run
+                self._check_unchanged(run)
+                if run.kernel.on_products:
+                    check_overflow(run.kernel, run.dtype, largest_square(X))
+                if len(y) > LOOK_AHEAD or len(after) > len(before):
+                    run = run.copy()  # a failure between two blocks must leave no trace
+            X = prepare(X, run.kernel, run.dtype)
+            # Ctrl-C waits for the end of a block, so that what there is of the model is whole
+            with Watch("stream", len(y)) as watch, workers(self.n_jobs) as team:
+                learned = run.learn(X, labels, known, team, memory_bytes(self.memory), watch)
+            if learned < len(y):
+                raise KeyboardInterrupt
+            self._keep(run, after, given)
+        if watch.stopped:
+            raise KeyboardInterrupt
+        return self
+
+    def _classes_before(self, classes: Any, first: bool) -> tuple[np.ndarray, bool]:
+        """The classes known before a chunk, and whether they are all there can be."""
+        if first:
+            if classes is None:
+                return np.empty(0, np.int64), False
+            named = np.unique(np.asarray(classes))
+            if len(named) < 2:
+                raise ValueError(f"classes must name at least two classes, got {named.tolist()}")
+            return named, True
+        if classes is not None and not (
+            self._classes_given and np.array_equal(self.classes_, np.unique(np.asarray(classes)))
+        ):
+            known = self.classes_.tolist() if self._classes_given else "not given"
+            raise ValueError(
+                f"classes={list(classes)} is not what it was in the first call: {known}"
+            )
+        return self.classes_, self._classes_given
+
+    def _classes_after(self, before: np.ndarray, y: np.ndarray, given: bool) -> np.ndarray:
+        """The classes known after a chunk with these labels."""
+        new = np.unique(y)
+        if not len(before):
+            return new
+        if (before.dtype.kind in "US") != (new.dtype.kind in "US"):
+            raise ValueError(
+                f"y holds labels of type {new.dtype}, such as {new[0]!r}, in a stream whose labels "
+                f"were of type {before.dtype}: use one type of label"
+            )
+        strange = new[~np.isin(new, before)]
+        if given and len(strange):
+            raise ValueError(
+                f"y holds the label {strange[0]!r}, which is not in classes={before.tolist()}: "
+                "name every label in the first call to partial_fit, or give no classes"
+            )
+        return np.union1d(before, strange) if len(strange) else before
+
+    def _new_run(self, X: Any, double: bool) -> Run:
+        kernel = make_kernel(
+            self.kernel, degree=self.degree, gamma=self.gamma, coef0=self.coef0, X=X
+        )
+        dtype = choose_dtype(self.precision, double, kernel, X)
+        seed = check_random_state(self.random_state).randint(2**31 - 1)
+        return Run(
+            kernel, dtype, self._rule_code(), self._policy_code(), self.budget, self._settings(),
+            seed,
+        )  # fmt: skip
+
+    _rule: str
+
+    def _rule_code(self) -> int:
+        from largemargin.online.rules import RULES
+
+        return RULES[self._rule]
+
+    def _settings(self) -> np.ndarray:
+        """The numbers of the rule; raises ValueError for wrong ones."""
+        raise NotImplementedError
+
+    def _policy_code(self) -> int:
+        from largemargin.online.policies import BOUNDED, UNBOUNDED
+
+        fitting, others = (UNBOUNDED, BOUNDED) if self.budget is None else (BOUNDED, UNBOUNDED)
+        if self.policy == "auto":
+            return next(iter(fitting.values()))
+        if isinstance(self.policy, str) and self.policy in fitting:
+            return fitting[self.policy]
+        if isinstance(self.policy, str) and self.policy in others:
+            needed = (
+                "needs a budget: say how many examples may be stored"
+                if self.budget is None
+                else f"has no budget, got budget={self.budget}: leave that out, or use one of "
+                + ", ".join(fitting)
+            )
+            raise ValueError(f"policy={self.policy!r} {needed}")
+        names = ", ".join(["auto", *UNBOUNDED, *BOUNDED])
+        raise ValueError(f"policy must be one of {names}, got {self.policy!r}")
+
+    def _check_parameters(self) -> None:
+        budget = self.budget
+        if budget is not None and (
+            not isinstance(budget, Integral) or isinstance(budget, bool) or budget < 1
+        ):
+            raise ValueError(f"budget must be None or a positive integer, got {budget!r}")
+        if not isinstance(self.average, bool | np.bool_):
+            raise ValueError(f"average must be True or False, got {self.average!r}")
+        if not isinstance(self.verbose, Integral):
+            raise ValueError(f"verbose must be 0 or 1, got {self.verbose!r}")
+        check_seconds(self.max_seconds)
+        memory_bytes(self.memory)
+        self._settings()
+        self._policy_code()
+
+    def _check_streaming(self) -> None:
+        if self._precomputed:
+            raise ValueError(
+                "partial_fit needs examples, not kernel='precomputed', whose columns a stream lacks"
+            )
+        if isinstance(self.gamma, str) and self.gamma == "scale" and not hasattr(self, "_run"):
+            raise ValueError(
+                "gamma='scale' needs the variance of all the data, which a stream does not have: "
+                "use gamma='auto' or a number"
+            )
+
+    def _check_unchanged(self, run: Run) -> None:
+        """A stream goes on with the rule, the policy and the budget that it began with."""
+        if (run.budget, run.learner.policy) != (self.budget, self._policy_code()):
+            raise ValueError(
+                f"budget={self.budget} and policy={self.policy!r} are not what the stream began "
+                "with: fit again to change them"
+            )
+        if not np.array_equal(run.learner.settings, self._settings()):
+            raise ValueError(
+                "the parameters of the step are not what the stream began with: fit again to "
+                "change them"
+            )
+
+    def _keep(self, run: Run, classes: np.ndarray, given: bool) -> None:
+        self.classes_ = classes
+        self._classes_given = given
+        self._run = run
+
+
+def check_margin(margin: float) -> float:
+    """A margin that is not negative."""
+    number = isinstance(margin, Real) and not isinstance(margin, bool)
+    if not (number and 0 <= margin < np.inf):
+        raise ValueError(f"margin must be a number that is not negative, got {margin!r}")
+    return float(margin)

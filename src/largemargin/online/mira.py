@@ -1,0 +1,150 @@
+"""`MIRA`: the margin infused relaxed algorithm, on a budget."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from largemargin.online.estimator import OnlineLearner, check_margin
+
+
+class MIRA(OnlineLearner):
+    """MIRA, the margin infused relaxed algorithm of Crammer and Singer, on a budget.
+
+    There is a vector a class, and one cache. When m_y.x - max_{r != y} m_r.x <= margin, the vectors
+    move by m_r += tau_r x, where tau is the solution of a small quadratic program: as little as gives
+    the example the margin, and nowhere by more than 1. One pass over the data, in bounded memory if
+    a budget is given.
+
+    Parameters
+    ----------
+    margin : float, default=0.01
+        What the true class must lead the best other one by for an example not to be learned.
+    budget : int or None, default=None
+        The most examples stored; None is no limit.
+    policy : {"auto", "distill", "keep", "margin", "forgetron", "random", "projectron"},
+    default="auto"
+        What is stored. Without a budget "distill" ("auto"): after each insertion, examples that
+        would be classified with the margin without themselves are removed; or "keep": none is.
+        With one, a full cache loses the example that would be classified best without itself
+        ("margin", "auto"), any one ("random"), or the oldest after everything has been shrunk
+        ("forgetron"); or the new example is projected onto the span of the stored ones
+        ("projectron").
+    average : bool, default=False
+        Answer with the average of the vectors over the stream instead of the last ones; see Notes.
+    kernel : {"rbf", "linear", "poly", "laplacian", "sigmoid", "precomputed"} or callable,
+    default="rbf"
+        A callable takes two blocks of rows and returns the block of kernel values.
+    degree : int, default=3
+        Degree of the polynomial (gamma a.b + coef0)^degree.
+    gamma : float, "auto" or "scale", default="auto"
+        Kernel coefficient; "auto" is 1 / n_features, "scale" 1 / (n_features * X.var()), in `fit`
+        only.
+    coef0 : float, default=1.0
+        Constant of the polynomial and sigmoid kernels.
+    max_seconds : float or None, default=None
+        Stop `fit` after so many seconds, with a warning and a model of what was seen so far. Ctrl-C
+        does the same.
+    memory : int or str, default="auto"
+        Bytes, or a size such as "500MB", for kernel values held at any time. "auto" is half of what
+        is free. The model does not depend on it.
+    n_jobs : int or None, default=None
+        Threads. None is every core this process may use, within the BLAS and OpenMP limits in
+        force, and 1 inside a joblib worker; note that scikit-learn's None means 1. The model does
+        not depend on it.
+    precision : {"auto", "float32", "float64"}, default="auto"
+        The type of kernel values; sums are always float64. "auto" is float64 for up to 8,192 rows
+        and float32 beyond; with `partial_fit` it follows the type of the first chunk.
+    random_state : int, RandomState or None, default=None
+        For policy="random".
+    verbose : int, default=0
+        1 shows a progress bar.
+
+    Attributes
+    ----------
+    classes_ : array of shape (n_classes,)
+    online_errors_ : int
+        Examples that were misclassified when they came, before they were learned; a score of exactly
+        zero, or a tie with another class, is an error.
+    margin_errors_ : int
+        Examples that did not clear the margin when they came, online errors among them.
+    n_insertions_, n_removals_ : int
+        Examples stored, and of these dropped again.
+    cache_sizes_ : array of shape (n_entries, 2)
+        Examples seen and examples then stored, at equal distances along the stream. There are at
+        most 1,024 entries; the distance grows with the stream.
+    support_, support_vectors_, n_support_ :
+        The stored examples: their sorted positions in the stream, their rows, their number.
+    dual_coef_, intercept_, coef_ :
+        f = dual_coef_ @ K(support_vectors_, x) + intercept_, one row for two classes and otherwise
+        one a class; the intercept is 0. `coef_` with the linear kernel only.
+    n_features_in_, feature_names_in_ :
+        As everywhere in scikit-learn.
+
+    Notes
+    -----
+    With two classes the two vectors are -w and w, and the decision function is w.x: the margin is
+    between the two, 2 y (w.x). While a stream has shown one class nothing is learned.
+
+    The average is that over the stream of the vector after each example. It is kept over the stored
+    examples only: an example that is removed takes its part of the average with it. With
+    policy="keep" nothing is removed and the average is exact.
+
+    References
+    ----------
+    Crammer, K. and Singer, Y. (2003). Ultraconservative online algorithms for multiclass problems.
+    Journal of Machine Learning Research 3, 951-991.
+
+    Crammer, K., Kandola, J. and Singer, Y. (2003). Online classification on a budget. Advances in
+    Neural Information Processing Systems 16.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> X, y = load_digits(return_X_y=True)
+    >>> model = MIRA(budget=200, gamma=0.05)
+    >>> for start in range(0, 1000, 100):
+    ...     chunk = slice(start, start + 100)
+    ...     _ = model.partial_fit(X[chunk] / 16, y[chunk])
+    >>> model.n_support_, round(model.score(X[1000:] / 16, y[1000:]), 3)
+    (200, 0.9)
+    """
+
+    _rule = "MIRA"
+
+    def __init__(
+        self,
+        *,
+        margin: float = 0.01,
+        budget: int | None = None,
+        policy: str = "auto",
+        average: bool = False,
+        kernel: Any = "rbf",
+        degree: int = 3,
+        gamma: float | str = "auto",
+        coef0: float = 1.0,
+        max_seconds: float | None = None,
+        memory: int | str = "auto",
+        n_jobs: int | None = None,
+        precision: str = "auto",
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.margin = margin
+        self.budget = budget
+        self.policy = policy
+        self.average = average
+        self.kernel = kernel
+        self.degree = degree
+        self.gamma = gamma
+        self.coef0 = coef0
+        self.max_seconds = max_seconds
+        self.memory = memory
+        self.n_jobs = n_jobs
+        self.precision = precision
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _settings(self) -> np.ndarray:
+        return np.array([check_margin(self.margin), 0.0])

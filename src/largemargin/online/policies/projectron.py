@@ -1,0 +1,53 @@
+"""The Projectron (Orabona, Keshet & Caputo 2009), with a hard budget.
+
+A step w += tau x is made with x itself, which is stored, as long as there is room; and with the
+projection of x onto the span of the stored examples, P x = sum_j d_j x_j, once there is none (their
+algorithm with the threshold 0 until the cache is full and infinite from then on) or if x is
+in the span anyway, to the accuracy of the kernel values. With K the Gram matrix of the cache and k
+the values of x against it,
+
+    d = K^-1 k,    |x - P x|^2 = x.x - k.d
+
+K^-1 grows by a row and a column with each example that is stored; since only examples clear of the
+span are, its entries stay bounded.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from largemargin.online.slots import add, dot
+
+
+@njit(cache=True, nogil=True)
+def project(inverse, values, size, square, weights):
+    """Fill in the weights d and return |x - P x|^2."""
+    for j in range(size):
+        weights[j] = dot(inverse[j], values, size)
+    return max(square - dot(weights, values, size), 0.0)
+
+
+@njit(cache=True, nogil=True)
+def is_in_span(residual, square, accuracy):
+    """`accuracy` is the square root of the rounding of kernel values."""
+    return residual <= accuracy * abs(square)
+
+
+@njit(cache=True, nogil=True)
+def grow_inverse(inverse, weights, size, residual):
+    """The inverse with the next example, whose weights and residual `project` gave."""
+    for i in range(size):
+        add(inverse[i], weights[i] / residual, weights, size)
+        inverse[i, size] = inverse[size, i] = -weights[i] / residual
+    inverse[size, size] = 1.0 / residual
+
+
+@njit(cache=True, nogil=True)
+def add_projection(rows, steps, weights, size):
+    """w_r += steps_r P x"""
+    for r in range(len(steps)):
+        if steps[r] != 0.0:
+            coef = steps[r] / rows.scale[r]
+            add(rows.coefs[r], coef, weights, size)
+            add(rows.debts[r], coef * rows.passed[r], weights, size)

@@ -1,0 +1,271 @@
+"""A learner's way along a stream: its arrays, and how they grow with what is stored and with the
+classes that appear.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from largemargin.expansion import Expansion
+from largemargin.gram import Basis
+from largemargin.kernels import Kernel
+from largemargin.online.arrays import (
+    EVERY,
+    LOG_LENGTH,
+    LOGGED,
+    N_TALLIES,
+    SEEN,
+    SIZE,
+    TOP,
+    Cache,
+    Learner,
+    Rows,
+    Work,
+)
+from largemargin.online.look_ahead import LOOK_AHEAD, block_bytes, make_block
+from largemargin.online.vectors import Vectors
+from largemargin.watch import Watch
+from largemargin.workers import Workers
+
+
+def n_rows_of(n_classes: int) -> int:
+    """How many vectors so many classes have: nothing is to be told apart with less than two."""
+    return n_classes if n_classes > 2 else max(n_classes - 1, 0)
+
+
+def stretches(labels: np.ndarray, known: np.ndarray) -> Iterator[tuple[int, int, np.ndarray]]:
+    """Part a chunk where a class is seen first: (start, stop, the classes known there, ascending).
+
+    >>> list(stretches(np.array([3, 3, 1, 3]), np.array([3])))
+    [(0, 2, array([3])), (2, 4, array([1, 3]))]
+    """
+    found, first = np.unique(labels, return_index=True)
+    new = ~np.isin(found, known)
+    order = np.argsort(first[new])
+    start = 0
+    for place, label in zip(first[new][order], found[new][order], strict=True):
+        if place > start:
+            yield start, int(place), known
+        known, start = np.union1d(known, [label]), int(place)
+    if start < len(labels):
+        yield start, len(labels), known
+
+
+class Run:
+    """What a learner has become.
+
+    Parameters
+    ----------
+    rule, policy : int
+        See `rules` and `policies`.
+    budget : int or None
+        The most examples stored.
+    settings : array
+        The numbers of the rule.
+    seed : int
+        For random removal.
+    """
+
+    def __init__(
+        self,
+        kernel: Kernel,
+        dtype: np.dtype,
+        rule: int,
+        policy: int,
+        budget: int | None,
+        settings: np.ndarray,
+        seed: int,
+    ) -> None:
+        from largemargin.online.policies import FORGETRON, PROJECTRON, removes
+        from largemargin.online.policies.forgetron import N_TUNING
+
+        self.kernel = kernel
+        self.dtype = dtype
+        self.budget = budget
+        self.n_classes = 0
+        self.vectors = Vectors(kernel, dtype)
+        self.tracked = bool(removes(policy))
+        self.projects = policy == PROJECTRON
+        # the forgetron steps before it removes
+        self.limit = None if budget is None else budget + (policy == FORGETRON)
+        tally = np.zeros(N_TALLIES, np.int64)
+        tally[EVERY] = 1
+        self.learner = Learner(
+            rule, policy, -1 if budget is None else budget, settings, tally,
+            np.zeros(LOG_LENGTH, np.int64), np.zeros(N_TUNING), np.array([seed], np.uint64),
+        )  # fmt: skip
+        self.cache = self._empty_cache(0)
+        self.rows = Rows(*(np.zeros((0, 0)),) * 3, *(np.zeros(0),) * 3, np.zeros(0, np.int64))
+        self._expansions: dict[bool, Expansion] = {}
+
+    def _empty_cache(self, room: int) -> Cache:
+        square = (room, room)
+        return Cache(
+            np.full(room, -1), np.zeros(room, np.int64), np.zeros(room), np.full(room, -1),
+            np.zeros(square if self.tracked else (0, 0), self.dtype),
+            np.zeros(square if self.projects else (0, 0)),
+        )  # fmt: skip
+
+    @property
+    def tally(self) -> np.ndarray:
+        return self.learner.tally
+
+    @property
+    def sizes(self) -> np.ndarray:
+        """The log: examples seen and stored, a row an entry."""
+        sizes = self.learner.log[: self.tally[LOGGED]]
+        return np.column_stack([np.arange(1, len(sizes) + 1) * self.tally[EVERY], sizes])
+
+    def learn(
+        self,
+        X: Any,
+        labels: np.ndarray,
+        known: np.ndarray,
+        team: Workers,
+        memory: int,
+        watch: Watch,
+    ) -> int:
+        """Learn from the rows of X, whose labels are numbers of which the first `n_classes` classes
+        are `known`. Returns how many were learned from: all, unless the watch has stopped."""
+        X = self.vectors.match(X)
+        for start, stop, classes in stretches(labels, known):
+            self._admit(known, classes)
+            known = classes
+            numbers = np.searchsorted(classes, labels[start:stop])
+            while start < stop:
+                n = self._look(stop - start, memory)
+                here = numbers[len(numbers) - (stop - start) :][:n]
+                self._learn_block(X[start : start + n], here, team)
+                start += n
+                watch.advance(n, f"{self.tally[SIZE]} stored")
+                if watch.stopped:
+                    return start
+        return len(labels)
+
+    def _look(self, n: int, memory: int) -> int:
+        """How many of the next n examples to look at together; makes room for what they may add."""
+        n = min(n, LOOK_AHEAD)
+        top, size = int(self.tally[TOP]), int(self.tally[SIZE])
+        room = len(self.cache.positions)
+        while True:
+            needed = max(top, size + n)
+            if self.limit is not None:
+                needed = min(needed, self.limit)
+            held = block_bytes(n, top, self.dtype)
+            if self._gram_bytes(max(room, needed)) + held <= memory:
+                break
+            if n == 1:
+                held += self._gram_bytes(needed)
+                raise ValueError(
+                    f"memory={memory} bytes is too little for the kernel values of {needed} stored "
+                    f"examples: allow at least {held}, or store less with a smaller budget"
+                )
+            n //= 2
+        if needed > room:
+            ample = 2 * room if self.limit is None else min(2 * room, self.limit)
+            if self._gram_bytes(ample) + held > memory:
+                ample = needed
+            self._reserve(max(needed, ample))
+        return n
+
+    def _gram_bytes(self, room: int) -> int:
+        """What a cache of so many slots holds of kernel values."""
+        return room * room * (self.tracked * self.dtype.itemsize + self.projects * 8)
+
+    def _reserve(self, room: int) -> None:
+        """Room for so many slots."""
+        old, new = self.cache, self._empty_cache(room)
+        for before, after in zip(old, new, strict=True):
+            after[tuple(slice(n) for n in before.shape)] = before
+        self.cache = new
+        self.vectors.reserve(room)
+        self.rows = self._with_rows(range(len(self.rows.scale)))
+
+    def _with_rows(self, sources: Sequence[int | None]) -> Rows:
+        """Vectors as wide as the cache, each one of the present ones or, for None, zero."""
+        room = len(self.cache.positions)
+        n = len(sources)
+        new = Rows(
+            *(np.zeros((n, room)) for _ in range(3)), np.ones(n), np.zeros(n), np.zeros(n),
+            np.ones(n, np.int64),
+        )  # fmt: skip
+        for r, source in enumerate(sources):
+            if source is not None:
+                for before, after in zip(self.rows, new, strict=True):
+                    if before.ndim == 1:
+                        after[r] = before[source]
+                    else:
+                        after[r, : before.shape[1]] = before[source]
+        return new
+
+    def _admit(self, known: np.ndarray, classes: np.ndarray) -> None:
+        """Make the vectors those of more classes: a new one starts at zero, and one vector for two
+        classes, w, becomes two, -w and w."""
+        before, self.n_classes = self.n_classes, len(classes)
+        if before == self.n_classes:
+            return
+        places = np.searchsorted(classes, known)
+        self.cache.labels[:] = places[self.cache.labels] if len(known) else 0
+        n = n_rows_of(self.n_classes)
+        sources: list[int | None] = [None] * n
+        if n > 1:
+            for old, new in enumerate(places[:before]):
+                sources[new] = old if before > 2 else (0 if before == 2 else None)
+        self.rows = self._with_rows(sources)
+        if before == 2 and n > 1:
+            mirrored = places[0]
+            for part in (self.rows.coefs, self.rows.others, self.rows.debts):
+                part[mirrored] *= -1
+
+    def _learn_block(self, X: Any, labels: np.ndarray, team: Workers) -> None:
+        from largemargin.online.walk import walk
+
+        top = int(self.tally[TOP])
+        n, seen = X.shape[0], int(self.tally[SEEN])
+        squares = self.vectors.squares_of(X)
+        positions = np.arange(seen, seen + n)
+        block = make_block(self.vectors, top, X, squares, labels, positions, team)
+        room, n_rows = len(self.cache.positions), len(self.rows.scale)
+        work = Work(np.zeros(room), *(np.zeros(n_rows) for _ in range(4)), np.zeros(room))
+        accuracy = float(np.sqrt(np.finfo(self.dtype).eps))
+        walk(self.learner, block, self.cache, self.rows, work, accuracy)
+        origins = self.cache.origins[: self.tally[TOP]]
+        stored = positions[:, None] if self.kernel.by_column else X
+        self.vectors.replace(stored, squares, origins)
+        origins.fill(-1)
+        self._expansions.clear()
+
+    def copy(self) -> Run:
+        """A run that goes on by itself from here."""
+        twin = object.__new__(Run)
+        twin.__dict__.update(self.__dict__)
+        for name in ("cache", "rows"):
+            group = getattr(self, name)
+            setattr(twin, name, type(group)(*(part.copy() for part in group)))
+        twin.learner = Learner(
+            *(part.copy() if isinstance(part, np.ndarray) else part for part in self.learner)
+        )
+        twin.vectors = self.vectors.copy()
+        twin._expansions = {}
+        return twin
+
+    def expansion(self, average: bool) -> Expansion:
+        """The vectors now, or their average over the stream, over the stored examples in the order
+        of the stream."""
+        if average not in self._expansions:
+            slots = np.flatnonzero(self.cache.positions[: self.tally[TOP]] >= 0)
+            slots = slots[np.argsort(self.cache.positions[slots])]
+            basis = Basis(self.kernel, self.dtype)
+            if len(slots):
+                basis.add(self.vectors.rows[slots], self.cache.positions[slots])
+            coefs, debts = self.rows.coefs[:, slots], self.rows.debts[:, slots]
+            if average:
+                coefs = coefs * self.rows.passed[:, None] - debts
+                coefs /= max(int(self.tally[SEEN]), 1)
+            else:
+                coefs = coefs * self.rows.scale[:, None]
+            self._expansions[average] = Expansion(basis, coefs, np.zeros(len(coefs)))
+        return self._expansions[average]

@@ -1,0 +1,156 @@
+"""Compiled: what is done to the slots of the cache and the vectors over them.
+
+Loops run over the slots up to the highest ever used. A free slot has coefficients of zero, and what
+else is in it is not read.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from largemargin.online.arrays import FREE, INSERTIONS, REMOVALS, SIZE, TOP
+
+SMALLEST, LARGEST = 1e-100, 1e100  # of the factors; beyond, they are multiplied out
+CANCELLED = 1e-9  # a squared norm that a removal leaves so little of is summed anew
+
+
+@njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz"})
+def dot(a, b, size):
+    total = 0.0
+    for j in range(size):
+        total += a[j] * b[j]
+    return total
+
+
+@njit(cache=True, nogil=True, fastmath={"contract"})
+def add(target, factor, values, size):
+    """target += factor * values"""
+    for j in range(size):
+        target[j] += factor * values[j]
+
+
+@njit(cache=True, nogil=True)
+def read_values(block, example, cache, top, known, values):
+    """The kernel values of an example of the block against the slots as they are now, of which the
+    first `known` were in use before the block."""
+    row = block.against_cache[example]
+    within = block.within[example]
+    for j in range(known):
+        values[j] = row[j]
+    for j in range(top):
+        if cache.origins[j] >= 0:
+            values[j] = within[cache.origins[j]]
+
+
+@njit(cache=True, nogil=True)
+def insert(cache, rows, tally, example, position, label, square, values, raw, steps, tracked):
+    """Store an example with the coefficients `steps` in the lowest free slot."""
+    slot = tally[FREE]
+    tally[TOP] = max(tally[TOP], slot + 1)
+    top = tally[TOP]
+    cache.positions[slot] = position
+    cache.labels[slot] = label
+    cache.squares[slot] = square
+    cache.origins[slot] = example
+    values[slot] = square
+    if tracked:
+        for j in range(top):
+            cache.gram[slot, j] = values[j]
+        for j in range(top):
+            cache.gram[j, slot] = values[j]
+    for r in range(len(steps)):
+        coef = steps[r] / rows.scale[r]
+        rows.coefs[r, slot] = coef
+        rows.debts[r, slot] = coef * rows.passed[r]
+        if tracked:
+            if coef != 0.0:
+                add(rows.others[r], coef, values, top)
+            rows.others[r, slot] = raw[r]
+    tally[INSERTIONS] += 1
+    tally[SIZE] += 1
+    free = slot + 1
+    while free < top and cache.positions[free] >= 0:
+        free += 1
+    tally[FREE] = free
+
+
+@njit(cache=True, nogil=True)
+def remove(cache, rows, tally, slot, norms):
+    """Take a stored example out of the cache and out of every vector."""
+    top = tally[TOP]
+    square = cache.squares[slot]
+    for r in range(len(rows.scale)):
+        coef = rows.coefs[r, slot]
+        rows.coefs[r, slot] = 0.0
+        rows.debts[r, slot] = 0.0
+        if coef == 0.0:
+            continue
+        if norms:
+            scale = rows.scale[r]
+            # |w - c x|^2 = |w|^2 - 2 c (w - c x).x - c^2 x.x
+            less = scale * coef * (2.0 * scale * rows.others[r, slot] + scale * coef * square)
+            before = rows.norms[r]
+            rows.norms[r] = before - less
+        add(rows.others[r], -coef, cache.gram[slot], top)
+        if norms and not rows.norms[r] > CANCELLED * before:
+            rows.norms[r] = squared_norm(cache, rows, r, top)
+    cache.positions[slot] = -1
+    cache.origins[slot] = -1
+    tally[REMOVALS] += 1
+    tally[SIZE] -= 1
+    tally[FREE] = min(tally[FREE], slot)
+
+
+@njit(cache=True, nogil=True)
+def squared_norm(cache, rows, r, top):
+    """|w_r|^2 as the sum of coefficients times scores."""
+    total = 0.0
+    for j in range(top):
+        coef = rows.coefs[r, j]
+        if coef != 0.0:
+            total += coef * (rows.others[r, j] + coef * cache.squares[j])
+    return max(rows.scale[r] * (rows.scale[r] * total), 0.0)
+
+
+@njit(cache=True, nogil=True)
+def scale_row(rows, r, factor, top, tracked):
+    """w_r *= factor"""
+    scale = rows.scale[r] * factor
+    if SMALLEST < scale < LARGEST:
+        rows.scale[r] = scale
+        return
+    coefs, debts, passed = rows.coefs[r], rows.debts[r], rows.passed[r]
+    for j in range(top):
+        debts[j] -= coefs[j] * passed
+        coefs[j] *= scale
+    if tracked:
+        for j in range(top):
+            rows.others[r, j] *= scale
+    rows.passed[r] = 0.0
+    rows.scale[r] = 1.0
+
+
+@njit(cache=True, nogil=True)
+def oldest(cache, top):
+    """The slot of the example that was stored first."""
+    found = -1
+    for j in range(top):
+        if cache.positions[j] >= 0 and (
+            found < 0 or cache.positions[j] < cache.positions[found]
+        ):
+            found = j
+    return found
+
+
+@njit(cache=True, nogil=True)
+def largest(slack, cache, top):
+    """The slot of the stored example with the largest slack; the oldest of equals."""
+    found, best = -1, -np.inf
+    for j in range(top):
+        value = slack[j]
+        if cache.positions[j] < 0 or value < best:
+            continue
+        if found < 0 or value > best or cache.positions[j] < cache.positions[found]:
+            found, best = j, value
+    return found

@@ -1,0 +1,72 @@
+"""The vectors of the stored examples, one a slot, dense or sparse; with a precomputed kernel their
+columns.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from largemargin.kernels import Kernel, squared_norms
+
+
+class Vectors:
+    """Rows that are replaced in place, and their squared norms. Free slots keep what was in them."""
+
+    def __init__(self, kernel: Kernel, dtype: np.dtype) -> None:
+        self.kernel = kernel
+        self.dtype = dtype
+        self.rows: Any = None
+        self.squares = np.zeros(0, dtype)
+
+    def match(self, X: Any) -> Any:
+        """X stored as the vectors are: sparse or dense, and of their type."""
+        if self.rows is None or self.kernel.by_column:
+            return X
+        if sp.issparse(X) != sp.issparse(self.rows):
+            X = sp.csr_array(X) if sp.issparse(self.rows) else X.toarray()
+        return X.astype(self.rows.dtype, copy=False)
+
+    def squares_of(self, X: Any) -> np.ndarray:
+        """Squared norms, for the kernels that want them."""
+        if not self.kernel.on_products:
+            return np.zeros(X.shape[0], self.dtype)
+        return squared_norms(X).astype(self.dtype)
+
+    def first(self, top: int) -> tuple[Any, np.ndarray]:
+        """The vectors in the first slots, and their squared norms."""
+        return (None if self.rows is None else self.rows[:top]), self.squares[:top]
+
+    def reserve(self, room: int) -> None:
+        """Make room for so many slots."""
+        squares = np.zeros(room, self.dtype)
+        squares[: len(self.squares)] = self.squares[:room]
+        self.squares = squares
+        if self.rows is not None and not sp.issparse(self.rows):
+            rows = np.zeros((room, self.rows.shape[1]), self.rows.dtype)
+            rows[: len(self.rows)] = self.rows[:room]
+            self.rows = rows
+
+    def replace(self, X: Any, squares: np.ndarray, origins: np.ndarray) -> None:
+        """Put row origins[j] of X into slot j wherever that is not -1."""
+        slots = np.flatnonzero(origins >= 0)
+        if not len(slots):
+            return
+        self.squares[slots] = squares[origins[slots]]
+        if sp.issparse(X):
+            kept = X[:0] if self.rows is None else self.rows
+            source = np.arange(len(origins))
+            source[slots] = kept.shape[0] + origins[slots]
+            self.rows = sp.csr_array(sp.vstack([kept, X], format="csr")[source])
+            return
+        if self.rows is None:
+            self.rows = np.zeros((len(self.squares), X.shape[1]), X.dtype)
+        self.rows[slots] = X[origins[slots]]
+
+    def copy(self) -> Vectors:
+        twin = Vectors(self.kernel, self.dtype)
+        twin.rows = None if self.rows is None else self.rows.copy()
+        twin.squares = self.squares.copy()
+        return twin

@@ -1,0 +1,149 @@
+"""The one loop of all additive online learners, compiled: score, compare with the margin, make room,
+choose the step, scale, update, apply the cache policy.
+
+It goes over a block of examples whose kernel values, against the cache before the block and among
+themselves, are at hand. An example's scores are summed anew over the cache as it is when its turn
+comes, slots that the block itself has filled included, so the result is that of the one-by-one
+algorithm whatever the length of the block. The scores of the stored examples are kept up to date.
+"""
+
+from __future__ import annotations
+
+from numba import njit
+
+from largemargin.online.arrays import (
+    EVERY,
+    LOG_LENGTH,
+    LOGGED,
+    MARGIN_ERRORS,
+    ONLINE_ERRORS,
+    SEEN,
+    SIZE,
+    TOP,
+)
+from largemargin.online.policies import (
+    DISTILL,
+    FORGETRON,
+    MARGIN,
+    PROJECTRON,
+    RANDOM,
+    distill,
+    forgetron,
+    margin,
+    projectron,
+    random,
+    removes,
+)
+from largemargin.online.rules import choose_step, is_margin_error, keeps_norms, lead
+from largemargin.online.slots import dot, insert, read_values, remove, scale_row
+
+
+@njit(cache=True, nogil=True)
+def walk(learner, block, cache, rows, work, accuracy):
+    """Learn from every example of the block, in order."""
+    tally = learner.tally
+    known = block.against_cache.shape[1]
+    for example in range(len(block.labels)):
+        if len(rows.scale):
+            _learn(learner, block, cache, rows, work, example, known, accuracy)
+            for r in range(len(rows.scale)):
+                rows.passed[r] += rows.scale[r]
+        tally[SEEN] += 1
+        if tally[SEEN] % tally[EVERY] == 0:
+            _log(learner)
+
+
+@njit(cache=True, nogil=True)
+def _learn(learner, block, cache, rows, work, example, known, accuracy):
+    tally, policy = learner.tally, learner.policy
+    label, square = block.labels[example], block.squares[example]
+    read_values(block, example, cache, tally[TOP], known, work.values)
+    for r in range(len(rows.scale)):
+        work.raw[r] = dot(rows.coefs[r], work.values, tally[TOP])
+        work.scores[r] = rows.scale[r] * work.raw[r]
+    if lead(work.scores, label) <= 0.0:
+        tally[ONLINE_ERRORS] += 1
+    if not is_margin_error(
+        learner.rule, learner.settings, rows.updates, work.scores, label, square
+    ):
+        return
+    tally[MARGIN_ERRORS] += 1
+    if (policy == MARGIN or policy == RANDOM) and tally[SIZE] == learner.budget:
+        _make_room(learner, cache, rows, work)
+    if not choose_step(
+        learner.rule, learner.settings, rows.norms, rows.updates, work.scores, label, square,
+        work.steps, work.shrinks,
+    ):  # fmt: skip
+        return
+    _step(learner, cache, rows, work, example, label, square, accuracy)
+    if policy == DISTILL:
+        distill.distill(learner, cache, rows, work.slack)
+    elif policy == FORGETRON and tally[SIZE] > learner.budget:
+        forgetron.forget(learner, cache, rows)
+
+
+@njit(cache=True, nogil=True)
+def _make_room(learner, cache, rows, work):
+    """Remove a stored example, and correct the scores for it."""
+    if learner.policy == MARGIN:
+        slot = margin.choose(learner, cache, rows, work.slack)
+    else:
+        slot = random.choose(learner.random, learner.tally[SIZE])
+    for r in range(len(rows.scale)):
+        work.raw[r] -= rows.coefs[r, slot] * work.values[slot]
+        work.scores[r] = rows.scale[r] * work.raw[r]
+    remove(cache, rows, learner.tally, slot, keeps_norms(learner.rule))
+
+
+@njit(cache=True, nogil=True)
+def _step(learner, cache, rows, work, example, label, square, accuracy):
+    """w_r <- shrinks_r w_r + steps_r x, with x stored, or projected."""
+    tally, tracked = learner.tally, removes(learner.policy)
+    for r in range(len(rows.scale)):
+        if work.shrinks[r] != 1.0:
+            scale_row(rows, r, work.shrinks[r], tally[TOP], tracked)
+            work.raw[r] = work.shrinks[r] * work.scores[r] / rows.scale[r]
+    stored = square
+    if learner.policy == FORGETRON:
+        forgetron.count_step(learner.tuning, work.steps, square)
+    if learner.policy == PROJECTRON:
+        size, weights = tally[SIZE], work.slack
+        residual = projectron.project(cache.inverse, work.values, size, square, weights)
+        if size == learner.budget or projectron.is_in_span(residual, square, accuracy):
+            projectron.add_projection(rows, work.steps, weights, size)
+            stored = max(square - residual, 0.0)
+        else:
+            projectron.grow_inverse(cache.inverse, weights, size, residual)
+            _insert(tally, cache, rows, work, example, label, square, tracked)
+    else:
+        _insert(tally, cache, rows, work, example, label, square, tracked)
+    for r in range(len(rows.scale)):
+        step, shrink = work.steps[r], work.shrinks[r]
+        if step != 0.0:
+            rows.updates[r] += 1
+            rows.norms[r] = shrink * (
+                shrink * rows.norms[r] + 2.0 * step * work.scores[r]
+            ) + step * (step * stored)
+
+
+@njit(cache=True, nogil=True)
+def _insert(tally, cache, rows, work, example, label, square, tracked):
+    insert(
+        cache, rows, tally, example, tally[SEEN], label, square, work.values, work.raw, work.steps,
+        tracked,
+    )  # fmt: skip
+
+
+@njit(cache=True, nogil=True)
+def _log(learner):
+    """Note the size of the cache; when the log is full, keep every other entry."""
+    tally, log = learner.tally, learner.log
+    if tally[LOGGED] == LOG_LENGTH:
+        for i in range(LOG_LENGTH // 2):
+            log[i] = log[2 * i + 1]
+        tally[LOGGED] = LOG_LENGTH // 2
+        tally[EVERY] *= 2
+        if tally[SEEN] % tally[EVERY]:
+            return
+    log[tally[LOGGED]] = tally[SIZE]
+    tally[LOGGED] += 1
