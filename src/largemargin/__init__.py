@@ -9,15 +9,20 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from largemargin import data, kernels, svm
+    from largemargin import data, kernels, online, svm
     from largemargin.model_file import ModelFileError, describe, load, save
+    from largemargin.online import ALMA, MIRA, ROMMA, AggressivePerceptron
     from largemargin.perceptron import VotedPerceptron
     from largemargin.svm import SVC, KernelAdatron, NuSVC
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "ALMA",
+    "MIRA",
+    "ROMMA",
     "SVC",
+    "AggressivePerceptron",
     "KernelAdatron",
     "ModelFileError",
     "NuSVC",
@@ -26,11 +31,16 @@ __all__ = [
     "describe",
     "kernels",
     "load",
+    "online",
     "save",
     "svm",
 ]
 
 _HOMES = {
+    "ALMA": "largemargin.online",
+    "AggressivePerceptron": "largemargin.online",
+    "MIRA": "largemargin.online",
+    "ROMMA": "largemargin.online",
     "KernelAdatron": "largemargin.svm",
     "NuSVC": "largemargin.svm",
     "SVC": "largemargin.svm",

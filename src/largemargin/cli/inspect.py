@@ -49,7 +49,6 @@ def _show(found: dict[str, Any]) -> None:
             ("scaling", text([_scaler_words(step) for step in scalers]) or "none"),
             ("support vectors", facts.get("n_support")),
             *_training_words(facts),
-            ("converged", facts.get("converged")),
             ("precision", facts.get("precision")),
         ],
         title=found["path"],
@@ -79,11 +78,16 @@ def _show(found: dict[str, Any]) -> None:
 
 
 def _training_words(facts: dict[str, Any]) -> list[tuple[str, Any]]:
+    if "online_errors" in facts:
+        names = ("n_seen", "online_errors", "margin_errors", "n_insertions", "n_removals")
+        return [(name.removeprefix("n_").replace("_", " "), facts.get(name)) for name in names]
     if "largest_gap" not in facts:
         mistakes = sum(facts.get("n_mistakes", []))
-        return [("mistakes", mistakes), ("epochs", facts.get("n_epochs"))]
-    rows = [("problems", facts.get("n_problems")), ("duality gap", facts["largest_gap"])]
-    return rows if facts.get("separable", True) else [*rows, ("separable", False)]
+        rows = [("mistakes", mistakes), ("epochs", facts.get("n_epochs"))]
+    else:
+        rows = [("problems", facts.get("n_problems")), ("duality gap", facts["largest_gap"])]
+        rows += [] if facts.get("separable", True) else [("separable", False)]
+    return [*rows, ("converged", facts.get("converged"))]
 
 
 def _show_mistakes(labels: list[Any], mistakes: list[int]) -> None:

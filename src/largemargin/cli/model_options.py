@@ -21,7 +21,7 @@ Gamma = Annotated[
     str | None,
     typer.Option(
         help="Kernel coefficient: a number, auto (1 / features) or scale (auto / variance). "
-        "[default: scale; voted-perceptron: auto]"
+        "[default: scale; voted-perceptron and online learners: auto]"
     ),
 ]
 Coef0 = Annotated[float | None, typer.Option(help="Constant of poly and sigmoid. [default: 1]")]
@@ -29,8 +29,8 @@ Cost = Annotated[
     float | None,
     typer.Option(
         "--C",
-        help="svc, kernel-adatron: price of errors; inf is the hard margin. "
-        "[default: 1; kernel-adatron: inf]",
+        help="svc, kernel-adatron: price of errors; inf is the hard margin. alma: scale of the "
+        "steps. [default: 1; kernel-adatron: inf; alma: 1.41]",
     ),
 ]
 Nu = Annotated[
@@ -108,6 +108,46 @@ Shuffle = Annotated[
     typer.Option(
         "--shuffle",
         help="voted-perceptron: visit the examples in a random order.",
+        show_default=False,
+    ),
+]
+Margin = Annotated[
+    float | None,
+    typer.Option(
+        help="aggressive-perceptron, mira: what an example must clear not to be learned. "
+        "[default: 0.01]"
+    ),
+]
+Aggressive = Annotated[
+    bool | None,
+    typer.Option(
+        "--aggressive/--mistakes-only",
+        help="romma: learn below the margin 1, or on mistakes only. [default: aggressive]",
+        show_default=False,
+    ),
+]
+Alpha = Annotated[
+    float | None,
+    typer.Option(help="alma: share of the largest margin that may be missed. [default: 0.9]"),
+]
+MarginScale = Annotated[
+    float | None, typer.Option("--B", help="alma: scale of the margin. [default: 2.83 / alpha]")
+]
+Budget = Annotated[
+    int | None, typer.Option(help="Online learners: the most examples stored. [default: no limit]")
+]
+Policy = Annotated[
+    str | None,
+    typer.Option(
+        help="Online learners: distill or keep; with a budget margin, forgetron, random or "
+        "projectron. [default: distill; with a budget: margin]"
+    ),
+]
+Average = Annotated[
+    bool | None,
+    typer.Option(
+        "--average",
+        help="Online learners: answer with the average over the stream.",
         show_default=False,
     ),
 ]

@@ -11,10 +11,18 @@ MODELS = {
     "svc": "SVC",
     "nu-svc": "NuSVC",
     "kernel-adatron": "KernelAdatron",
+    "aggressive-perceptron": "AggressivePerceptron",
+    "mira": "MIRA",
+    "romma": "ROMMA",
+    "alma": "ALMA",
 }
 # where the command line has another default than the estimator
 _DEFAULTS: dict[str, dict[str, Any]] = {"voted-perceptron": {"epochs": 10}}
-_MACHINE = ("C", "nu", "slack", "multiclass", "method")  # what tells one machine from another
+# what tells one machine from another
+_MACHINE = (
+    "C", "nu", "slack", "multiclass", "method", "margin", "aggressive", "alpha", "B", "budget",
+    "policy", "average",
+)  # fmt: skip
 
 
 def make_estimator(model: str, options: dict[str, Any]) -> Any:
@@ -75,8 +83,17 @@ def kernel_words(parameters: dict[str, Any]) -> str:
 
 
 def learned(model: Any) -> dict[str, Any]:
-    """What fitting found, of a perceptron or of a support vector machine."""
-    facts: dict[str, Any] = {"classes": len(model.classes_), "converged": model.converged_}
+    """What fitting found, of a perceptron, an online learner or a support vector machine."""
+    facts: dict[str, Any] = {"classes": len(model.classes_)}
+    if hasattr(model, "online_errors_"):
+        facts |= {
+            "online_errors": model.online_errors_,
+            "margin_errors": model.margin_errors_,
+            "insertions": model.n_insertions_,
+            "removals": model.n_removals_,
+        }
+        return {**facts, "support_vectors": model.n_support_}
+    facts["converged"] = model.converged_
     if hasattr(model, "n_mistakes_"):
         facts |= {"epochs": model.n_epochs_, "mistakes": int(model.n_mistakes_.sum())}
     else:
@@ -90,7 +107,13 @@ def learned(model: Any) -> dict[str, Any]:
 
 def learned_words(facts: dict[str, Any]) -> list[tuple[str, Any]]:
     """What `learned` gave, for people."""
-    if "epochs" in facts:
+    if "online_errors" in facts:
+        rows = [
+            ("online errors", facts["online_errors"]),
+            ("margin errors", facts["margin_errors"]),
+            ("stored", f"{facts['insertions']}, of which {facts['removals']} removed again"),
+        ]
+    elif "epochs" in facts:
         end = " (no mistake in the last)" if facts["converged"] else ""
         rows = [("epochs", f"{facts['epochs']}{end}"), ("mistakes", facts["mistakes"])]
     else:

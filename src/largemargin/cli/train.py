@@ -53,6 +53,13 @@ def train(
     method: options.Method = None,
     normalize: options.Normalize = None,
     shuffle: options.Shuffle = None,
+    margin: options.Margin = None,
+    aggressive: options.Aggressive = None,
+    alpha: options.Alpha = None,
+    B: options.MarginScale = None,
+    budget: options.Budget = None,
+    policy: options.Policy = None,
+    average: options.Average = None,
     seed: Annotated[int, typer.Option(help="For everything that is drawn.")] = 0,
     n_jobs: options.Jobs = None,
     memory: options.Memory = None,
@@ -99,6 +106,7 @@ def train(
       largemargin train mnist --model svc --multiclass ovo --C 10 --gamma 0.02
       largemargin train letters.svm --model svc --cv C=0.1,1,10 --cv gamma=0.01,0.1
       largemargin train heart.csv --model nu-svc --nu 0.2 --scale standard
+      largemargin train mnist --model mira --kernel poly --degree 9 --budget 1000
     """
     given = {
         "C": C, "nu": nu, "slack": slack, "multiclass": multiclass, "class_weight": class_weight,
@@ -106,7 +114,8 @@ def train(
         "fit_intercept": fit_intercept, "tol": tol, "min_margin": min_margin, "max_iter": max_iter,
         "max_seconds": max_seconds, "learning_rate": _number_or_word(learning_rate),
         "epochs": epochs, "method": method, "normalize": normalize or None,
-        "shuffle": shuffle or None, "n_jobs": n_jobs, "memory": memory, "precision": precision,
+        "shuffle": shuffle or None, "margin": margin, "aggressive": aggressive, "alpha": alpha,
+        "B": B, "budget": budget, "policy": policy, "average": average or None, "n_jobs": n_jobs, "memory": memory, "precision": precision,
     }  # fmt: skip
     if model not in MODELS:
         raise ValueError(f"--model must be one of {', '.join(MODELS)}, got {model!r}")

@@ -38,13 +38,13 @@ def encode_labels(classes: np.ndarray) -> dict[str, Any]:
     return {"type": name, "values": classes.tolist()}
 
 
-def decode_labels(state: Any) -> np.ndarray:
-    """What `encode_labels` was given, checked: at least two labels of one type, ascending."""
+def decode_labels(state: Any, least: int = 2) -> np.ndarray:
+    """What `encode_labels` was given, checked: at least so many labels of one type, ascending."""
     if not isinstance(state, dict) or set(state) != {"type", "values"}:
         raise ValueError("there are no labels")
     name, values = state["type"], state["values"]
-    if not isinstance(values, list) or not isinstance(name, str) or len(values) < 2:
-        raise ValueError("there are not two labels")
+    if not isinstance(values, list) or not isinstance(name, str) or len(values) < least:
+        raise ValueError("there are too few labels")
     if isinstance(values[0], str):
         classes = _decode_text(name, values)
     else:

@@ -24,6 +24,7 @@ class Entry:
     name: str
     home: str
     states: str
+    n_labels: int = 2  # the least there can be; a stream may have shown one class so far
 
     @property
     def cls(self) -> type:
@@ -47,6 +48,13 @@ ESTIMATORS = _entries(
     Entry("SVC", "largemargin.svm.svc", "largemargin.svm.state"),
     Entry("NuSVC", "largemargin.svm.nu_svc", "largemargin.svm.state"),
     Entry("KernelAdatron", "largemargin.svm.kernel_adatron", "largemargin.svm.state"),
+    Entry(
+        "AggressivePerceptron", "largemargin.online.aggressive_perceptron",
+        "largemargin.online.state", 1,
+    ),  # fmt: skip
+    Entry("MIRA", "largemargin.online.mira", "largemargin.online.state", 1),
+    Entry("ROMMA", "largemargin.online.romma", "largemargin.online.state", 1),
+    Entry("ALMA", "largemargin.online.alma", "largemargin.online.state", 1),
 )
 SCALERS = _entries(
     Entry("StandardScaler", "sklearn.preprocessing", "largemargin.model_file.scalers"),

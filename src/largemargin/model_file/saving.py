@@ -141,7 +141,7 @@ def describe(path: str | PathLike[str]) -> dict[str, Any]:
         steps = []
         for name, node in top["steps"] if top["class"] == "Pipeline" else [[None, top]]:
             decode([node["parameters"], node["facts"]])
-            labels = decode_labels(node["labels"]).tolist() if "labels" in node else None
+            labels = decode_labels(node["labels"], entry.n_labels).tolist() if "labels" in node else None
             shown = {
                 key: plain(node[key]) for key in ("class", "parameters", "n_features", "facts")
             }
@@ -269,7 +269,7 @@ def _unpack(
         raise ValueError("the number of features is not one")
     model.n_features_in_ = n_features
     if "labels" in wanted:
-        model.classes_ = decode_labels(node["labels"])
+        model.classes_ = decode_labels(node["labels"], entry.n_labels)
     if "feature_names" in node:
         names = node["feature_names"]
         if len(names) != n_features or not all(type(n) is str for n in names):

@@ -45,9 +45,9 @@ class Cache(NamedTuple):
 class Rows(NamedTuple):
     """The vectors, one for two classes and otherwise one a class: w_r = scale_r sum_j coefs_rj x_j.
 
-    The factor makes a scaling of w_r one multiplication. The average over the stream is kept in the
-    same way: sum_t w_r(t) has the coefficients coefs * passed - debts, where `passed` is the sum of
-    the factors so far and a coefficient owes, from the moment it changes, what passed before.
+    The factor makes a scaling of w_r one multiplication. The sum over the stream is kept in the same
+    way: sum_t w_r(t) has the coefficients coefs * passed - debts, where `passed` is the sum of the
+    factors so far and a coefficient owes, from the moment it changes, what passed before.
     """
 
     coefs: np.ndarray  # a row a vector, a column a slot
@@ -65,6 +65,7 @@ class Learner(NamedTuple):
     rule: int
     policy: int
     budget: int
+    averages: bool
     settings: np.ndarray  # numbers of the rule, see the rules
     tally: np.ndarray
     log: np.ndarray  # the number stored, every so many examples

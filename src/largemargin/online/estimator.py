@@ -173,8 +173,8 @@ class OnlineLearner(RunReader):
         dtype = choose_dtype(self.precision, double, kernel, X)
         seed = check_random_state(self.random_state).randint(2**31 - 1)
         return Run(
-            kernel, dtype, self._rule_code(), self._policy_code(), self.budget, self._settings(),
-            seed,
+            kernel, dtype, self._rule_code(), self._policy_code(), self.budget,
+            bool(self.average), self._settings(), seed,
         )  # fmt: skip
 
     _rule: str

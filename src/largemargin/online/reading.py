@@ -24,7 +24,13 @@ class RunReader(ExpansionClassifier):
 
     @property
     def _expansion(self) -> Expansion:  # type: ignore[override]
-        return self._run.expansion(bool(self.average))
+        run = self._run
+        if self.average and not run.learner.averages:
+            raise ValueError(
+                "average=True is kept along the stream: choose it before the first example, or fit "
+                "again"
+            )
+        return run.expansion(bool(self.average))
 
     @property
     def _positions(self) -> np.ndarray:  # type: ignore[override]

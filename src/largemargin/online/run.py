@@ -14,6 +14,7 @@ from largemargin.gram import Basis
 from largemargin.kernels import Kernel
 from largemargin.online.arrays import (
     EVERY,
+    FREE,
     LOG_LENGTH,
     LOGGED,
     N_TALLIES,
@@ -34,6 +35,11 @@ from largemargin.workers import Workers
 def n_rows_of(n_classes: int) -> int:
     """How many vectors so many classes have: nothing is to be told apart with less than two."""
     return n_classes if n_classes > 2 else max(n_classes - 1, 0)
+
+
+def most_slots(size: int) -> int:
+    """How many slots may have been used before those in use, so many, are moved together."""
+    return 2 * size + 1024
 
 
 def stretches(labels: np.ndarray, known: np.ndarray) -> Iterator[tuple[int, int, np.ndarray]]:
@@ -63,6 +69,8 @@ class Run:
         See `rules` and `policies`.
     budget : int or None
         The most examples stored.
+    averages : bool
+        Whether to keep the average over the stream.
     settings : array
         The numbers of the rule.
     seed : int
@@ -76,6 +84,7 @@ class Run:
         rule: int,
         policy: int,
         budget: int | None,
+        averages: bool,
         settings: np.ndarray,
         seed: int,
     ) -> None:
@@ -94,7 +103,7 @@ class Run:
         tally = np.zeros(N_TALLIES, np.int64)
         tally[EVERY] = 1
         self.learner = Learner(
-            rule, policy, -1 if budget is None else budget, settings, tally,
+            rule, policy, -1 if budget is None else budget, averages, settings, tally,
             np.zeros(LOG_LENGTH, np.int64), np.zeros(N_TUNING), np.array([seed], np.uint64),
         )  # fmt: skip
         self.cache = self._empty_cache(0)
@@ -168,14 +177,14 @@ class Run:
             ample = 2 * room if self.limit is None else min(2 * room, self.limit)
             if self._gram_bytes(ample) + held > memory:
                 ample = needed
-            self._reserve(max(needed, ample))
+            self.reserve(max(needed, ample))
         return n
 
     def _gram_bytes(self, room: int) -> int:
         """What a cache of so many slots holds of kernel values."""
         return room * room * (self.tracked * self.dtype.itemsize + self.projects * 8)
 
-    def _reserve(self, room: int) -> None:
+    def reserve(self, room: int) -> None:
         """Room for so many slots."""
         old, new = self.cache, self._empty_cache(room)
         for before, after in zip(old, new, strict=True):
@@ -183,6 +192,10 @@ class Run:
         self.cache = new
         self.vectors.reserve(room)
         self.rows = self._with_rows(range(len(self.rows.scale)))
+
+    def make_rows(self, n: int) -> None:
+        """So many vectors, all zero."""
+        self.rows = self._with_rows([None] * n)
 
     def _with_rows(self, sources: Sequence[int | None]) -> Rows:
         """Vectors as wide as the cache, each one of the present ones or, for None, zero."""
@@ -237,6 +250,21 @@ class Run:
         self.vectors.replace(stored, squares, origins)
         origins.fill(-1)
         self._expansions.clear()
+        if self.tally[TOP] > most_slots(int(self.tally[SIZE])):
+            self._compact()
+
+    def _compact(self) -> None:
+        """Move what is stored into the first slots and give up the room of the rest."""
+        slots = np.flatnonzero(self.cache.positions[: self.tally[TOP]] >= 0)
+        self.cache = Cache(
+            *(
+                part[slots] if part.ndim == 1 else part[slots][:, slots] if part.size else part
+                for part in self.cache
+            )
+        )
+        self.rows = Rows(*(part[:, slots] if part.ndim == 2 else part for part in self.rows))
+        self.vectors.take(slots)
+        self.tally[TOP] = self.tally[FREE] = len(slots)
 
     def copy(self) -> Run:
         """A run that goes on by itself from here."""

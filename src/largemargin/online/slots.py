@@ -10,6 +10,8 @@ import numpy as np
 from numba import njit
 
 from largemargin.online.arrays import FREE, INSERTIONS, REMOVALS, SIZE, TOP
+from largemargin.online.averaging import hand_over
+from largemargin.online.rules import keeps_norms
 
 SMALLEST, LARGEST = 1e-100, 1e100  # of the factors; beyond, they are multiplied out
 CANCELLED = 1e-9  # a squared norm that a removal leaves so little of is summed anew
@@ -76,9 +78,12 @@ def insert(cache, rows, tally, example, position, label, square, values, raw, st
 
 
 @njit(cache=True, nogil=True)
-def remove(cache, rows, tally, slot, norms):
-    """Take a stored example out of the cache and out of every vector."""
+def remove(learner, cache, rows, slot, left):
+    """Take a stored example out of the cache and out of every vector; `left` is room."""
+    tally, norms = learner.tally, keeps_norms(learner.rule)
     top = tally[TOP]
+    if learner.averages:
+        hand_over(cache, rows, slot, top, left)
     square = cache.squares[slot]
     for r in range(len(rows.scale)):
         coef = rows.coefs[r, slot]

@@ -65,6 +65,11 @@ class Vectors:
             self.rows = np.zeros((len(self.squares), X.shape[1]), X.dtype)
         self.rows[slots] = X[origins[slots]]
 
+    def take(self, slots: np.ndarray) -> None:
+        """Keep these slots only, in this order."""
+        self.squares = self.squares[slots]
+        self.rows = None if self.rows is None else self.rows[slots]
+
     def copy(self) -> Vectors:
         twin = Vectors(self.kernel, self.dtype)
         twin.rows = None if self.rows is None else self.rows.copy()

@@ -34,7 +34,7 @@ from largemargin.online.policies import (
     random,
     removes,
 )
-from largemargin.online.rules import choose_step, is_margin_error, keeps_norms, lead
+from largemargin.online.rules import choose_step, is_margin_error, lead
 from largemargin.online.slots import dot, insert, read_values, remove, scale_row
 
 
@@ -79,7 +79,7 @@ def _learn(learner, block, cache, rows, work, example, known, accuracy):
     if policy == DISTILL:
         distill.distill(learner, cache, rows, work.slack)
     elif policy == FORGETRON and tally[SIZE] > learner.budget:
-        forgetron.forget(learner, cache, rows)
+        forgetron.forget(learner, cache, rows, work.slack)
 
 
 @njit(cache=True, nogil=True)
@@ -92,7 +92,7 @@ def _make_room(learner, cache, rows, work):
     for r in range(len(rows.scale)):
         work.raw[r] -= rows.coefs[r, slot] * work.values[slot]
         work.scores[r] = rows.scale[r] * work.raw[r]
-    remove(cache, rows, learner.tally, slot, keeps_norms(learner.rule))
+    remove(learner, cache, rows, slot, work.slack)
 
 
 @njit(cache=True, nogil=True)

@@ -11,7 +11,6 @@ from __future__ import annotations
 from numba import njit
 
 from largemargin.online.arrays import TOP
-from largemargin.online.rules import keeps_norms
 from largemargin.online.slack import fill_slack, is_redundant
 from largemargin.online.slots import largest, remove
 
@@ -26,4 +25,4 @@ def distill(learner, cache, rows, slack):
             learner.rule, learner.settings, len(rows.scale), slack[slot]
         ):
             return
-        remove(cache, rows, learner.tally, slot, keeps_norms(learner.rule))
+        remove(learner, cache, rows, slot, slack)

@@ -19,7 +19,6 @@ import numpy as np
 from numba import njit
 
 from largemargin.online.arrays import TOP
-from largemargin.online.rules import keeps_norms
 from largemargin.online.slots import oldest, remove, scale_row
 
 SHARE = 15.0 / 32.0
@@ -46,8 +45,8 @@ def largest_factor(quadratic, linear, allowed):
 
 
 @njit(cache=True, nogil=True)
-def forget(learner, cache, rows):
-    """Shrink all vectors and drop the oldest example."""
+def forget(learner, cache, rows, left):
+    """Shrink all vectors and drop the oldest example; `left` is room."""
     tally, tuning = learner.tally, learner.tuning
     top = tally[TOP]
     slot = oldest(cache, top)
@@ -66,4 +65,4 @@ def forget(learner, cache, rows):
     for r in range(len(rows.scale)):
         scale_row(rows, r, phi, top, True)
         rows.norms[r] *= phi * phi
-    remove(cache, rows, tally, slot, keeps_norms(learner.rule))
+    remove(learner, cache, rows, slot, left)
