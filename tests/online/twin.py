@@ -134,7 +134,7 @@ class Twin:
         if A <= 0 or (y * s >= 1 if self.model.aggressive else y * s > 0):
             return 0, 1
         q = A * n - s * s
-        if not any(e.coefs[r] for e in self.stored) or q <= 1e-12 * A * n:
+        if not any(e.coefs[r] for e in self.stored) or q <= 1e-8 * A * n:
             return y / A, 0
         if self.model.aggressive and y * s >= A * n:
             return y / A, 0
@@ -180,7 +180,7 @@ class Twin:
                 self.remove(self.best())
         if self.policy == "forgetron":
             self.longest = max(self.longest, self.K[t, t])
-            self.steps += tau @ tau * self.K[t, t] / self.longest
+            self.steps += np.sqrt(tau @ tau * self.K[t, t] / self.longest)
             if len(self.stored) > budget:
                 self.forget()
 

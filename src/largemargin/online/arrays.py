@@ -51,7 +51,9 @@ class Rows(NamedTuple):
     """
 
     coefs: np.ndarray  # a row a vector, a column a slot
-    others: np.ndarray  # sum of coefs_rj k(x_j, x_i) over the stored j != i, for policies that remove
+    # sum of coefs_rj k(x_j, x_i) over the stored j != i; for the projectron, over all j; not kept if
+    # nothing is removed
+    others: np.ndarray
     debts: np.ndarray
     scale: np.ndarray
     passed: np.ndarray

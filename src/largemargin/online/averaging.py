@@ -24,14 +24,12 @@ def hand_over(cache, rows, slot, top, left):
     for _ in range(MOST):
         best, gain = -1, ENOUGH * cache.squares[slot]
         for j in range(top):
-            taken = left[j] * left[j]
-            if (
-                cache.positions[j] >= 0
-                and j != slot
-                and taken > gain * cache.squares[j]
-                and cache.squares[j] > 0.0
-            ):
-                best, gain = j, taken / cache.squares[j]
+            if cache.positions[j] < 0 or j == slot or cache.squares[j] <= 0.0:
+                continue
+            taken = left[j] * left[j] / cache.squares[j]
+            older = best >= 0 and cache.positions[j] < cache.positions[best]
+            if taken > gain or (taken == gain and older):
+                best, gain = j, taken
         if best < 0:
             return
         weight = left[best] / cache.squares[best]

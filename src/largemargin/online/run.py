@@ -96,7 +96,7 @@ class Run:
         self.budget = budget
         self.n_classes = 0
         self.vectors = Vectors(kernel, dtype)
-        self.tracked = bool(removes(policy))
+        self.keeps_gram = bool(removes(policy))
         self.projects = policy == PROJECTRON
         # the forgetron steps before it removes
         self.limit = None if budget is None else budget + (policy == FORGETRON)
@@ -114,7 +114,7 @@ class Run:
         square = (room, room)
         return Cache(
             np.full(room, -1), np.zeros(room, np.int64), np.zeros(room), np.full(room, -1),
-            np.zeros(square if self.tracked else (0, 0), self.dtype),
+            np.zeros(square if self.keeps_gram else (0, 0), self.dtype),
             np.zeros(square if self.projects else (0, 0)),
         )  # fmt: skip
 
@@ -182,7 +182,7 @@ class Run:
 
     def _gram_bytes(self, room: int) -> int:
         """What a cache of so many slots holds of kernel values."""
-        return room * room * (self.tracked * self.dtype.itemsize + self.projects * 8)
+        return room * room * (self.keeps_gram * self.dtype.itemsize + self.projects * 8)
 
     def reserve(self, room: int) -> None:
         """Room for so many slots."""

@@ -9,12 +9,12 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from largemargin.online.arrays import FREE, INSERTIONS, REMOVALS, SIZE, TOP
+from largemargin.online.arrays import FREE, INSERTIONS, REMOVALS, SEEN, SIZE, TOP
 from largemargin.online.averaging import hand_over
+from largemargin.online.policies import KEEP, PROJECTRON, removes
 from largemargin.online.rules import keeps_norms
 
 SMALLEST, LARGEST = 1e-100, 1e100  # of the factors; beyond, they are multiplied out
-CANCELLED = 1e-9  # a squared norm that a removal leaves so little of is summed anew
 
 
 @njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz"})
@@ -46,17 +46,18 @@ def read_values(block, example, cache, top, known, values):
 
 
 @njit(cache=True, nogil=True)
-def insert(cache, rows, tally, example, position, label, square, values, raw, steps, tracked):
+def insert(learner, cache, rows, example, label, square, values, raw, steps):
     """Store an example with the coefficients `steps` in the lowest free slot."""
+    tally, policy = learner.tally, learner.policy
     slot = tally[FREE]
     tally[TOP] = max(tally[TOP], slot + 1)
     top = tally[TOP]
-    cache.positions[slot] = position
+    cache.positions[slot] = tally[SEEN]
     cache.labels[slot] = label
     cache.squares[slot] = square
     cache.origins[slot] = example
     values[slot] = square
-    if tracked:
+    if removes(policy):
         for j in range(top):
             cache.gram[slot, j] = values[j]
         for j in range(top):
@@ -65,10 +66,12 @@ def insert(cache, rows, tally, example, position, label, square, values, raw, st
         coef = steps[r] / rows.scale[r]
         rows.coefs[r, slot] = coef
         rows.debts[r, slot] = coef * rows.passed[r]
-        if tracked:
+        if policy != KEEP:
+            rows.others[r, slot] = raw[r]
             if coef != 0.0:
                 add(rows.others[r], coef, values, top)
-            rows.others[r, slot] = raw[r]
+            if policy != PROJECTRON:
+                rows.others[r, slot] = raw[r]
     tally[INSERTIONS] += 1
     tally[SIZE] += 1
     free = slot + 1
@@ -80,26 +83,18 @@ def insert(cache, rows, tally, example, position, label, square, values, raw, st
 @njit(cache=True, nogil=True)
 def remove(learner, cache, rows, slot, left):
     """Take a stored example out of the cache and out of every vector; `left` is room."""
-    tally, norms = learner.tally, keeps_norms(learner.rule)
+    tally = learner.tally
     top = tally[TOP]
     if learner.averages:
         hand_over(cache, rows, slot, top, left)
-    square = cache.squares[slot]
     for r in range(len(rows.scale)):
         coef = rows.coefs[r, slot]
         rows.coefs[r, slot] = 0.0
         rows.debts[r, slot] = 0.0
-        if coef == 0.0:
-            continue
-        if norms:
-            scale = rows.scale[r]
-            # |w - c x|^2 = |w|^2 - 2 c (w - c x).x - c^2 x.x
-            less = scale * coef * (2.0 * scale * rows.others[r, slot] + scale * coef * square)
-            before = rows.norms[r]
-            rows.norms[r] = before - less
-        add(rows.others[r], -coef, cache.gram[slot], top)
-        if norms and not rows.norms[r] > CANCELLED * before:
-            rows.norms[r] = squared_norm(cache, rows, r, top)
+        if coef != 0.0:
+            add(rows.others[r], -coef, cache.gram[slot], top)
+            if keeps_norms(learner.rule):
+                rows.norms[r] = squared_norm(learner.policy, cache, rows, r, top)
     cache.positions[slot] = -1
     cache.origins[slot] = -1
     tally[REMOVALS] += 1
@@ -108,18 +103,18 @@ def remove(learner, cache, rows, slot, left):
 
 
 @njit(cache=True, nogil=True)
-def squared_norm(cache, rows, r, top):
-    """|w_r|^2 as the sum of coefficients times scores."""
+def squared_norm(policy, cache, rows, r, top):
+    """|w_r|^2 as the sum of coefficients times scores; summed anew it does not drift."""
     total = 0.0
     for j in range(top):
         coef = rows.coefs[r, j]
-        if coef != 0.0:
-            total += coef * (rows.others[r, j] + coef * cache.squares[j])
+        own = 0.0 if policy == PROJECTRON else coef * cache.squares[j]
+        total += coef * (rows.others[r, j] + own)
     return max(rows.scale[r] * (rows.scale[r] * total), 0.0)
 
 
 @njit(cache=True, nogil=True)
-def scale_row(rows, r, factor, top, tracked):
+def scale_row(rows, r, factor, top):
     """w_r *= factor"""
     scale = rows.scale[r] * factor
     if SMALLEST < scale < LARGEST:
@@ -129,9 +124,8 @@ def scale_row(rows, r, factor, top, tracked):
     for j in range(top):
         debts[j] -= coefs[j] * passed
         coefs[j] *= scale
-    if tracked:
-        for j in range(top):
-            rows.others[r, j] *= scale
+    for j in range(top):
+        rows.others[r, j] *= scale
     rows.passed[r] = 0.0
     rows.scale[r] = 1.0
 

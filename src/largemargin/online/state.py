@@ -110,7 +110,7 @@ def _check_facts(facts: dict[str, Any]) -> None:
 
 
 def _kept_matrices(run: Run) -> list[str]:
-    return ["gram"] * run.tracked + ["inverse"] * run.projects
+    return ["gram"] * run.keeps_gram + ["inverse"] * run.projects
 
 
 def _restore_cache(

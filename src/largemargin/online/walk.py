@@ -24,6 +24,7 @@ from largemargin.online.arrays import (
 from largemargin.online.policies import (
     DISTILL,
     FORGETRON,
+    KEEP,
     MARGIN,
     PROJECTRON,
     RANDOM,
@@ -32,10 +33,9 @@ from largemargin.online.policies import (
     margin,
     projectron,
     random,
-    removes,
 )
-from largemargin.online.rules import choose_step, is_margin_error, lead
-from largemargin.online.slots import dot, insert, read_values, remove, scale_row
+from largemargin.online.rules import choose_step, is_margin_error, keeps_norms, lead
+from largemargin.online.slots import dot, insert, read_values, remove, scale_row, squared_norm
 
 
 @njit(cache=True, nogil=True)
@@ -98,40 +98,31 @@ def _make_room(learner, cache, rows, work):
 @njit(cache=True, nogil=True)
 def _step(learner, cache, rows, work, example, label, square, accuracy):
     """w_r <- shrinks_r w_r + steps_r x, with x stored, or projected."""
-    tally, tracked = learner.tally, removes(learner.policy)
+    tally, policy = learner.tally, learner.policy
     for r in range(len(rows.scale)):
         if work.shrinks[r] != 1.0:
-            scale_row(rows, r, work.shrinks[r], tally[TOP], tracked)
+            scale_row(rows, r, work.shrinks[r], tally[TOP])
             work.raw[r] = work.shrinks[r] * work.scores[r] / rows.scale[r]
-    stored = square
-    if learner.policy == FORGETRON:
+    if policy == FORGETRON:
         forgetron.count_step(learner.tuning, work.steps, square)
-    if learner.policy == PROJECTRON:
-        size, weights = tally[SIZE], work.slack
-        residual = projectron.project(cache.inverse, work.values, size, square, weights)
-        if size == learner.budget or projectron.is_in_span(residual, square, accuracy):
-            projectron.add_projection(rows, work.steps, weights, size)
-            stored = max(square - residual, 0.0)
-        else:
-            projectron.grow_inverse(cache.inverse, weights, size, residual)
-            _insert(tally, cache, rows, work, example, label, square, tracked)
-    else:
-        _insert(tally, cache, rows, work, example, label, square, tracked)
+    if policy != PROJECTRON or not projectron.add_projection(
+        learner, cache, rows, work.steps, work.values, square, accuracy, work.slack
+    ):
+        insert(
+            learner, cache, rows, example, label, square, work.values, work.raw, work.steps
+        )
     for r in range(len(rows.scale)):
         step, shrink = work.steps[r], work.shrinks[r]
         if step != 0.0:
             rows.updates[r] += 1
-            rows.norms[r] = shrink * (
-                shrink * rows.norms[r] + 2.0 * step * work.scores[r]
-            ) + step * (step * stored)
-
-
-@njit(cache=True, nogil=True)
-def _insert(tally, cache, rows, work, example, label, square, tracked):
-    insert(
-        cache, rows, tally, example, tally[SEEN], label, square, work.values, work.raw, work.steps,
-        tracked,
-    )  # fmt: skip
+            if not keeps_norms(learner.rule):
+                continue
+            if policy != KEEP:
+                rows.norms[r] = squared_norm(policy, cache, rows, r, tally[TOP])
+            else:  # nothing is ever taken away that rounding errors could be left of
+                rows.norms[r] = shrink * (
+                    shrink * rows.norms[r] + 2.0 * step * work.scores[r]
+                ) + step * (step * square)
 
 
 @njit(cache=True, nogil=True)

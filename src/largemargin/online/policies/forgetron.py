@@ -8,9 +8,9 @@ an example of coefficient sigma, w having the score mu on it in the direction of
 
 and phi is the largest in (0, 1] that keeps the sum of all harm done within 15/32 of the number of
 steps made, which is what their mistake bound needs. The paper has two classes, steps of length 1
-and k(x, x) <= 1. Here, for the vectors of all classes together, a step counts as its squared length,
-sigma is the length of what is dropped, sigma mu its inner product with w, and lengths are in units
-of the longest example so far; for two classes, the perceptron and examples of norm 1 it is theirs.
+and k(x, x) <= 1. Here, for the vectors of all classes together, a step counts as its length, sigma is
+the length of what is dropped, sigma mu its inner product with w, and lengths are in units of the
+longest example so far; for two classes, the perceptron and examples of norm 1 it is theirs.
 """
 
 from __future__ import annotations
@@ -28,11 +28,13 @@ N_TUNING = 3
 
 @njit(cache=True, nogil=True)
 def count_step(tuning, steps, square):
-    """Note a step: its squared length, and the longest example."""
+    """Note a step: its length, and the longest example."""
     tuning[LONGEST] = max(tuning[LONGEST], square)
     if tuning[LONGEST] > 0.0:
+        total = 0.0
         for r in range(len(steps)):
-            tuning[STEPS] += steps[r] * steps[r] * (square / tuning[LONGEST])
+            total += steps[r] * steps[r] * (square / tuning[LONGEST])
+        tuning[STEPS] += np.sqrt(total)
 
 
 @njit(cache=True, nogil=True)
@@ -63,6 +65,6 @@ def forget(learner, cache, rows, left):
     phi = largest_factor(quadratic, linear, allowed)
     tuning[HARM] += phi * (phi * quadratic + linear)
     for r in range(len(rows.scale)):
-        scale_row(rows, r, phi, top, True)
+        scale_row(rows, r, phi, top)
         rows.norms[r] *= phi * phi
     remove(learner, cache, rows, slot, left)

@@ -14,9 +14,9 @@ span are, its entries stay bounded.
 
 from __future__ import annotations
 
-import numpy as np
 from numba import njit
 
+from largemargin.online.arrays import SIZE
 from largemargin.online.slots import add, dot
 
 
@@ -29,12 +29,6 @@ def project(inverse, values, size, square, weights):
 
 
 @njit(cache=True, nogil=True)
-def is_in_span(residual, square, accuracy):
-    """`accuracy` is the square root of the rounding of kernel values."""
-    return residual <= accuracy * abs(square)
-
-
-@njit(cache=True, nogil=True)
 def grow_inverse(inverse, weights, size, residual):
     """The inverse with the next example, whose weights and residual `project` gave."""
     for i in range(size):
@@ -44,10 +38,20 @@ def grow_inverse(inverse, weights, size, residual):
 
 
 @njit(cache=True, nogil=True)
-def add_projection(rows, steps, weights, size):
-    """w_r += steps_r P x"""
+def add_projection(learner, cache, rows, steps, values, square, accuracy, weights):
+    """w_r += steps_r P x, and True; or False if x is to be stored, for which the inverse is ready.
+
+    `accuracy` is the square root of the rounding of kernel values; `weights` is room.
+    """
+    size = learner.tally[SIZE]
+    residual = project(cache.inverse, values, size, square, weights)
+    if size < learner.budget and residual > accuracy * abs(square):
+        grow_inverse(cache.inverse, weights, size, residual)
+        return False
     for r in range(len(steps)):
         if steps[r] != 0.0:
             coef = steps[r] / rows.scale[r]
             add(rows.coefs[r], coef, weights, size)
             add(rows.debts[r], coef * rows.passed[r], weights, size)
+            add(rows.others[r], coef, values, size)  # K d = k
+    return True

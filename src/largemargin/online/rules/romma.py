@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from numba import njit
 
-PARALLEL = 1e-12  # q over |x|^2 |w|^2 that is rounding
+PARALLEL = 1e-8  # q over |x|^2 |w|^2 below which a and b would be mostly rounding
 LONGEST = 1e100  # |x|^2 |w|^2 past which a vector starts anew
 
 
