@@ -1,5 +1,5 @@
-"""What a classifier that is one kernel expansion a problem answers: scores, classes and the expansion
-itself.
+"""What a classifier that is one kernel expansion a problem answers: scores, classes and the
+expansion itself.
 """
 
 from __future__ import annotations

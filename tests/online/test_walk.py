@@ -139,9 +139,7 @@ def test_sparse_is_dense(rule, policy, budget):
             assert sp.issparse(sparse.support_vectors_)
             np.testing.assert_array_equal(sparse.support_, dense.support_)
             np.testing.assert_array_equal(sparse.dual_coef_, dense.dual_coef_)
-            np.testing.assert_array_equal(
-                sparse.support_vectors_.toarray(), dense.support_vectors_
-            )
+            np.testing.assert_array_equal(sparse.support_vectors_.toarray(), dense.support_vectors_)
             np.testing.assert_allclose(sparse.decision_function(X), dense.decision_function(X))
 
 

@@ -1,7 +1,8 @@
-"""The online learners as their papers write them: one example after the other, everything summed anew.
+"""The online learners as their papers write them: one example after the other, everything summed
+anew.
 
-The stream is its kernel matrix K. What is stored is a list of examples, each with its coefficient in
-every vector; scores and norms are sums over it, made when they are needed.
+The stream is its kernel matrix K. What is stored is a list of examples, each with its coefficient
+in every vector; scores and norms are sums over it, made when they are needed.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from largemargin.online import ALMA, MIRA, ROMMA, AggressivePerceptron
+from largemargin.online import MIRA, ROMMA, AggressivePerceptron
 
 MOST, ENOUGH = 16, 1e-4  # of the hand-over to the average
 

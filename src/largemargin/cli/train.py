@@ -115,7 +115,8 @@ def train(
         "max_seconds": max_seconds, "learning_rate": _number_or_word(learning_rate),
         "epochs": epochs, "method": method, "normalize": normalize or None,
         "shuffle": shuffle or None, "margin": margin, "aggressive": aggressive, "alpha": alpha,
-        "B": B, "budget": budget, "policy": policy, "average": average or None, "n_jobs": n_jobs, "memory": memory, "precision": precision,
+        "B": B, "budget": budget, "policy": policy, "average": average or None, "n_jobs": n_jobs,
+        "memory": memory, "precision": precision,
     }  # fmt: skip
     if model not in MODELS:
         raise ValueError(f"--model must be one of {', '.join(MODELS)}, got {model!r}")

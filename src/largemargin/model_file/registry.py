@@ -49,9 +49,11 @@ ESTIMATORS = _entries(
     Entry("NuSVC", "largemargin.svm.nu_svc", "largemargin.svm.state"),
     Entry("KernelAdatron", "largemargin.svm.kernel_adatron", "largemargin.svm.state"),
     Entry(
-        "AggressivePerceptron", "largemargin.online.aggressive_perceptron",
-        "largemargin.online.state", 1,
-    ),  # fmt: skip
+        "AggressivePerceptron",
+        "largemargin.online.aggressive_perceptron",
+        "largemargin.online.state",
+        1,
+    ),
     Entry("MIRA", "largemargin.online.mira", "largemargin.online.state", 1),
     Entry("ROMMA", "largemargin.online.romma", "largemargin.online.state", 1),
     Entry("ALMA", "largemargin.online.alma", "largemargin.online.state", 1),

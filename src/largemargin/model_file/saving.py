@@ -141,7 +141,7 @@ def describe(path: str | PathLike[str]) -> dict[str, Any]:
         steps = []
         for name, node in top["steps"] if top["class"] == "Pipeline" else [[None, top]]:
             decode([node["parameters"], node["facts"]])
-            labels = decode_labels(node["labels"], entry.n_labels).tolist() if "labels" in node else None
+            labels = decode_labels(node["labels"], 1).tolist() if "labels" in node else None
             shown = {
                 key: plain(node[key]) for key in ("class", "parameters", "n_features", "facts")
             }

@@ -45,14 +45,14 @@ class Cache(NamedTuple):
 class Rows(NamedTuple):
     """The vectors, one for two classes and otherwise one a class: w_r = scale_r sum_j coefs_rj x_j.
 
-    The factor makes a scaling of w_r one multiplication. The sum over the stream is kept in the same
-    way: sum_t w_r(t) has the coefficients coefs * passed - debts, where `passed` is the sum of the
-    factors so far and a coefficient owes, from the moment it changes, what passed before.
+    The factor makes a scaling of w_r one multiplication. The sum over the stream is kept in the
+    same way: sum_t w_r(t) has the coefficients coefs * passed - debts, where `passed` is the sum of
+    the factors so far and a coefficient owes, from the moment it changes, what passed before.
     """
 
     coefs: np.ndarray  # a row a vector, a column a slot
-    # sum of coefs_rj k(x_j, x_i) over the stored j != i; for the projectron, over all j; not kept if
-    # nothing is removed
+    # sum of coefs_rj k(x_j, x_i) over the stored j != i; for the projectron, over all j; not kept
+    # if nothing is removed
     others: np.ndarray
     debts: np.ndarray
     scale: np.ndarray
@@ -84,3 +84,18 @@ class Work(NamedTuple):
     steps: np.ndarray  # coefficients of the example in each vector
     shrinks: np.ndarray  # factors of the vectors
     slack: np.ndarray  # of the stored: by how much each clears its margin without itself
+
+
+def zero_rows(n: int, room: int) -> Rows:
+    """So many vectors over so many slots, all zero."""
+    shape = (n, room)
+    return Rows(
+        np.zeros(shape), np.zeros(shape), np.zeros(shape), np.ones(n), np.zeros(n), np.zeros(n),
+        np.ones(n, np.int64),
+    )  # fmt: skip
+
+
+def make_work(room: int, n_rows: int) -> Work:
+    """Room for so many slots and vectors."""
+    by_row = (np.zeros(n_rows), np.zeros(n_rows), np.zeros(n_rows), np.zeros(n_rows))
+    return Work(np.zeros(room), *by_row, np.zeros(room))

@@ -2,20 +2,20 @@
 
 The sum over the stream of the coefficients of a stored example is coefs * passed - debts. When the
 example is removed, its part of the sum would be lost; instead it is handed over to the stored
-examples that are most like it, x ~ sum_j d_j x_j, by matching pursuit: again and again the projection
-of what is left onto the one stored example that takes most of it. One set of weights d serves all
-vectors. With no removals the average is exact.
+examples that are most like it, x ~ sum_j d_j x_j, by matching pursuit: again and again the
+projection of what is left onto the one stored example that takes most of it. One set of weights d
+serves all vectors. With no removals the average is exact.
 """
 
 from __future__ import annotations
 
-from numba import njit
+from largemargin.online.compiled import part
 
 MOST = 16  # stored examples that take a part
 ENOUGH = 1e-4  # of |x|^2, below which a part is not worth it
 
 
-@njit(cache=True, nogil=True)
+@part()
 def hand_over(cache, rows, slot, top, left):
     """Give the averaged part of one stored example to the others; `left` is room."""
     row = cache.gram[slot]

@@ -13,8 +13,8 @@ class ROMMA(OnlineLearner):
     """ROMMA, the relaxed online maximum margin algorithm of Li and Long, on a budget.
 
     After an example that is not classified well enough, w becomes the shortest vector that gives it
-    the margin 1 and keeps to a half-space that stands for all the examples before. One pass over the
-    data, in bounded memory if a budget is given.
+    the margin 1 and keeps to a half-space that stands for all the examples before. One pass over
+    the data, in bounded memory if a budget is given.
 
     Parameters
     ----------
@@ -64,8 +64,8 @@ class ROMMA(OnlineLearner):
     ----------
     classes_ : array of shape (n_classes,)
     online_errors_ : int
-        Examples that were misclassified when they came, before they were learned; a score of exactly
-        zero, or a tie with another class, is an error.
+        Examples that were misclassified when they came, before they were learned; a score of
+        exactly zero, or a tie with another class, is an error.
     margin_errors_ : int
         Examples that did not clear the margin when they came, online errors among them.
     n_insertions_, n_removals_ : int
@@ -83,18 +83,19 @@ class ROMMA(OnlineLearner):
 
     Notes
     -----
-    More than two classes are as many problems, each class against the rest, over one cache: a vector
-    a class, each with its own test, step and scaling. An example is a margin error, and stored, if it
-    is one for any of them, and redundant for the policies if it clears the margin of all. While a
-    stream has shown one class nothing is learned. One vector w for two classes is that of the second
-    class against the first; when a third appears it becomes the two vectors -w and w.
+    More than two classes are as many problems, each class against the rest, over one cache: a
+    vector a class, each with its own test, step and scaling. An example is a margin error, and
+    stored, if it is one for any of them, and redundant for the policies if it clears the margin of
+    all. While a stream has shown one class nothing is learned. One vector w for two classes is that
+    of the second class against the first; when a third appears it becomes the two vectors -w and w.
 
     On data that cannot be separated w grows; where it would outgrow the numbers, or an example
     contradicts it outright, it starts anew from that example.
 
-    The average is that over the stream of the vector after each example. It is kept over the stored
-    examples only: an example that is removed takes its part of the average with it. With
-    policy="keep" nothing is removed and the average is exact.
+    The average is that over the stream of the vectors after each example, kept in the coefficients
+    of the stored examples. It is exact as long as nothing is removed; the part of an example that
+    is removed is handed over to the stored ones that are most like it: its projection onto up to 16
+    of them, found by matching pursuit. It must be asked for before the first example.
 
     References
     ----------
@@ -108,12 +109,12 @@ class ROMMA(OnlineLearner):
     --------
     >>> from sklearn.datasets import load_digits
     >>> X, y = load_digits(return_X_y=True)
-    >>> model = ROMMA(budget=200, gamma=0.05)
+    >>> model = ROMMA(budget=150, gamma=0.05, policy="projectron", average=True)
     >>> for start in range(0, 1000, 100):
     ...     chunk = slice(start, start + 100)
     ...     _ = model.partial_fit(X[chunk] / 16, y[chunk])
     >>> model.n_support_, round(model.score(X[1000:] / 16, y[1000:]), 3)
-    (200, 0.9)
+    (150, 0.905)
     """
 
     _rule = "ROMMA"

@@ -5,6 +5,7 @@ classes that appear.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from copy import copy, deepcopy
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,8 @@ from largemargin.online.arrays import (
     Cache,
     Learner,
     Rows,
-    Work,
+    make_work,
+    zero_rows,
 )
 from largemargin.online.look_ahead import LOOK_AHEAD, block_bytes, make_block
 from largemargin.online.vectors import Vectors
@@ -107,7 +109,7 @@ class Run:
             np.zeros(LOG_LENGTH, np.int64), np.zeros(N_TUNING), np.array([seed], np.uint64),
         )  # fmt: skip
         self.cache = self._empty_cache(0)
-        self.rows = Rows(*(np.zeros((0, 0)),) * 3, *(np.zeros(0),) * 3, np.zeros(0, np.int64))
+        self.rows = zero_rows(0, 0)
         self._expansions: dict[bool, Expansion] = {}
 
     def _empty_cache(self, room: int) -> Cache:
@@ -195,16 +197,11 @@ class Run:
 
     def make_rows(self, n: int) -> None:
         """So many vectors, all zero."""
-        self.rows = self._with_rows([None] * n)
+        self.rows = zero_rows(n, len(self.cache.positions))
 
     def _with_rows(self, sources: Sequence[int | None]) -> Rows:
         """Vectors as wide as the cache, each one of the present ones or, for None, zero."""
-        room = len(self.cache.positions)
-        n = len(sources)
-        new = Rows(
-            *(np.zeros((n, room)) for _ in range(3)), np.ones(n), np.zeros(n), np.zeros(n),
-            np.ones(n, np.int64),
-        )  # fmt: skip
+        new = zero_rows(len(sources), len(self.cache.positions))
         for r, source in enumerate(sources):
             if source is not None:
                 for before, after in zip(self.rows, new, strict=True):
@@ -241,8 +238,7 @@ class Run:
         squares = self.vectors.squares_of(X)
         positions = np.arange(seen, seen + n)
         block = make_block(self.vectors, top, X, squares, labels, positions, team)
-        room, n_rows = len(self.cache.positions), len(self.rows.scale)
-        work = Work(np.zeros(room), *(np.zeros(n_rows) for _ in range(4)), np.zeros(room))
+        work = make_work(len(self.cache.positions), len(self.rows.scale))
         accuracy = float(np.sqrt(np.finfo(self.dtype).eps))
         walk(self.learner, block, self.cache, self.rows, work, accuracy)
         origins = self.cache.origins[: self.tally[TOP]]
@@ -256,26 +252,21 @@ class Run:
     def _compact(self) -> None:
         """Move what is stored into the first slots and give up the room of the rest."""
         slots = np.flatnonzero(self.cache.positions[: self.tally[TOP]] >= 0)
-        self.cache = Cache(
-            *(
-                part[slots] if part.ndim == 1 else part[slots][:, slots] if part.size else part
-                for part in self.cache
-            )
-        )
-        self.rows = Rows(*(part[:, slots] if part.ndim == 2 else part for part in self.rows))
+        old, self.cache = self.cache, self._empty_cache(len(slots))
+        for before, after in zip(old, self.cache, strict=True):
+            if before.size:
+                after[:] = before[slots] if before.ndim == 1 else before[np.ix_(slots, slots)]
+        rows = self.rows
+        self.make_rows(len(rows.scale))
+        for before, after in zip(rows, self.rows, strict=True):
+            after[:] = before if before.ndim == 1 else before[:, slots]
         self.vectors.take(slots)
         self.tally[TOP] = self.tally[FREE] = len(slots)
 
     def copy(self) -> Run:
         """A run that goes on by itself from here."""
-        twin = object.__new__(Run)
-        twin.__dict__.update(self.__dict__)
-        for name in ("cache", "rows"):
-            group = getattr(self, name)
-            setattr(twin, name, type(group)(*(part.copy() for part in group)))
-        twin.learner = Learner(
-            *(part.copy() if isinstance(part, np.ndarray) else part for part in self.learner)
-        )
+        twin = copy(self)
+        twin.cache, twin.rows, twin.learner = deepcopy((self.cache, self.rows, self.learner))
         twin.vectors = self.vectors.copy()
         twin._expansions = {}
         return twin

@@ -12,12 +12,12 @@ An example is redundant if its slack is not negative: were it to come now, it wo
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from largemargin.online.compiled import compiled, part
 from largemargin.online.rules import joint, length, sign_of, threshold
 
 
-@njit(cache=True, nogil=True)
+@part()
 def fill_slack(rule, settings, cache, rows, top, slack):
     n_rows = len(rows.scale)
     if joint(rule, n_rows):
@@ -35,7 +35,7 @@ def fill_slack(rule, settings, cache, rows, top, slack):
             slack[j] = min(slack[j], clear)
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _fill_joint(margin, labels, others, scale, top, slack):
     for j in range(top):
         slack[j] = -np.inf
@@ -49,6 +49,6 @@ def _fill_joint(margin, labels, others, scale, top, slack):
         slack[j] = scale[own] * others[own, j] - slack[j] - margin
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def is_redundant(rule, settings, n_rows, slack):
     return slack > 0.0 or (slack == 0.0 and settings[0] > 0.0)

@@ -7,17 +7,19 @@ else is in it is not read.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from largemargin.online.arrays import FREE, INSERTIONS, REMOVALS, SEEN, SIZE, TOP
 from largemargin.online.averaging import hand_over
+from largemargin.online.compiled import compiled, once, part
 from largemargin.online.policies import KEEP, PROJECTRON, removes
 from largemargin.online.rules import keeps_norms
 
-SMALLEST, LARGEST = 1e-100, 1e100  # of the factors; beyond, they are multiplied out
+# Of the factors; beyond, they are multiplied out. Closer bounds cost more, and wider ones digits of
+# the average, which is a difference of sums of them.
+SMALLEST, LARGEST = 1e-3, 1e3
 
 
-@njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz"})
+@compiled(fastmath={"reassoc", "contract", "nsz"})
 def dot(a, b, size):
     total = 0.0
     for j in range(size):
@@ -25,14 +27,14 @@ def dot(a, b, size):
     return total
 
 
-@njit(cache=True, nogil=True, fastmath={"contract"})
+@compiled(fastmath={"contract"})
 def add(target, factor, values, size):
     """target += factor * values"""
     for j in range(size):
         target[j] += factor * values[j]
 
 
-@njit(cache=True, nogil=True)
+@once()
 def read_values(block, example, cache, top, known, values):
     """The kernel values of an example of the block against the slots as they are now, of which the
     first `known` were in use before the block."""
@@ -45,7 +47,7 @@ def read_values(block, example, cache, top, known, values):
             values[j] = within[cache.origins[j]]
 
 
-@njit(cache=True, nogil=True)
+@once()
 def insert(learner, cache, rows, example, label, square, values, raw, steps):
     """Store an example with the coefficients `steps` in the lowest free slot."""
     tally, policy = learner.tally, learner.policy
@@ -80,7 +82,7 @@ def insert(learner, cache, rows, example, label, square, values, raw, steps):
     tally[FREE] = free
 
 
-@njit(cache=True, nogil=True)
+@part()
 def remove(learner, cache, rows, slot, left):
     """Take a stored example out of the cache and out of every vector; `left` is room."""
     tally = learner.tally
@@ -102,7 +104,7 @@ def remove(learner, cache, rows, slot, left):
     tally[FREE] = min(tally[FREE], slot)
 
 
-@njit(cache=True, nogil=True)
+@part()
 def squared_norm(policy, cache, rows, r, top):
     """|w_r|^2 as the sum of coefficients times scores; summed anew it does not drift."""
     total = 0.0
@@ -113,7 +115,7 @@ def squared_norm(policy, cache, rows, r, top):
     return max(rows.scale[r] * (rows.scale[r] * total), 0.0)
 
 
-@njit(cache=True, nogil=True)
+@part()
 def scale_row(rows, r, factor, top):
     """w_r *= factor"""
     scale = rows.scale[r] * factor
@@ -130,19 +132,17 @@ def scale_row(rows, r, factor, top):
     rows.scale[r] = 1.0
 
 
-@njit(cache=True, nogil=True)
+@part()
 def oldest(cache, top):
     """The slot of the example that was stored first."""
     found = -1
     for j in range(top):
-        if cache.positions[j] >= 0 and (
-            found < 0 or cache.positions[j] < cache.positions[found]
-        ):
+        if cache.positions[j] >= 0 and (found < 0 or cache.positions[j] < cache.positions[found]):
             found = j
     return found
 
 
-@njit(cache=True, nogil=True)
+@part()
 def largest(slack, cache, top):
     """The slot of the stored example with the largest slack; the oldest of equals."""
     found, best = -1, -np.inf

@@ -13,7 +13,9 @@ from largemargin.kernels import Kernel, squared_norms
 
 
 class Vectors:
-    """Rows that are replaced in place, and their squared norms. Free slots keep what was in them."""
+    """Rows that are replaced in place, and their squared norms. Free slots keep what was in
+    them.
+    """
 
     def __init__(self, kernel: Kernel, dtype: np.dtype) -> None:
         self.kernel = kernel

@@ -1,5 +1,5 @@
-"""The one loop of all additive online learners, compiled: score, compare with the margin, make room,
-choose the step, scale, update, apply the cache policy.
+"""The one loop of all additive online learners, compiled: score, compare with the margin, make
+room, choose the step, scale, update, apply the cache policy.
 
 It goes over a block of examples whose kernel values, against the cache before the block and among
 themselves, are at hand. An example's scores are summed anew over the cache as it is when its turn
@@ -8,8 +8,6 @@ algorithm whatever the length of the block. The scores of the stored examples ar
 """
 
 from __future__ import annotations
-
-from numba import njit
 
 from largemargin.online.arrays import (
     EVERY,
@@ -21,6 +19,7 @@ from largemargin.online.arrays import (
     SIZE,
     TOP,
 )
+from largemargin.online.compiled import compiled, once
 from largemargin.online.policies import (
     DISTILL,
     FORGETRON,
@@ -38,7 +37,7 @@ from largemargin.online.rules import choose_step, is_margin_error, keeps_norms, 
 from largemargin.online.slots import dot, insert, read_values, remove, scale_row, squared_norm
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def walk(learner, block, cache, rows, work, accuracy):
     """Learn from every example of the block, in order."""
     tally = learner.tally
@@ -53,7 +52,7 @@ def walk(learner, block, cache, rows, work, accuracy):
             _log(learner)
 
 
-@njit(cache=True, nogil=True)
+@once()
 def _learn(learner, block, cache, rows, work, example, known, accuracy):
     tally, policy = learner.tally, learner.policy
     label, square = block.labels[example], block.squares[example]
@@ -68,7 +67,7 @@ def _learn(learner, block, cache, rows, work, example, known, accuracy):
     ):
         return
     tally[MARGIN_ERRORS] += 1
-    if (policy == MARGIN or policy == RANDOM) and tally[SIZE] == learner.budget:
+    if policy in (MARGIN, RANDOM) and tally[SIZE] == learner.budget:
         _make_room(learner, cache, rows, work)
     if not choose_step(
         learner.rule, learner.settings, rows.norms, rows.updates, work.scores, label, square,
@@ -82,7 +81,7 @@ def _learn(learner, block, cache, rows, work, example, known, accuracy):
         forgetron.forget(learner, cache, rows, work.slack)
 
 
-@njit(cache=True, nogil=True)
+@once()
 def _make_room(learner, cache, rows, work):
     """Remove a stored example, and correct the scores for it."""
     if learner.policy == MARGIN:
@@ -95,7 +94,7 @@ def _make_room(learner, cache, rows, work):
     remove(learner, cache, rows, slot, work.slack)
 
 
-@njit(cache=True, nogil=True)
+@once()
 def _step(learner, cache, rows, work, example, label, square, accuracy):
     """w_r <- shrinks_r w_r + steps_r x, with x stored, or projected."""
     tally, policy = learner.tally, learner.policy
@@ -108,9 +107,7 @@ def _step(learner, cache, rows, work, example, label, square, accuracy):
     if policy != PROJECTRON or not projectron.add_projection(
         learner, cache, rows, work.steps, work.values, square, accuracy, work.slack
     ):
-        insert(
-            learner, cache, rows, example, label, square, work.values, work.raw, work.steps
-        )
+        insert(learner, cache, rows, example, label, square, work.values, work.raw, work.steps)
     for r in range(len(rows.scale)):
         step, shrink = work.steps[r], work.shrinks[r]
         if step != 0.0:
@@ -125,7 +122,7 @@ def _step(learner, cache, rows, work, example, label, square, accuracy):
                 ) + step * (step * square)
 
 
-@njit(cache=True, nogil=True)
+@once()
 def _log(learner):
     """Note the size of the cache; when the log is full, keep every other entry."""
     tally, log = learner.tally, learner.log

@@ -1,4 +1,6 @@
-"""What a fitted support vector machine answers: scores and classes, from every pair of classes too."""
+"""What a fitted support vector machine answers: scores and classes, from every pair of classes
+too.
+"""
 
 from __future__ import annotations
 

@@ -12,13 +12,13 @@ To add a policy: a file here, a number and a name below, and its place in the wa
 
 from __future__ import annotations
 
-from numba import njit
+from largemargin.online.compiled import compiled
 
 KEEP, DISTILL, MARGIN, RANDOM, FORGETRON, PROJECTRON = range(6)
 UNBOUNDED = {"distill": DISTILL, "keep": KEEP}
 BOUNDED = {"margin": MARGIN, "forgetron": FORGETRON, "random": RANDOM, "projectron": PROJECTRON}
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def removes(policy):
     return policy != KEEP and policy != PROJECTRON

@@ -1,21 +1,21 @@
 """The variable-size cache of Crammer, Kandola & Singer (2003).
 
 After an insertion, while some stored example i would still be classified with the margin if it were
-not there, y_i (w - alpha_i y_i x_i).x_i >= margin, take it out of w and drop it. The paper leaves the
-order open; here the largest such margin goes first, the oldest of equals. Vectors are separable with
-margin gamma and of norm at most R: then no more than (R^2 + 2 margin) / gamma^2 examples are stored.
+not there, y_i (w - alpha_i y_i x_i).x_i >= margin, take it out of w and drop it. The paper leaves
+the order open; here the largest such margin goes first, the oldest of equals. Vectors are separable
+with margin gamma and of norm at most R: then no more than (R^2 + 2 margin) / gamma^2 examples are
+stored.
 """
 
 from __future__ import annotations
 
-from numba import njit
-
 from largemargin.online.arrays import TOP
+from largemargin.online.compiled import once
 from largemargin.online.slack import fill_slack, is_redundant
 from largemargin.online.slots import largest, remove
 
 
-@njit(cache=True, nogil=True)
+@once()
 def distill(learner, cache, rows, slack):
     while True:
         top = learner.tally[TOP]

@@ -8,17 +8,17 @@ an example of coefficient sigma, w having the score mu on it in the direction of
 
 and phi is the largest in (0, 1] that keeps the sum of all harm done within 15/32 of the number of
 steps made, which is what their mistake bound needs. The paper has two classes, steps of length 1
-and k(x, x) <= 1. Here, for the vectors of all classes together, a step counts as its length, sigma is
-the length of what is dropped, sigma mu its inner product with w, and lengths are in units of the
+and k(x, x) <= 1. Here, for the vectors of all classes together, a step counts as its length, sigma
+is the length of what is dropped, sigma mu its inner product with w, and lengths are in units of the
 longest example so far; for two classes, the perceptron and examples of norm 1 it is theirs.
 """
 
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from largemargin.online.arrays import TOP
+from largemargin.online.compiled import compiled, once
 from largemargin.online.slots import oldest, remove, scale_row
 
 SHARE = 15.0 / 32.0
@@ -26,7 +26,7 @@ HARM, STEPS, LONGEST = range(3)  # places in tuning
 N_TUNING = 3
 
 
-@njit(cache=True, nogil=True)
+@once()
 def count_step(tuning, steps, square):
     """Note a step: its length, and the longest example."""
     tuning[LONGEST] = max(tuning[LONGEST], square)
@@ -37,7 +37,7 @@ def count_step(tuning, steps, square):
         tuning[STEPS] += np.sqrt(total)
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def largest_factor(quadratic, linear, allowed):
     """The largest phi in (0, 1] with quadratic phi^2 + linear phi <= allowed; linear >= 0."""
     if quadratic + linear <= allowed:
@@ -46,7 +46,7 @@ def largest_factor(quadratic, linear, allowed):
     return 2.0 * allowed / (linear + root) if linear + root > 0.0 else 1.0
 
 
-@njit(cache=True, nogil=True)
+@once()
 def forget(learner, cache, rows, left):
     """Shrink all vectors and drop the oldest example; `left` is room."""
     tally, tuning = learner.tally, learner.tuning

@@ -6,14 +6,13 @@ argmax_i y_i (w - alpha_i y_i x_i).x_i, the oldest of equals.
 
 from __future__ import annotations
 
-from numba import njit
-
 from largemargin.online.arrays import TOP
+from largemargin.online.compiled import once
 from largemargin.online.slack import fill_slack
 from largemargin.online.slots import largest
 
 
-@njit(cache=True, nogil=True)
+@once()
 def choose(learner, cache, rows, slack):
     top = learner.tally[TOP]
     fill_slack(learner.rule, learner.settings, cache, rows, top, slack)

@@ -14,13 +14,12 @@ span are, its entries stay bounded.
 
 from __future__ import annotations
 
-from numba import njit
-
 from largemargin.online.arrays import SIZE
+from largemargin.online.compiled import compiled, once
 from largemargin.online.slots import add, dot
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def project(inverse, values, size, square, weights):
     """Fill in the weights d and return |x - P x|^2."""
     for j in range(size):
@@ -28,16 +27,18 @@ def project(inverse, values, size, square, weights):
     return max(square - dot(weights, values, size), 0.0)
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def grow_inverse(inverse, weights, size, residual):
     """The inverse with the next example, whose weights and residual `project` gave."""
     for i in range(size):
-        add(inverse[i], weights[i] / residual, weights, size)
+        for j in range(i + 1):  # the same both ways to the last bit
+            inverse[i, j] += weights[i] * weights[j] / residual
+            inverse[j, i] = inverse[i, j]
         inverse[i, size] = inverse[size, i] = -weights[i] / residual
     inverse[size, size] = 1.0 / residual
 
 
-@njit(cache=True, nogil=True)
+@once()
 def add_projection(learner, cache, rows, steps, values, square, accuracy, weights):
     """w_r += steps_r P x, and True; or False if x is to be stored, for which the inverse is ready.
 

@@ -15,32 +15,32 @@ To add a rule: a file here with its `step`, a number below, and a line in each f
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from largemargin.online.compiled import compiled, once
 from largemargin.online.rules import alma, mira, perceptron, romma
 
 PERCEPTRON, MIRA, ROMMA, ALMA = range(4)
 RULES = {"AggressivePerceptron": PERCEPTRON, "MIRA": MIRA, "ROMMA": ROMMA, "ALMA": ALMA}
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def sign_of(label, r, n_rows):
     """The label of an example in the problem of vector r."""
     return 1.0 if label == (1 if n_rows == 1 else r) else -1.0
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def joint(rule, n_rows):
     """Whether the vectors are compared with each other."""
-    return n_rows > 1 and (rule == PERCEPTRON or rule == MIRA)
+    return n_rows > 1 and rule in (PERCEPTRON, MIRA)
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def keeps_norms(rule):
-    return rule == ROMMA or rule == ALMA
+    return rule in (ROMMA, ALMA)
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def threshold(rule, settings, n_rows, update):
     """What the score of an example must exceed, times its sign or over the best other."""
     if rule == MIRA and n_rows == 1:
@@ -50,13 +50,13 @@ def threshold(rule, settings, n_rows, update):
     return settings[0]
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def length(rule, square):
     """What scores are divided by before they are compared with the threshold."""
     return np.sqrt(max(square, 0.0)) if rule == ALMA else 1.0
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def lead(scores, label):
     """The score of the true class over the best other; for one vector, the signed score."""
     if len(scores) == 1:
@@ -68,7 +68,7 @@ def lead(scores, label):
     return scores[label] - best
 
 
-@njit(cache=True, nogil=True)
+@once()
 def is_margin_error(rule, settings, updates, scores, label, square):
     n_rows = len(scores)
     if joint(rule, n_rows):
@@ -84,7 +84,7 @@ def is_margin_error(rule, settings, updates, scores, label, square):
     return False
 
 
-@njit(cache=True, nogil=True)
+@once()
 def choose_step(rule, settings, norms, updates, scores, label, square, steps, shrinks):
     """Fill in steps and shrinks; whether anything is to be done."""
     n_rows = len(scores)

@@ -2,22 +2,24 @@
 
 With xh = x/|x| and k = 1 at first:
 
-    if y w.xh <= (1 - alpha) B / sqrt(k):   w' = w + C / sqrt(k) y xh,   w = w' / max(1, |w'|),   k += 1
+    if y w.xh <= (1 - alpha) B / sqrt(k):
+        w' = w + C / sqrt(k) y xh,   w = w' / max(1, |w'|),   k += 1
 """
 
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from largemargin.online.compiled import compiled
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def threshold(settings, k):
     """Of the score over |x|; settings are (1 - alpha) B and C."""
     return settings[0] / np.sqrt(k)
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def step(settings, sign, score, norm, k, square):
     """The coefficient of x and the factor of w."""
     length = np.sqrt(max(square, 0.0))

@@ -13,10 +13,11 @@ p_r = max(B_r/A + [r = y] - theta, 0) for the theta that makes the sum 1.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from largemargin.online.compiled import compiled
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def step(beta, scores, label, square, steps):
     """The step for more than two classes; False if it is zero."""
     best = -np.inf
@@ -51,7 +52,7 @@ def step(beta, scores, label, square, steps):
     return moved > 0.0
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def signed_step(beta, sign, score, square):
     """The same problem for the two rows -w and w: tau_y = clip((beta - 2 y w.x) / 2A, 0, 1)."""
     missing = beta - 2.0 * sign * score

@@ -1,15 +1,15 @@
 """The aggressive perceptron (Krauth & Mezard; Crammer, Kandola & Singer 2003).
 
     two classes:   if y (w.x) <= margin:                      w += y x
-    more:          if m_y.x - max_{r != y} m_r.x <= margin:   m_y += x,   m_s -= x,   s the best other
+    more:          if m_y.x - max_{r != y} m_r.x <= margin:   m_y += x,  m_s -= x,  s the best other
 """
 
 from __future__ import annotations
 
-from numba import njit
+from largemargin.online.compiled import compiled
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def step(scores, label, steps):
     """The step for more than two classes; of equal scores the first class's counts."""
     best = 0 if label else 1

@@ -13,13 +13,13 @@ longer than numbers can be, no w' meets both: the vector starts anew from y x / 
 
 from __future__ import annotations
 
-from numba import njit
+from largemargin.online.compiled import compiled
 
 PARALLEL = 1e-8  # q over |x|^2 |w|^2 below which a and b would be mostly rounding
 LONGEST = 1e100  # |x|^2 |w|^2 past which a vector starts anew
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def step(settings, sign, score, norm, square):
     """The step b and the factor a; settings are the threshold, 1 if aggressive and else 0."""
     aggressive = settings[0] > 0.0
