@@ -16,7 +16,11 @@ from typing import Any
 
 from benchmarks.options import OPTIONS
 
-NAMES = {"svm": "benchmarks.svm", "voted-perceptron": "benchmarks.voted_perceptron"}
+NAMES = {
+    "budget": "benchmarks.budget",
+    "svm": "benchmarks.svm",
+    "voted-perceptron": "benchmarks.voted_perceptron",
+}
 Part = Callable[[], Iterator[dict[str, Any]]]
 
 

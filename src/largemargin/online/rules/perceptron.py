@@ -1,5 +1,7 @@
 """The aggressive perceptron (Krauth & Mezard; Crammer, Kandola & Singer 2003).
 
+An example that does not clear the margin moves the vectors by its whole length.
+
     two classes:   if y (w.x) <= margin:                      w += y x
     more:          if m_y.x - max_{r != y} m_r.x <= margin:   m_y += x,  m_s -= x,  s the best other
 """
