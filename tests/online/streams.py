@@ -29,6 +29,5 @@ def reals(seed, **kind):
 def look_ahead(length, panel=4):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("largemargin.online.run.LOOK_AHEAD", length)
-        patch.setattr("largemargin.online.estimator.LOOK_AHEAD", length)
         patch.setattr("largemargin.online.look_ahead.PANEL", panel)
         yield

@@ -19,7 +19,6 @@ from largemargin.gram import (
     prepare,
 )
 from largemargin.kernels import make_kernel
-from largemargin.online.look_ahead import LOOK_AHEAD
 from largemargin.online.reading import RunReader
 from largemargin.online.run import Run
 from largemargin.watch import Watch, check_seconds
@@ -104,7 +103,7 @@ class OnlineLearner(RunReader):
         with self._unchanged_by_failure():
             self._check_parameters()
             self._check_streaming()
-            first = not hasattr(self, "_run")
+            first, memory = not hasattr(self, "_run"), memory_bytes(self.memory)
             X, y = self._validate(X, y, reset=first)
             before, given = self._classes_before(classes, first)
             after = self._classes_after(before, y, given)
@@ -117,12 +116,12 @@ class OnlineLearner(RunReader):
                 self._check_unchanged(run)
                 if run.kernel.on_products:
                     check_overflow(run.kernel, run.dtype, largest_square(X))
-                if len(y) > LOOK_AHEAD or len(after) > len(before):
+                if run.look(len(y), memory) < len(y) or len(after) > len(before):
                     run = run.copy()  # a failure between two blocks must leave no trace
             X = prepare(X, run.kernel, run.dtype)
             # Ctrl-C waits for the end of a block, so that what there is of the model is whole
             with Watch("stream", len(y)) as watch, workers(self.n_jobs) as team:
-                learned = run.learn(X, labels, known, team, memory_bytes(self.memory), watch)
+                learned = run.learn(X, labels, known, team, memory, watch)
             if learned < len(y):
                 raise KeyboardInterrupt
             self._keep(run, after, given)

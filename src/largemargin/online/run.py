@@ -147,7 +147,8 @@ class Run:
             known = classes
             numbers = np.searchsorted(classes, labels[start:stop])
             while start < stop:
-                n = self._look(stop - start, memory)
+                n = self.look(stop - start, memory)
+                self._make_room(n, memory)
                 here = numbers[len(numbers) - (stop - start) :][:n]
                 self._learn_block(X[start : start + n], here, team)
                 start += n
@@ -156,31 +157,38 @@ class Run:
                     return start
         return len(labels)
 
-    def _look(self, n: int, memory: int) -> int:
-        """How many of the next n examples to look at together; makes room for what they may add."""
+    def look(self, n: int, memory: int) -> int:
+        """How many of the next n examples can be looked at together within so many bytes."""
         n = min(n, LOOK_AHEAD)
-        top, size = int(self.tally[TOP]), int(self.tally[SIZE])
-        room = len(self.cache.positions)
+        top, room = int(self.tally[TOP]), len(self.cache.positions)
         while True:
-            needed = max(top, size + n)
-            if self.limit is not None:
-                needed = min(needed, self.limit)
             held = block_bytes(n, top, self.dtype)
-            if self._gram_bytes(max(room, needed)) + held <= memory:
-                break
+            if self._gram_bytes(max(room, self._needed(n))) + held <= memory:
+                return n
             if n == 1:
-                held += self._gram_bytes(needed)
+                needed = self._needed(1)
                 raise ValueError(
                     f"memory={memory} bytes is too little for the kernel values of {needed} stored "
-                    f"examples: allow at least {held}, or store less with a smaller budget"
+                    f"examples: allow at least {self._gram_bytes(needed) + held}, or store less "
+                    "with a smaller budget"
                 )
             n //= 2
+
+    def _needed(self, n: int) -> int:
+        """The slots that n more examples may need."""
+        needed = max(int(self.tally[TOP]), int(self.tally[SIZE]) + n)
+        return needed if self.limit is None else min(needed, self.limit)
+
+    def _make_room(self, n: int, memory: int) -> None:
+        """Room for n more examples, and ample if there is memory for it, so that it is seldom
+        made."""
+        needed, room = self._needed(n), len(self.cache.positions)
         if needed > room:
             ample = 2 * room if self.limit is None else min(2 * room, self.limit)
+            held = block_bytes(n, int(self.tally[TOP]), self.dtype)
             if self._gram_bytes(ample) + held > memory:
                 ample = needed
             self.reserve(max(needed, ample))
-        return n
 
     def _gram_bytes(self, room: int) -> int:
         """What a cache of so many slots holds of kernel values."""
