@@ -110,8 +110,9 @@ def squared_norm(policy, cache, rows, r, top):
     total = 0.0
     for j in range(top):
         coef = rows.coefs[r, j]
-        own = 0.0 if policy == PROJECTRON else coef * cache.squares[j]
-        total += coef * (rows.others[r, j] + own)
+        if coef != 0.0:  # a free slot has none, and any score
+            own = 0.0 if policy == PROJECTRON else coef * cache.squares[j]
+            total += coef * (rows.others[r, j] + own)
     return max(rows.scale[r] * (rows.scale[r] * total), 0.0)
 
 
