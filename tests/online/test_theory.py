@@ -59,17 +59,6 @@ def test_alma_reaches_the_margin_that_it_promises():
     assert (signs * (xh @ w)).min() / np.linalg.norm(w) >= 0.5 * gamma
 
 
-def test_forgetron_keeps_its_promise_on_separable_data():
-    """At most 2 |u|^2 mistakes while |u| is at most what the budget allows for."""
-    X, y = separable(1, gamma=0.6)
-    X /= np.linalg.norm(X, axis=1, keepdims=True)
-    budget = 400
-    u = 1 / np.abs(X[:, 0]).min()
-    assert u <= 0.25 * np.sqrt((budget + 1) / np.log(budget + 1))
-    model = AggressivePerceptron(kernel="linear", margin=0, budget=budget, policy="forgetron")
-    assert model.fit(X, y).online_errors_ <= 2 * u**2
-
-
 def test_mira_moves_as_little_as_gives_the_margin():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(60, 5)), rng.integers(0, 3, 60)
