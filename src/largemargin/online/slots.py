@@ -35,20 +35,7 @@ def add(target, factor, values, size):
 
 
 @once()
-def read_values(block, example, cache, top, known, values):
-    """The kernel values of an example of the block against the slots as they are now, of which the
-    first `known` were in use before the block."""
-    row = block.against_cache[example]
-    within = block.within[example]
-    for j in range(known):
-        values[j] = row[j]
-    for j in range(top):
-        if cache.origins[j] >= 0:
-            values[j] = within[cache.origins[j]]
-
-
-@once()
-def insert(learner, cache, rows, example, label, square, values, raw, steps):
+def insert(learner, block, cache, rows, example, label, square, values, raw, steps):
     """Store an example with the coefficients `steps` in the lowest free slot."""
     tally, policy = learner.tally, learner.policy
     slot = tally[FREE]
@@ -59,6 +46,8 @@ def insert(learner, cache, rows, example, label, square, values, raw, steps):
     cache.squares[slot] = square
     cache.origins[slot] = example
     values[slot] = square
+    for later in range(example + 1, len(block.labels)):
+        block.against[later, slot] = block.within[later, example]
     if removes(policy):
         for j in range(top):
             cache.gram[slot, j] = values[j]
@@ -146,11 +135,13 @@ def oldest(cache, top):
 @part()
 def largest(slack, cache, top):
     """The slot of the stored example with the largest slack; the oldest of equals."""
-    found, best = -1, -np.inf
+    best = -np.inf
     for j in range(top):
-        value = slack[j]
-        if cache.positions[j] < 0 or value < best:
-            continue
-        if found < 0 or value > best or cache.positions[j] < cache.positions[found]:
-            found, best = j, value
+        value = slack[j] if cache.positions[j] >= 0 else -np.inf
+        best = value if value > best else best
+    found = -1
+    for j in range(top):
+        if slack[j] == best and cache.positions[j] >= 0:
+            if found < 0 or cache.positions[j] < cache.positions[found]:
+                found = j
     return found
