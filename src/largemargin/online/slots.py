@@ -141,7 +141,7 @@ def largest(slack, cache, top):
         best = value if value > best else best
     found = -1
     for j in range(top):
-        if slack[j] == best and cache.positions[j] >= 0:
-            if found < 0 or cache.positions[j] < cache.positions[found]:
-                found = j
+        position = cache.positions[j]
+        if slack[j] == best and position >= 0 and (found < 0 or position < cache.positions[found]):
+            found = j
     return found
