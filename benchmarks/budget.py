@@ -1,7 +1,7 @@
 """Online learners on a budget against a NumPy version, and against the products they cannot avoid.
 
 1 LETTER against NumPy, 2 MNIST against its kernel block, 3 the variable cache beside other fits,
-4 a million examples of a drifting stream.
+4 other online learners on the same streams, 5 a million examples of a drifting stream.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.budget_rivals import rivals
 from benchmarks.budget_twin import NumpyMIRA
 from benchmarks.options import OPTIONS
 from benchmarks.timing import best_of, faster, note, row, seconds
@@ -138,4 +139,4 @@ def _resident() -> int:
         return int(file.read().split()[1]) * resource.getpagesize()
 
 
-PARTS = [letter, mnist, variable_cache, million]
+PARTS = [letter, mnist, variable_cache, rivals, million]

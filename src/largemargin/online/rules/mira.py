@@ -29,16 +29,16 @@ def step(beta, scores, label, square, steps):
     # Everything relative to the best other class, in units of A: p_r > 0 only if its value exceeds
     # theta, and theta < the largest value <= theta + 1. Averages over those that are left rise to
     # theta from below as the others are dropped (Michelot).
-    own = (scores[label] - best - beta) / square + 1.0
-    theta = max(own, 0.0) - 1.0
+    for r in range(len(scores)):
+        steps[r] = (scores[r] - best) / square
+    steps[label] += 1.0 - beta / square
+    theta = max(steps[label], 0.0) - 1.0
     while True:
         total, count = -1.0, 0
-        if own > theta:
-            total, count = total + own, count + 1
         for r in range(len(scores)):
-            value = (scores[r] - best) / square
-            if r != label and value > theta:
-                total, count = total + value, count + 1
+            if steps[r] > theta:
+                total += steps[r]
+                count += 1
         mean = total / count
         if mean <= theta:
             break
@@ -46,7 +46,7 @@ def step(beta, scores, label, square, steps):
     moved = 0.0
     for r in range(len(scores)):
         if r != label:
-            steps[r] = -max((scores[r] - best) / square - theta, 0.0)
+            steps[r] = -max(steps[r] - theta, 0.0)
             moved -= steps[r]
     steps[label] = moved
     return moved > 0.0
