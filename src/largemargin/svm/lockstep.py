@@ -39,7 +39,9 @@ class Progress:
     """How far one problem has got.
 
     `portions` lists the segments of its columns, portion by portion; its variables are their
-    columns in that order, and `examples` says which example each one is.
+    columns in that order, and `examples` says which example each one is. `asked_for` says of every
+    example whether its row was; problems on the same columns share it, so that a row that one of
+    them has paid for is none that another has to be sparing with.
     """
 
     def __init__(
@@ -47,9 +49,11 @@ class Progress:
         problem: Problem,
         portions: Sequence[Sequence[int]],
         rows: KernelRows,
+        asked_for: np.ndarray,
         tol: float,
         max_steps: float,
     ) -> None:
+        self.asked_for = asked_for
         self.problem, self.rows, self.tol, self.max_steps = problem, rows, tol, max_steps
         self.portions = portions
         self.beta = problem.start.copy()
@@ -58,7 +62,6 @@ class Progress:
         self.ends = np.cumsum([sum(rows.segments[s].width for s in part) for part in portions])
         self._lay_out()
         self.stage = -1  # the last portion whose gradient is up to date
-        self.fetched = np.zeros(len(self.beta), bool)  # has changed, and so had its row fetched
         self._local: np.ndarray | None = None
         self.changed, self.delta = np.empty(0, np.int64), np.empty(0)
         self.working = np.empty(0, np.int64)
@@ -124,13 +127,14 @@ class Progress:
         from largemargin.svm._loops import violators
 
         problem = self.problem
+        at_hand = self.asked_for[self.examples]
         size = min(2 * WORKING_SET, max(WORKING_SET, len(self.beta) // 16))
         half, few = size // 2, size // NEW // 2
         up, down = np.empty(half, np.int64), np.empty(half, np.int64)
         fresh_up, fresh_down = np.empty(few, np.int64), np.empty(few, np.int64)
         counts = violators(
             self.grad, self.beta, problem.lo, problem.hi, problem.a, problem.group,
-            self.ends[self.stage], self.state.best, self.state.worst, self.fetched,
+            self.ends[self.stage], self.state.best, self.state.worst, at_hand,
             up, down, fresh_up, fresh_down,
         )  # fmt: skip
         found = [part[:n] for part, n in zip((fresh_up, fresh_down, up, down), counts, strict=True)]
@@ -139,14 +143,15 @@ class Progress:
         free = (self.beta[old] > problem.lo[old]) & (self.beta[old] < problem.hi[old])
         old = np.concatenate([old[free], old[~free]])
         working = np.sort(np.concatenate([new, old[: max(0, size - len(new))]]))
-        return working[np.argsort(~self.fetched[working], kind="stable")]
+        self._n_known = int(at_hand[working].sum())
+        return working[np.argsort(~at_hand[working], kind="stable")]
 
     @property
     def known(self) -> np.ndarray:
-        """The members of the working set whose rows were fetched before, if they are to be solved
+        """The members of the working set whose rows were asked for before, if they are to be solved
         for.
         """
-        return self.working[: 0 if self._extend else int(self.fetched[self.working].sum())]
+        return self.working[: 0 if self._extend else self._n_known]
 
     def gather(self, first: int, count: int) -> None:
         """Copy the rows of some members into the upper half of the working set's matrix."""
@@ -275,7 +280,7 @@ def _round(live: Sequence[Progress], rows: KernelRows, team: Workers) -> None:
             ]
             team.map(lambda task: task[0].add(*task[1:]), work)
     for one in live:
-        one.fetched[one.changed] = True
+        one.asked_for[one.examples[one.changed]] = True
 
 
 def _gather_and_step(first: int, pair: tuple[Progress, np.ndarray]) -> None:

@@ -123,6 +123,7 @@ class Session:
             self._gram = whole_gram(X[self.order], self.order, kernel, dtype, team)
         else:
             self.rows = KernelRows(X, kernel, dtype, self.layout.segments, memory, team)
+            self._asked_for: dict[tuple[int, ...], np.ndarray] = {}  # by classes: rows of examples
 
     def train(
         self, jobs: Sequence[Job], *, tol: float, max_steps: float = np.inf, watch: Watch
@@ -137,7 +138,12 @@ class Session:
         else:
             runs = [
                 Progress(
-                    one.problem, self.layout.portions(one.job.split), self.rows, tol, max_steps
+                    one.problem,
+                    self.layout.portions(one.job.split),
+                    self.rows,
+                    self._asked_for.setdefault(one.job.split.classes, np.zeros(self.n, bool)),
+                    tol,
+                    max_steps,
                 )
                 for one in stated
             ]
