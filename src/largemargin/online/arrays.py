@@ -27,7 +27,7 @@ class Block(NamedTuple):
 
     labels: np.ndarray  # class numbers
     squares: np.ndarray  # k(x, x)
-    against: np.ndarray  # a row an example, a column a slot: kept up to date for those to come
+    against_cache: np.ndarray  # a row an example, a column a slot as it was before the block
     within: np.ndarray  # a row an example, a column an example before it
 
 

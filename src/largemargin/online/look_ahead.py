@@ -27,7 +27,6 @@ def block_bytes(n_rows: int, top: int, dtype: np.dtype) -> int:
 def make_block(
     vectors: Vectors,
     top: int,
-    room: int,
     X: Any,
     squares: np.ndarray,
     labels: np.ndarray,
@@ -36,12 +35,11 @@ def make_block(
 ) -> Block:
     """The block of the rows of X, which have these squared norms, labels and places in the stream.
 
-    Of the slots the first `top` are in use, and there may be as many as there is room for. Values
-    within the block are there on and below the diagonal.
+    Values within it are there on and below the diagonal.
     """
     kernel, dtype = vectors.kernel, vectors.dtype
     n = X.shape[0]
-    against = np.zeros((n, room), dtype)
+    against = np.empty((n, top), dtype)
     within = np.zeros((n, n), dtype)
     cached = vectors.first(top)
 
@@ -49,7 +47,7 @@ def make_block(
         hi = min(lo + PANEL, n)
         panel = (X[lo:hi], squares[lo:hi])
         ahead = (positions[:hi, None] if kernel.by_column else X[:hi], squares[:hi])
-        for others, out in ((cached, against[lo:hi, :top]), (ahead, within[lo:hi, :hi])):
+        for others, out in ((cached, against[lo:hi]), (ahead, within[lo:hi, :hi])):
             if not out.shape[1]:
                 continue
             if kernel.by_column:  # the columns of these rows

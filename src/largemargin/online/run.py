@@ -245,9 +245,8 @@ class Run:
         n, seen = X.shape[0], int(self.tally[SEEN])
         squares = self.vectors.squares_of(X)
         positions = np.arange(seen, seen + n)
-        room = len(self.cache.positions)
-        block = make_block(self.vectors, top, room, X, squares, labels, positions, team)
-        work = make_work(room, len(self.rows.scale))
+        block = make_block(self.vectors, top, X, squares, labels, positions, team)
+        work = make_work(len(self.cache.positions), len(self.rows.scale))
         accuracy = float(np.sqrt(np.finfo(self.dtype).eps))
         walk(self.learner, block, self.cache, self.rows, work, accuracy)
         origins = self.cache.origins[: self.tally[TOP]]

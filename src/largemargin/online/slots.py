@@ -35,7 +35,20 @@ def add(target, factor, values, size):
 
 
 @once()
-def insert(learner, block, cache, rows, example, label, square, values, raw, steps):
+def read_values(block, example, cache, top, known, values):
+    """The kernel values of an example of the block against the slots as they are now, of which the
+    first `known` were in use before the block."""
+    row = block.against_cache[example]
+    within = block.within[example]
+    for j in range(known):
+        values[j] = row[j]
+    for j in range(top):
+        if cache.origins[j] >= 0:
+            values[j] = within[cache.origins[j]]
+
+
+@once()
+def insert(learner, cache, rows, example, label, square, values, raw, steps):
     """Store an example with the coefficients `steps` in the lowest free slot."""
     tally, policy = learner.tally, learner.policy
     slot = tally[FREE]
@@ -46,8 +59,6 @@ def insert(learner, block, cache, rows, example, label, square, values, raw, ste
     cache.squares[slot] = square
     cache.origins[slot] = example
     values[slot] = square
-    for later in range(example + 1, len(block.labels)):
-        block.against[later, slot] = block.within[later, example]
     if removes(policy):
         for j in range(top):
             cache.gram[slot, j] = values[j]

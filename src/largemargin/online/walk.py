@@ -34,16 +34,17 @@ from largemargin.online.policies import (
     random,
 )
 from largemargin.online.rules import choose_step, is_margin_error, keeps_norms, lead
-from largemargin.online.slots import dot, insert, remove, scale_row, squared_norm
+from largemargin.online.slots import dot, insert, read_values, remove, scale_row, squared_norm
 
 
 @compiled()
 def walk(learner, block, cache, rows, work, accuracy):
     """Learn from every example of the block, in order."""
     tally = learner.tally
+    known = block.against_cache.shape[1]
     for example in range(len(block.labels)):
         if len(rows.scale):
-            _learn(learner, block, cache, rows, work, example, accuracy)
+            _learn(learner, block, cache, rows, work, example, known, accuracy)
             for r in range(len(rows.scale)):
                 rows.passed[r] += rows.scale[r]
         tally[SEEN] += 1
@@ -52,11 +53,10 @@ def walk(learner, block, cache, rows, work, accuracy):
 
 
 @once()
-def _learn(learner, block, cache, rows, work, example, accuracy):
+def _learn(learner, block, cache, rows, work, example, known, accuracy):
     tally, policy = learner.tally, learner.policy
     label, square = block.labels[example], block.squares[example]
-    for j in range(tally[TOP]):
-        work.values[j] = block.against[example, j]
+    read_values(block, example, cache, tally[TOP], known, work.values)
     for r in range(len(rows.scale)):
         work.raw[r] = dot(rows.coefs[r], work.values, tally[TOP])
         work.scores[r] = rows.scale[r] * work.raw[r]
@@ -74,7 +74,7 @@ def _learn(learner, block, cache, rows, work, example, accuracy):
         work.steps, work.shrinks,
     ):  # fmt: skip
         return
-    _step(learner, block, cache, rows, work, example, label, square, accuracy)
+    _step(learner, cache, rows, work, example, label, square, accuracy)
     if policy == DISTILL:
         distill.distill(learner, cache, rows, work.slack)
     elif policy == FORGETRON and tally[SIZE] > learner.budget:
@@ -95,7 +95,7 @@ def _make_room(learner, cache, rows, work):
 
 
 @once()
-def _step(learner, block, cache, rows, work, example, label, square, accuracy):
+def _step(learner, cache, rows, work, example, label, square, accuracy):
     """w_r <- shrinks_r w_r + steps_r x, with x stored, or projected."""
     tally, policy = learner.tally, learner.policy
     for r in range(len(rows.scale)):
@@ -107,9 +107,7 @@ def _step(learner, block, cache, rows, work, example, label, square, accuracy):
     if policy != PROJECTRON or not projectron.add_projection(
         learner, cache, rows, work.steps, work.values, square, accuracy, work.slack
     ):
-        insert(
-            learner, block, cache, rows, example, label, square, work.values, work.raw, work.steps
-        )
+        insert(learner, cache, rows, example, label, square, work.values, work.raw, work.steps)
     for r in range(len(rows.scale)):
         step, shrink = work.steps[r], work.shrinks[r]
         if step != 0.0:
