@@ -23,13 +23,15 @@ INTERRUPTED = 130
 
 def reproduce(
     paper: Annotated[
-        str, typer.Argument(help="freund-schapire or cortes-vapnik", show_default=False)
+        str,
+        typer.Argument(help="freund-schapire, cortes-vapnik or budget", show_default=False),
     ],
     part: Annotated[
         str | None,
         typer.Argument(
             help="One part of it, such as table2; all of them by default. freund-schapire: table1, "
-            "table2, table3, figure2. cortes-vapnik: planes, table2, table3, benchmark, bound.",
+            "table2, table3, figure2. cortes-vapnik: planes, table2, table3, benchmark, bound. "
+            "budget: panels, one-pass, bound, noise.",
             show_default=False,
         ),
     ] = None,
@@ -39,7 +41,8 @@ def reproduce(
     permutations: Annotated[
         int | None,
         typer.Option(
-            help="freund-schapire: random orders of the training data; 10 in the paper.",
+            help="freund-schapire and budget: random orders of the training data; by default as "
+            "many as in the paper.",
             show_default=False,
         ),
     ] = None,
@@ -76,6 +79,7 @@ def reproduce(
     Example:
       largemargin reproduce freund-schapire table1 --quick
       largemargin reproduce cortes-vapnik --quick
+      largemargin reproduce budget noise --quick
     """
     package = _package(paper, part)
     given = {"permutations": permutations, "degrees": degrees, "epochs": epochs}

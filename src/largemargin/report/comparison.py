@@ -2,7 +2,7 @@
 
 A cell holds the mean of our runs, its deviation over them, and the published number with a label
 that says how well we know it. Whether the two agree depends on the unit: test errors within 0.2
-points, counts within 3 percent.
+points, counts within 3 percent. A statement holds, 1, or does not, 0, and must be the same.
 """
 
 from __future__ import annotations
@@ -17,9 +17,14 @@ LABELS = {
     "recalled": "remembered, not re-read: compare loosely",
     "derived": "worked out from other published numbers",
     "run": "measured on the same data with another program",
+    "text": "stated in the text of the paper, in words",
 }
 
-COMPARED = ("percent", "count")  # units in which ours can agree with a published number
+COMPARED = (
+    "percent",
+    "count",
+    "statement",
+)  # units in which ours can agree with a published number
 POINTS = 0.2  # test errors are published with one digit after the point
 SHARE = 0.03
 LARGE = 1e7  # counts from here on are written with a power of ten
@@ -53,6 +58,8 @@ class Cell:
         """Whether ours is near enough to the published number; None if there is no pair."""
         if self.difference is None or self.published is None or self.unit not in COMPARED:
             return None
+        if self.unit == "statement":
+            return self.difference == 0
         allowed = POINTS if self.unit == "percent" else SHARE * self.published.value
         return abs(self.difference) <= allowed + 1e-9
 
@@ -69,7 +76,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Row:
-    """A named row; `unit` is "percent", "count", "seconds" or "value", a setting such as C."""
+    """A named row; `unit` is one of COMPARED, "seconds" or "value", a setting such as C."""
 
     name: str
     unit: str
@@ -141,6 +148,8 @@ class Table:
             return "There is no published number to compare ours with."
         reached = sum(cell.agrees is True for cell in pairs)
         missed = len(pairs) - reached
+        if all(cell.unit == "statement" for cell in pairs):
+            return f"{reached} of {len(pairs)} statements hold here, {missed} not."
         return (
             f"{reached} of {len(pairs)} published numbers reached, {missed} not (test errors "
             f"within {POINTS:g} points, counts within {SHARE:.0%})."
@@ -190,6 +199,8 @@ def number(value: float | None, unit: str) -> str:
         return "-"
     if unit == "percent":
         return f"{value:.2f}"
+    if unit == "statement":
+        return "yes" if value else "no"
     if unit == "seconds":
         return f"{value:.1f}"
     if unit == "value":
@@ -213,4 +224,6 @@ def difference(cell: Cell) -> str:
         return "-"
     if cell.unit == "percent":
         return f"{cell.difference:+.2f}"
+    if cell.unit == "statement":
+        return "as stated" if cell.agrees else "not so"
     return f"{cell.difference / cell.published.value:+.1%}"

@@ -12,12 +12,17 @@ from typing import Any, ClassVar
 
 @dataclass(frozen=True)
 class Curve:
-    """One line of a panel, or single points with `marks`."""
+    """One line of a panel, or single points with `marks`; `spread` is up and down from each y."""
 
     name: str
     x: tuple[float, ...]
     y: tuple[float, ...]
     marks: bool = False
+    spread: tuple[float, ...] = ()
+
+    def as_json(self) -> dict[str, Any]:
+        spread = {"spread": list(self.spread)} if self.spread else {}
+        return {"name": self.name, "x": list(self.x), "y": list(self.y), **spread}
 
 
 @dataclass(frozen=True)
@@ -40,7 +45,7 @@ class Panel:
     def as_json(self) -> dict[str, Any]:
         return {
             "title": self.title,
-            "curves": [{"name": c.name, "x": list(c.x), "y": list(c.y)} for c in self.curves],
+            "curves": [curve.as_json() for curve in self.curves],
         }
 
 

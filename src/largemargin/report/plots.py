@@ -9,6 +9,7 @@ from typing import Any
 
 from largemargin.report.figures import Bars, Figure, Panel, Plane
 
+MARKERS = ("o", "s", "^", "D", "v", "x")
 COLORS = ("#b8860b", "#c0504d", "#2a7f62", "#1f4e9c", "#6b4c9a", "#555555")
 INK = "#222222"
 SETTINGS: Any = {
@@ -91,11 +92,14 @@ def _draw_panel(axes: Any, figure: Figure, place: int) -> dict[str, Any]:
         return _draw_plane(axes, panel)
     if isinstance(panel, Bars):
         return _draw_bars(axes, panel)
-    curves = (c for p in figure.panels if isinstance(p, Panel) for c in p.curves)
-    return _draw_curves(axes, panel, list(dict.fromkeys(c.name for c in curves)))
+    curves = [c for p in figure.panels if isinstance(p, Panel) for c in p.curves]
+    names = list(dict.fromkeys(curve.name for curve in curves))
+    marked = list(dict.fromkeys(curve.name for curve in curves if curve.marks))
+    return _draw_curves(axes, panel, names, marked)
 
 
-def _draw_curves(axes: Any, panel: Panel, names: list[str]) -> dict[str, Any]:
+def _draw_curves(axes: Any, panel: Panel, names: list[str], marked: list[str]) -> dict[str, Any]:
+    """`names` are those of all curves of the figure, `marked` of those that are points."""
     from matplotlib.ticker import FuncFormatter, NullFormatter
 
     handles = {}
@@ -103,15 +107,20 @@ def _draw_curves(axes: Any, panel: Panel, names: list[str]) -> dict[str, Any]:
         if curve.marks:
             style = {
                 "linestyle": "none",
-                "marker": "o",
+                "marker": MARKERS[marked.index(curve.name) % len(MARKERS)],
                 "ms": 4.5,
                 "mfc": "none",
                 "mec": INK,
                 "zorder": 5,
             }
+            if len(marked) > 1:
+                style["mec"] = COLORS[names.index(curve.name) % len(COLORS)]
         else:
             style = {"color": COLORS[names.index(curve.name) % len(COLORS)], "linewidth": 1.3}
         (handles[curve.name],) = axes.plot(curve.x, curve.y, **style)
+        if curve.spread:
+            color = style.get("color", style.get("mec"))
+            axes.errorbar(curve.x, curve.y, curve.spread, fmt="none", ecolor=color, elinewidth=0.9)
     axes.set_xscale("log")
     axes.set_yscale("log")
     plain = FuncFormatter(lambda value, _: f"{value:g}")
