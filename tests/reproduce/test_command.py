@@ -65,10 +65,36 @@ def test_the_points_in_the_plane_need_no_data(run, monkeypatch):
     ]  # fmt: skip
 
 
+def test_the_fourth_paper(run, tmp_path):
+    found = run("budget", "noise", "--quick", "--permutations", "1")
+    assert found.exit_code == 0, found.output
+    assert "Label noise on USPS: test error in percent" in found.stdout
+    assert "Nine panels" not in found.stdout
+    assert "REDUCED RUN: a quick run; 1 permutation in place of 5 or 11" in found.stdout
+    assert (tmp_path / "out" / "budget-noise-reduced.html").exists()
+    report = json.loads((tmp_path / "out" / "budget-noise-reduced.json").read_text())
+    assert report["command"] == "largemargin reproduce budget noise --quick --permutations 1"
+    assert [figure["id"] for figure in report["figures"]] == ["noise"]
+
+
+def test_the_bound_needs_no_data(run, monkeypatch):
+    monkeypatch.setattr("largemargin.data.load", None)
+    found = run("budget", "bound", "--quick", "--permutations", "1", "--json")
+    assert found.exit_code == 0, found.output
+    report = json.loads(found.stdout)
+    assert [len(panel["curves"]) for panel in report["figures"][0]["panels"]] == [3, 3, 3]
+
+
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["vapnik"], "there is no paper 'vapnik'; the papers are freund-schapire, cortes-vapnik"),
+        (
+            ["vapnik"],
+            "there is no paper 'vapnik'; the papers are freund-schapire, cortes-vapnik, budget",
+        ),
+        (["budget", "table1"], "its parts are panels, one-pass, bound, noise"),
+        (["budget", "--degrees", "9"], "--degrees is not for budget: leave it out"),
+        (["budget", "--permutations", "0"], "permutations must be at least 1, got 0"),
         (["cortes-vapnik", "table1"], "its parts are planes, table2, table3, benchmark, bound"),
         (["cortes-vapnik", "--epochs", "3"], "--epochs is not for cortes-vapnik: leave it out"),
         (["cortes-vapnik", "--degrees", "8"], "degrees must be some of 1 to 7, got 8"),

@@ -184,8 +184,8 @@ def _differences(plan: Plan, notes: dict[str, tuple[str, ...]]) -> tuple[str, ..
         ]
     if notes:
         found += [
-            "With K(x, x) about 1 no step of MIRA comes near its limit of 1, so that the margin "
-            "0.01 only sets the scale of the vectors.",
+            "Where K(x, x) = 1, for the gaussian and for rows of norm 1, no step of MIRA comes "
+            "near its limit of 1, so that the margin 0.01 only sets the scale of the vectors.",
             "Where the variable cache may drop several examples, the one with the largest margin "
             "goes first; the paper leaves the order open.",
         ]
@@ -194,5 +194,5 @@ def _differences(plan: Plan, notes: dict[str, tuple[str, ...]]) -> tuple[str, ..
     if "bound" in plan.parts:
         found.append("The separable data are ours, since the paper has none.")
     if "noise" in plan.parts:
-        found.append("The noise is ours: the paper has none, and neither has it the successors.")
+        found.append("The noise is ours: the paper has none, and it does not know the successors.")
     return tuple(found)

@@ -1,6 +1,6 @@
 """What the paper leaves open, chosen on held-out training data.
 
-A fifth of the training examples, or of as many as the task chooses with, is held out. One view is
+A fifth of the training examples, or of as many as the plan chooses with, is held out. One view is
 for all online learners, as one set of parameters was in the paper: that with which the variable
 cache does best. The machine has its own, with its C. Of equal ones the first wins.
 """

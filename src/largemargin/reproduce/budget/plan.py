@@ -39,6 +39,9 @@ DATA_OF = {
 POLICY_PERMUTATIONS = 5
 """Of the parts that are not the paper's: one-pass, bound and noise."""
 
+CHOOSING = {ONLINE: 16_000, MACHINE: 4_000}
+"""How many training examples at most the choices are made with; a machine takes longer."""
+
 SEPARABLE_ROWS = 20_000
 QUICK_TRAIN, QUICK_TEST = 3_000, 2_000
 QUICK_CHOOSING = 1_500
@@ -109,12 +112,13 @@ class Plan:
 
     def choices(self, problems: dict[str, Problem]) -> list[ChoiceExperiment]:
         """What must be known before the rest can run."""
-        found = []
-        for name, problem in problems.items():
-            rows = QUICK_CHOOSING if self.small else problem.task.choosing
-            found.append(ChoiceExperiment(problem, ONLINE, rows))
-            if "panels" in self.parts and name in DATA_OF["panels"]:
-                found.append(ChoiceExperiment(problem, MACHINE, rows))
+        found: list[ChoiceExperiment] = []
+        for problem in problems.values():
+            kinds = (ONLINE, MACHINE) if "panels" in self.parts else (ONLINE,)
+            found += [
+                ChoiceExperiment(problem, kind, QUICK_CHOOSING if self.small else CHOOSING[kind])
+                for kind in kinds
+            ]
         return found
 
     def experiments(self, problems: dict[str, Problem], settings: Settings) -> list[Experiment]:
@@ -174,14 +178,13 @@ class Plan:
         if self.permutations is not None:
             noun = "permutation" if self.permutations == 1 else "permutations"
             found.append(f"{self.permutations} {noun} in place of 5 or 11")
-        for problem in problems.values():
-            if not problem.comparable:
-                n_train, n_test = published.DATA_SIZES[problem.task.name]
-                found.append(
-                    f"{problem.images.n_train:,} training and {problem.images.n_test:,} test "
-                    f"examples of {problem.task.title} in place of {n_train:,} and {n_test:,}, "
-                    "without the published numbers"
-                )
+        less = [problem for problem in problems.values() if not problem.comparable]
+        if less:
+            counts = ", ".join(
+                f"{problem.images.n_train:,} and {problem.images.n_test:,} of {problem.task.title}"
+                for problem in less
+            )
+            found.append(f"training and test examples: {counts}, without the published numbers")
         if self.small and self.data:
             found.append(f"choices made with at most {QUICK_CHOOSING:,} training examples")
         return tuple(found)
