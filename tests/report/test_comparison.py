@@ -8,6 +8,7 @@ from largemargin.report.comparison import (
     Group,
     Published,
     Row,
+    Table,
     cell_of,
     difference,
     number,
@@ -90,3 +91,15 @@ def test_table(report):
     assert table.verdict.startswith("2 of 4 published numbers reached, 2 not")
     assert table.labels == ["print", "recalled", "derived"]
     assert list(report.labels) == ["print", "recalled", "derived"]
+
+
+@pytest.mark.parametrize(("ours", "agrees"), [(1.0, True), (0.0, False)])
+def test_a_statement_holds_or_not(ours, agrees):
+    cell = Cell(ours, None, Published(1.0, "text"), "statement")
+    assert cell.agrees is agrees
+    assert number(ours, "statement") == ("yes" if agrees else "no")
+    assert published_number(cell) == "yes"
+    assert difference(cell) == ("as stated" if agrees else "not so")
+    table = Table("t", "t", "", ("a",), (Group("g", (Row("r", "statement", (cell,)),)),))
+    held = int(agrees)
+    assert table.verdict == f"{held} of 1 statements hold here, {1 - held} not."

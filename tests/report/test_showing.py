@@ -183,6 +183,38 @@ def test_a_panel_may_say_its_own_line():
     assert Panel("d = 1", (curve,), "never exceeded").line("x", "y") == "d = 1: never exceeded"
 
 
+def test_spread_and_several_kinds_of_points_are_drawn():
+    curves = (
+        Curve("line", (1.0, 10.0), (5.0, 3.0), spread=(0.5, 0.1)),
+        Curve("one", (4.0,), (4.0,), marks=True, spread=(0.2,)),
+        Curve("two", (6.0,), (4.5,), marks=True),
+    )
+    assert [set(c.as_json()) - {"name", "x", "y"} for c in curves] == [
+        {"spread"},
+        {"spread"},
+        set(),
+    ]
+    axes = plots.draw(Figure("f", "f", "x", "y", (Panel("p", curves),))).axes[0]
+    assert len({line.get_marker() for line in axes.lines}) == 3
+    assert len({line.get_markeredgecolor() for line in axes.lines[1:]}) == 2
+    (line, one) = (bars.get_segments() for bars in axes.collections)
+    assert line[0].tolist() == [[1.0, 4.5], [1.0, 5.5]]
+    assert one[0].tolist() == [[4.0, 3.8], [4.0, 4.2]]
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "steps", "ticks"),
+    [
+        (60.0, 100.0, (), [60, 70, 80, 90, 100]),
+        (1.0, 20.0, (), [1, 1.5, 2, 3, 5, 7, 10, 15, 20]),
+        (100.0, 2000.0, (1, 2, 5), [100, 200, 500, 1000, 2000]),
+        (1.0, 1000.0, (), [1, 10, 100, 1000]),
+    ],
+)
+def test_ticks(low, high, steps, ticks):
+    assert plots._ticks(low, high, steps) == pytest.approx(ticks)
+
+
 def test_wide_tables_have_short_differences(report):
     (table,) = report.tables
     cells = (Cell(1443.0, None, Published(1000, "print"), "count"),) * 11
