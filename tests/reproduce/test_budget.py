@@ -185,7 +185,7 @@ def test_cells_come_from_the_records(report, work):
     assert cell.ours == pytest.approx(np.mean(errors))
     assert cell.deviation == pytest.approx(np.std(errors, ddof=1))
     (machine,) = results("usps_machine_*.json")
-    assert row(table(report, "usps"), 0, "Stored").cells[-1].ours == machine["size"]
+    assert row(table(report, "usps"), 1, "Stored").cells[-1].ours == machine["size"]
     noisy = results("usps_projectron-60_permutation-*_noise-0.2_*.json")
     cell = row(table(report, "noise-table"), 2, "projectron").cells[1]
     assert cell.ours == pytest.approx(np.mean([100 * run["wrong"] / 150 for run in noisy]))

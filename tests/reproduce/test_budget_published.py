@@ -82,10 +82,10 @@ def test_the_projectron_is_compared_with_what_is_printed(wrong, agrees):
     run = {"n_test": 1000, "wrong": wrong}
     runs = {("usps", 0.0, p, size): [run] for p in WITH_BUDGET for size in published.BUDGETS}
     found = one_pass_table(runs, ["usps"], {"usps": True})
-    cell = row(found, 0, "projectron").cells[0]
+    cell = row(found, 1, "projectron").cells[0]
     assert cell.published.value == 18.6
     assert cell.agrees is agrees
-    merge = row(found, 0, "merge-BSGD")
+    merge = row(found, 1, "merge-BSGD")
     assert [c.published.value for c in merge.cells] == [8.2, 7.1]
     assert not merge.has_ours
 

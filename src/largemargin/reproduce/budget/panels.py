@@ -81,8 +81,8 @@ def panels(found: Sequence[Found]) -> Figure:
         tuple(_panel(one, name) for name in QUANTITIES for one in found),
         (
             "From above: test error; training examples misclassified when they came; training "
-            "examples that did not clear the margin when they came, each of which was inserted. "
-            "Bars are standard deviations over permutations, of the error only.",
+            "examples that did not clear the margin when they came, which were inserted unless "
+            "their step was zero. Bars are standard deviations over permutations.",
         ),
     )
 
@@ -134,16 +134,19 @@ def table_of(found: Found) -> Table:
         (*(f"{size:,}" for size in found.fixed), "variable", "plain", "machine"),
         (
             Group(
-                "one pass, margin 0.01",
+                "after one pass with margin 0.01",
+                (row("Test error", "percent", error, Cell(error(machine), None, known)),),
+            ),
+            Group(
+                "along the stream, and in the cache at its end",
                 (
-                    row("Test error", "percent", error, Cell(error(machine), None, known)),
                     row("Online errors", "percent", QUANTITIES["online errors"], nothing),
                     row("Margin errors", "percent", QUANTITIES["margin errors"], nothing),
+                    row("Inserted", "count", lambda run: run["insertions"], Cell(unit="count")),
                     row(
                         "Stored", "count", lambda run: run["size"],
                         Cell(machine["size"], unit="count"),
                     ),
-                    row("Inserted", "count", lambda run: run["insertions"], Cell(unit="count")),
                 ),
             ),
         ),

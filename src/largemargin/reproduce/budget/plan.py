@@ -39,7 +39,7 @@ DATA_OF = {
 POLICY_PERMUTATIONS = 5
 """Of the parts that are not the paper's: one-pass, bound and noise."""
 
-CHOOSING = {ONLINE: 16_000, MACHINE: 4_000}
+CHOOSING = {ONLINE: 16_000, MACHINE: 8_000}
 """How many training examples at most the choices are made with; a machine takes longer."""
 
 SEPARABLE_ROWS = 20_000

@@ -125,29 +125,31 @@ def noise_words(noise: float) -> str:
 def one_pass_table(found: Runs, names: Sequence[str], comparable: dict[str, bool]) -> Table:
     """Clean labels, small budgets: our policies, and later one-pass learners as published."""
 
-    def group(name: str) -> Group:
-        def row(policy: str) -> Row:
-            known: list[Published | None] = [None] * len(published.BUDGETS)
-            if policy == "projectron" and comparable[name]:
-                known = list(published.one_pass_error(name, "projectron++"))
-            cells = (
-                cell_of([error(run) for run in found[name, 0.0, policy, budget]], one, "percent")
-                for budget, one in zip(published.BUDGETS, known, strict=True)
-            )
-            return Row(POLICIES[policy], "percent", tuple(cells))
+    def row(name: str, policy: str, beside: Sequence[Published | None]) -> Row:
+        cells = (
+            cell_of([error(run) for run in found[name, 0.0, policy, budget]], one, "percent")
+            for budget, one in zip(published.BUDGETS, beside, strict=True)
+        )
+        return Row(POLICIES[policy], "percent", tuple(cells))
 
-        rows = [row(policy) for policy in WITH_BUDGET]
-        if comparable[name]:
-            merge = published.one_pass_error(name, "merge-BSGD")
-            rows.append(Row("merge-BSGD", "percent", tuple(Cell(published=one) for one in merge)))
-        return Group(TASKS[name].title, tuple(rows))
+    def groups(name: str) -> list[Group]:
+        title, nothing = TASKS[name].title, [None] * len(published.BUDGETS)
+        if not comparable[name]:
+            return [Group(title, tuple(row(name, policy, nothing) for policy in WITH_BUDGET))]
+        alone = tuple(row(name, p, nothing) for p in WITH_BUDGET if p != "projectron")
+        merge = published.one_pass_error(name, "merge-BSGD")
+        beside = (
+            row(name, "projectron", published.one_pass_error(name, "projectron++")),
+            Row("merge-BSGD", "percent", tuple(Cell(published=one) for one in merge)),
+        )
+        return [Group(title, alone), Group(f"{title}, beside later learners", beside)]
 
     return Table(
         "one-pass",
         "Small budgets in one pass: test error in percent",
         "budget",
         tuple(f"{budget:,}" for budget in published.BUDGETS),
-        tuple(group(name) for name in names),
+        tuple(group for name in names for group in groups(name)),
         (
             "The policies are ours, on the steps of MIRA with the kernels of this page. Beside the "
             "projectron stands the published projectron++, which is the same idea with other steps "
