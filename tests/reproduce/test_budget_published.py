@@ -1,9 +1,12 @@
 """Published numbers and statements of the budget paper are compared with ours, not asserted."""
 
+import io
 from dataclasses import replace
 
 import pytest
+from rich.console import Console
 
+from largemargin.report import terminal
 from largemargin.reproduce.budget import published
 from largemargin.reproduce.budget.panels import HOLDS, Found, statements, table_of
 from largemargin.reproduce.budget.policies import WITH_BUDGET, noise_table, one_pass_table
@@ -103,3 +106,16 @@ def test_noise_is_said_in_words():
     note = noise_table(found, [40]).notes[0]
     assert "at budget 40" in note
     assert "fixed cache from 5.0 to 25.0, forgetron from 5.0 to 5.0" in note
+
+
+@pytest.mark.parametrize("name", TASKS)
+def test_tables_of_a_full_run_fit_into_the_terminal(name):
+    runs = [run_of(48.8, 20_000, insertions=59_000), run_of(29.2, 21_000, insertions=58_000)]
+    fixed = dict.fromkeys(TASKS[name].sizes, runs)
+    found = found_on(name, fixed=fixed, variable=runs, plain=runs, machine=run_of(4.7, 20_000))
+    out = io.StringIO()
+    console = Console(file=out, width=100)
+    for table in (table_of(found), statements([found] * 3)):
+        terminal.show_table(table, (), console)
+    assert "…" not in out.getvalue()
+    assert max(map(len, out.getvalue().splitlines())) <= 100

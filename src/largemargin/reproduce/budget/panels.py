@@ -134,11 +134,11 @@ def table_of(found: Found) -> Table:
         (*(f"{size:,}" for size in found.fixed), "variable", "plain", "machine"),
         (
             Group(
-                "after one pass with margin 0.01",
+                "after one pass",
                 (row("Test error", "percent", error, Cell(error(machine), None, known)),),
             ),
             Group(
-                "along the stream, and in the cache at its end",
+                "on the way",
                 (
                     row("Online errors", "percent", QUANTITIES["online errors"], nothing),
                     row("Margin errors", "percent", QUANTITIES["margin errors"], nothing),

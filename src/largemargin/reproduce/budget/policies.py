@@ -142,7 +142,7 @@ def one_pass_table(found: Runs, names: Sequence[str], comparable: dict[str, bool
             row(name, "projectron", published.one_pass_error(name, "projectron++")),
             Row("merge-BSGD", "percent", tuple(Cell(published=one) for one in merge)),
         )
-        return [Group(title, alone), Group(f"{title}, beside later learners", beside)]
+        return [Group(title, alone), Group(f"{title}, published", beside)]
 
     return Table(
         "one-pass",
