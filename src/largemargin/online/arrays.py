@@ -22,6 +22,11 @@ N_TALLIES = 10
 LOG_LENGTH = 1024  # even: when it is full, every other entry goes
 
 
+def most_slots(size: int) -> int:
+    """How many slots may have been used before those in use, so many, are moved together."""
+    return 2 * size + 1024
+
+
 class Block(NamedTuple):
     """Examples of the stream that are looked at together, and their kernel values."""
 

@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from largemargin.gram import fill
+from largemargin.gram import fill as fill_together
 from largemargin.kernels import FunctionKernel
 from largemargin.online.arrays import Block
+from largemargin.online.apart import fill_apart
 from largemargin.online.vectors import Vectors
 from largemargin.workers import Workers
 
@@ -32,11 +33,13 @@ def make_block(
     labels: np.ndarray,
     positions: np.ndarray,
     team: Workers,
+    apart: bool = False,
 ) -> Block:
     """The block of the rows of X, which have these squared norms, labels and places in the stream.
 
-    Values within it are there on and below the diagonal.
+    Values within it are there on and below the diagonal. If so asked, each is computed `apart`.
     """
+    fill = fill_apart if apart else fill_together
     kernel, dtype = vectors.kernel, vectors.dtype
     n = X.shape[0]
     against = np.empty((n, top), dtype)

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from copy import copy, deepcopy
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,7 @@ from largemargin.online.arrays import (
     Learner,
     Rows,
     make_work,
+    most_slots,
     zero_rows,
 )
 from largemargin.online.look_ahead import LOOK_AHEAD, block_bytes, make_block
@@ -39,19 +41,25 @@ def n_rows_of(n_classes: int) -> int:
     return n_classes if n_classes > 2 else max(n_classes - 1, 0)
 
 
-def most_slots(size: int) -> int:
-    """How many slots may have been used before those in use, so many, are moved together."""
-    return 2 * size + 1024
+@dataclass(frozen=True)
+class Answers:
+    """What the examples of a chunk were answered before they were learned: for parts of it in their
+    order the classes known there and the scores, a row an example, of the vectors or, if so asked,
+    of their average."""
+
+    average: bool
+    parts: list[tuple[np.ndarray, np.ndarray]] = field(default_factory=list)
 
 
 def stretches(labels: np.ndarray, known: np.ndarray) -> Iterator[tuple[int, int, np.ndarray]]:
     """Part a chunk where a class is seen first: (start, stop, the classes known there, ascending).
+    The label -1 is no class.
 
     >>> list(stretches(np.array([3, 3, 1, 3]), np.array([3])))
     [(0, 2, array([3])), (2, 4, array([1, 3]))]
     """
     found, first = np.unique(labels, return_index=True)
-    new = ~np.isin(found, known)
+    new = ~np.isin(found, known) & (found >= 0)
     order = np.argsort(first[new])
     start = 0
     for place, label in zip(first[new][order], found[new][order], strict=True):
@@ -138,19 +146,25 @@ class Run:
         team: Workers,
         memory: int,
         watch: Watch,
+        answers: Answers | None = None,
     ) -> int:
         """Learn from the rows of X, whose labels are numbers of which the first `n_classes` classes
-        are `known`. Returns how many were learned from: all, unless the watch has stopped."""
+        are `known`. Returns how many were learned from: all, unless the watch has stopped.
+
+        If there are `answers` to be given, so are they to each row before it is learned, and rows
+        with the label -1 are only answered. Then every kernel value is computed by itself, so that
+        not one bit depends on the chunks that a stream comes in."""
         X = self.vectors.match(X)
         for start, stop, classes in stretches(labels, known):
             self._admit(known, classes)
             known = classes
             numbers = np.searchsorted(classes, labels[start:stop])
+            numbers[labels[start:stop] < 0] = -1
             while start < stop:
                 n = self.look(stop - start, memory)
                 self._make_room(n, memory)
                 here = numbers[len(numbers) - (stop - start) :][:n]
-                self._learn_block(X[start : start + n], here, team)
+                n = self._learn_block(X[start : start + n], here, team, classes, answers)
                 start += n
                 watch.advance(n, f"{self.tally[SIZE]} stored")
                 if watch.stopped:
@@ -238,17 +252,30 @@ class Run:
             for part in (self.rows.coefs, self.rows.others, self.rows.debts):
                 part[mirrored] *= -1
 
-    def _learn_block(self, X: Any, labels: np.ndarray, team: Workers) -> None:
+    def _learn_block(
+        self,
+        X: Any,
+        labels: np.ndarray,
+        team: Workers,
+        classes: np.ndarray,
+        answers: Answers | None,
+    ) -> int:
+        """Learn from the first rows of X; returns how many."""
         from largemargin.online.walk import walk
 
         top = int(self.tally[TOP])
         n, seen = X.shape[0], int(self.tally[SEEN])
         squares = self.vectors.squares_of(X)
         positions = np.arange(seen, seen + n)
-        block = make_block(self.vectors, top, X, squares, labels, positions, team)
+        apart = answers is not None
+        block = make_block(self.vectors, top, X, squares, labels, positions, team, apart)
         work = make_work(len(self.cache.positions), len(self.rows.scale))
         accuracy = float(np.sqrt(np.finfo(self.dtype).eps))
-        walk(self.learner, block, self.cache, self.rows, work, accuracy)
+        scores = np.zeros((n * apart, len(self.rows.scale)))
+        average = answers is not None and answers.average
+        n = walk(self.learner, block, self.cache, self.rows, work, accuracy, average, scores)
+        if answers is not None:
+            answers.parts.append((classes, scores[:n]))
         origins = self.cache.origins[: self.tally[TOP]]
         stored = positions[:, None] if self.kernel.by_column else X
         self.vectors.replace(stored, squares, origins)
@@ -256,6 +283,7 @@ class Run:
         self._expansions.clear()
         if self.tally[TOP] > most_slots(int(self.tally[SIZE])):
             self._compact()
+        return n
 
     def _compact(self) -> None:
         """Move what is stored into the first slots and give up the room of the rest."""

@@ -28,8 +28,9 @@ from largemargin.online.arrays import (
     SEEN,
     SIZE,
     TOP,
+    most_slots,
 )
-from largemargin.online.run import Run, most_slots, n_rows_of
+from largemargin.online.run import Run, n_rows_of
 
 _COUNTS = {
     "n_seen": SEEN, "n_insertions": INSERTIONS, "n_removals": REMOVALS,

@@ -18,6 +18,7 @@ from largemargin.online.arrays import (
     SEEN,
     SIZE,
     TOP,
+    most_slots,
 )
 from largemargin.online.compiled import compiled, once
 from largemargin.online.policies import (
@@ -36,30 +37,59 @@ from largemargin.online.policies import (
 from largemargin.online.rules import choose_step, is_margin_error, keeps_norms, lead
 from largemargin.online.slots import dot, insert, read_values, remove, scale_row, squared_norm
 
+_most_slots = compiled()(most_slots)
+
 
 @compiled()
-def walk(learner, block, cache, rows, work, accuracy):
-    """Learn from every example of the block, in order."""
+def walk(learner, block, cache, rows, work, accuracy, average, answers):
+    """Learn from the examples of the block, in order; those with the label -1 are only scored.
+
+    The scores of each before it is learned, or those of the average, become a row of `answers`, if
+    that has rows. Returns how many examples were passed: all, unless most slots have become free,
+    which are to be given up at a place that does not depend on where blocks end.
+    """
     tally = learner.tally
     known = block.against_cache.shape[1]
     for example in range(len(block.labels)):
         if len(rows.scale):
-            _learn(learner, block, cache, rows, work, example, known, accuracy)
+            _score(block, cache, rows, work, example, known, tally[TOP])
+            if len(answers):
+                _answer(rows, work, tally, average, answers[example])
+        if block.labels[example] < 0:
+            continue
+        if len(rows.scale):
+            _learn(learner, block, cache, rows, work, example, accuracy)
             for r in range(len(rows.scale)):
                 rows.passed[r] += rows.scale[r]
         tally[SEEN] += 1
         if tally[SEEN] % tally[EVERY] == 0:
             _log(learner)
+        if tally[TOP] > _most_slots(tally[SIZE]):
+            return example + 1
+    return len(block.labels)
 
 
 @once()
-def _learn(learner, block, cache, rows, work, example, known, accuracy):
+def _score(block, cache, rows, work, example, known, top):
+    read_values(block, example, cache, top, known, work.values)
+    for r in range(len(rows.scale)):
+        work.raw[r] = dot(rows.coefs[r], work.values, top)
+        work.scores[r] = rows.scale[r] * work.raw[r]
+
+
+@once()
+def _answer(rows, work, tally, average, answer):
+    for r in range(len(rows.scale)):
+        answer[r] = work.scores[r]
+        if average:
+            owed = dot(rows.debts[r], work.values, tally[TOP])
+            answer[r] = (rows.passed[r] * work.raw[r] - owed) / max(tally[SEEN], 1)
+
+
+@once()
+def _learn(learner, block, cache, rows, work, example, accuracy):
     tally, policy = learner.tally, learner.policy
     label, square = block.labels[example], block.squares[example]
-    read_values(block, example, cache, tally[TOP], known, work.values)
-    for r in range(len(rows.scale)):
-        work.raw[r] = dot(rows.coefs[r], work.values, tally[TOP])
-        work.scores[r] = rows.scale[r] * work.raw[r]
     if lead(work.scores, label) <= 0.0:
         tally[ONLINE_ERRORS] += 1
     if not is_margin_error(

@@ -1,0 +1,104 @@
+"""Answering and learning at once: each example of a stream is answered by the model as it is before
+it learns from it.
+
+`partial_fit` computes these scores anyway and forgets them. Here they are kept, and the result, the
+answers and the model, does not depend in one bit on the chunks that the stream comes in.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from largemargin.gram import check_overflow, largest_square, memory_bytes, prepare
+from largemargin.online.estimator import OnlineLearner
+from largemargin.online.run import Answers
+from largemargin.watch import Watch
+from largemargin.workers import Workers
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What an example was answered: a label and the scores of the classes then known, one score for
+    two of them. Both are None as long as there was no class, the scores with one class too."""
+
+    label: Any
+    classes: list[Any]
+    scores: list[float] | None
+
+
+def answer_and_learn(
+    model: OnlineLearner,
+    X: Any,
+    y: np.ndarray,
+    labelled: np.ndarray,
+    team: Workers,
+    classes: np.ndarray | None = None,
+) -> list[Answer]:
+    """Answer each row of X, then learn from it if it is labelled.
+
+    Parameters
+    ----------
+    model : OnlineLearner
+        It goes on, or begins.
+    X : array or sparse matrix of shape (n_samples, n_features)
+        Finite numbers, and as many a row as there were before.
+    y : array of shape (n_labelled,)
+        Labels of those rows that have one.
+    labelled : array of bool of shape (n_samples,)
+        Which these are.
+    team : Workers
+    classes : array, optional
+        Of a model that begins, all the labels that will occur; without it they may be any.
+
+    Raises
+    ------
+    ValueError
+        If something is wrong with a row; the model is then as it was.
+    """
+    first = not hasattr(model, "_run")
+    if first and classes is None and not len(y):
+        return [Answer(None, [], None)] * X.shape[0]
+    with model._unchanged_by_failure():
+        if first:
+            model._check_parameters()
+            model._check_streaming()
+            X = model._validate(X)
+        before, given = model._classes_before(classes if first else None, first)
+        after = model._classes_after(before, y, given) if len(y) else before
+        labels = np.full(len(labelled), -1)
+        labels[labelled] = np.searchsorted(after, y)
+        known = np.searchsorted(after, before)
+        memory = memory_bytes(model.memory)
+        run = model._new_run(X, X.dtype != np.float32) if first else model._run
+        if not first and (run.look(len(labels), memory) < len(labels) or len(after) > len(before)):
+            run = run.copy()  # a failure between two blocks must leave no trace
+        if run.kernel.on_products:
+            check_overflow(run.kernel, run.dtype, largest_square(X))
+        X = run.vectors.match(prepare(X, run.kernel, run.dtype))
+        if X.dtype == np.float32 and not np.isfinite(X.data if sp.issparse(X) else X).all():
+            raise ValueError("x has a number that is too large for float32: scale the data")
+        answers = Answers(bool(model.average))
+        with Watch("stream", len(labels), interruptible=False) as watch:
+            run.learn(X, labels, known, team, memory, watch, answers)
+        model._keep(run, after, given)
+    return _read(answers, after)
+
+
+def _read(answers: Answers, labels: np.ndarray) -> list[Answer]:
+    """The answers in terms of labels."""
+    found = []
+    for numbers, scores in answers.parts:
+        classes = labels[numbers].tolist()
+        if len(classes) < 2:
+            found += [Answer(classes[0] if classes else None, classes, None)] * len(scores)
+            continue
+        best = (scores[:, 0] > 0).astype(int) if len(classes) == 2 else scores.argmax(axis=1)
+        found += [
+            Answer(classes[k], classes, row)
+            for k, row in zip(best.tolist(), scores.tolist(), strict=True)
+        ]
+    return found
