@@ -42,7 +42,7 @@ def write_atomically(path: str | PathLike[str], parts: Iterable[bytes | memoryvi
         if isinstance(error, OSError):
             raise type(error)(f"cannot write {path}: {error.strerror or error}") from error
         raise
-    _flush_folder(target.parent)
+    flush_folder(target)
 
 
 def check_writable(path: str | PathLike[str]) -> None:
@@ -60,10 +60,11 @@ def check_writable(path: str | PathLike[str]) -> None:
         )
 
 
-def _flush_folder(folder: Path) -> None:
-    """Make the renaming last through a power cut, where the system lets folders be flushed."""
+def flush_folder(path: str | PathLike[str]) -> None:
+    """Make a new or renamed file last through a power cut, where the system lets folders be
+    flushed."""
     with contextlib.suppress(OSError):
-        descriptor = os.open(folder, os.O_RDONLY)
+        descriptor = os.open(Path(os.path.realpath(path)).parent, os.O_RDONLY)
         try:
             os.fsync(descriptor)
         finally:

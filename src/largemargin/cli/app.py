@@ -14,6 +14,7 @@ from largemargin.cli.inspect import inspect
 from largemargin.cli.output import emit, note
 from largemargin.cli.predict import predict
 from largemargin.cli.reproduce import reproduce
+from largemargin.cli.stream import stream
 from largemargin.cli.train import train
 
 BAD_INPUT = 2
@@ -76,7 +77,7 @@ def largemargin(
     context: typer.Context,
     version: Annotated[bool, typer.Option("--version", help="Show the version.")] = False,
 ) -> None:
-    """Large-margin classification: train, predict, evaluate, look inside.
+    """Large-margin classification: train, predict, evaluate, look inside, follow a stream.
 
     Example: largemargin train digits
     """
@@ -93,4 +94,5 @@ app.command()(train)
 app.command()(predict)
 app.command()(evaluate)
 app.command()(inspect)
+app.command()(stream)
 app.command()(reproduce)

@@ -1,4 +1,4 @@
-"""The options of models, for `train`. None is not given: the model's own default holds."""
+"""The options of models, for `train` and `stream`. None is not given: the default holds."""
 
 from __future__ import annotations
 
@@ -159,3 +159,13 @@ Precision = Annotated[
     str | None, typer.Option(help="Of kernel values: float32, float64 or auto. [default: auto]")
 ]
 MaxSeconds = Annotated[float | None, typer.Option(help="Stop training after so long.")]
+
+
+def number_or_word(text: str | None) -> float | str | None:
+    """What an option that takes either was given."""
+    if text is None:
+        return None
+    try:
+        return float(text)
+    except ValueError:
+        return text

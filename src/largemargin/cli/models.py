@@ -16,6 +16,8 @@ MODELS = {
     "romma": "ROMMA",
     "alma": "ALMA",
 }
+# those that learn from a stream
+ONLINE = ("aggressive-perceptron", "mira", "romma", "alma")
 # where the command line has another default than the estimator
 _DEFAULTS: dict[str, dict[str, Any]] = {"voted-perceptron": {"epochs": 10}}
 # what tells one machine from another

@@ -110,9 +110,9 @@ def train(
     """
     given = {
         "C": C, "nu": nu, "slack": slack, "multiclass": multiclass, "class_weight": class_weight,
-        "kernel": kernel, "degree": degree, "gamma": _number_or_word(gamma), "coef0": coef0,
+        "kernel": kernel, "degree": degree, "gamma": options.number_or_word(gamma), "coef0": coef0,
         "fit_intercept": fit_intercept, "tol": tol, "min_margin": min_margin, "max_iter": max_iter,
-        "max_seconds": max_seconds, "learning_rate": _number_or_word(learning_rate),
+        "max_seconds": max_seconds, "learning_rate": options.number_or_word(learning_rate),
         "epochs": epochs, "method": method, "normalize": normalize or None,
         "shuffle": shuffle or None, "margin": margin, "aggressive": aggressive, "alpha": alpha,
         "B": B, "budget": budget, "policy": policy, "average": average or None, "n_jobs": n_jobs,
@@ -170,15 +170,6 @@ def default_file(data: str) -> str:
     while (ending := Path(name).suffix.lower()) in _ENDINGS and Path(name).stem:
         name = name[: -len(ending)]
     return f"{name}.safetensors"
-
-
-def _number_or_word(text: str | None) -> float | str | None:
-    if text is None:
-        return None
-    try:
-        return float(text)
-    except ValueError:
-        return text
 
 
 def _scaled(estimator: Any, scale: str, training: Dataset) -> Any:

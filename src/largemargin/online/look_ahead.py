@@ -11,8 +11,8 @@ import numpy as np
 
 from largemargin.gram import fill as fill_together
 from largemargin.kernels import FunctionKernel
-from largemargin.online.arrays import Block
 from largemargin.online.apart import fill_apart
+from largemargin.online.arrays import Block
 from largemargin.online.vectors import Vectors
 from largemargin.workers import Workers
 

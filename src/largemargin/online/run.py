@@ -50,6 +50,19 @@ class Answers:
     average: bool
     parts: list[tuple[np.ndarray, np.ndarray]] = field(default_factory=list)
 
+    def add(self, classes: np.ndarray, scores: np.ndarray, before: np.ndarray) -> None:
+        """Add the scores of a block at whose first example there were the classes `before`.
+
+        If that example is the first of its class, the class is none that it could be answered with,
+        and the scores are those of the vectors that there would be without it.
+        """
+        if len(before) < len(classes):
+            kept = np.searchsorted(classes, before)
+            kept = kept[-1:] if len(before) == 2 else kept[: n_rows_of(len(before))]
+            self.parts.append((before, scores[:1, kept]))
+            scores = scores[1:]
+        self.parts.append((classes, scores))
+
 
 def stretches(labels: np.ndarray, known: np.ndarray) -> Iterator[tuple[int, int, np.ndarray]]:
     """Part a chunk where a class is seen first: (start, stop, the classes known there, ascending).
@@ -157,15 +170,15 @@ class Run:
         X = self.vectors.match(X)
         for start, stop, classes in stretches(labels, known):
             self._admit(known, classes)
-            known = classes
+            before, known = known, classes
             numbers = np.searchsorted(classes, labels[start:stop])
             numbers[labels[start:stop] < 0] = -1
             while start < stop:
                 n = self.look(stop - start, memory)
                 self._make_room(n, memory)
                 here = numbers[len(numbers) - (stop - start) :][:n]
-                n = self._learn_block(X[start : start + n], here, team, classes, answers)
-                start += n
+                n = self._learn_block(X[start : start + n], here, team, (before, classes), answers)
+                start, before = start + n, classes
                 watch.advance(n, f"{self.tally[SIZE]} stored")
                 if watch.stopped:
                     return start
@@ -257,10 +270,11 @@ class Run:
         X: Any,
         labels: np.ndarray,
         team: Workers,
-        classes: np.ndarray,
+        classes: tuple[np.ndarray, np.ndarray],
         answers: Answers | None,
     ) -> int:
-        """Learn from the first rows of X; returns how many."""
+        """Learn from the first rows of X, before and from the first of which on these classes are
+        known; returns how many."""
         from largemargin.online.walk import walk
 
         top = int(self.tally[TOP])
@@ -275,7 +289,8 @@ class Run:
         average = answers is not None and answers.average
         n = walk(self.learner, block, self.cache, self.rows, work, accuracy, average, scores)
         if answers is not None:
-            answers.parts.append((classes, scores[:n]))
+            before, known = classes
+            answers.add(known, scores[:n], before)
         origins = self.cache.origins[: self.tally[TOP]]
         stored = positions[:, None] if self.kernel.by_column else X
         self.vectors.replace(stored, squares, origins)

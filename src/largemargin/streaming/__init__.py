@@ -1,0 +1,11 @@
+"""Endless streams of events: lines in, answers out, a model that learns in between, and checkpoints
+from which a killed process goes on as if nothing had happened.
+
+    lines        what has arrived on a pipe, without waiting for more
+    events       a line of JSON as numbers and a label
+    schema       what all events of a stream agree on: columns, names, labels
+    session      a block of lines answered and learned
+    output       the answers on their way to a file or a pipe
+    checkpoint   model, place in the input and length of the output in one file
+    stopping     SIGINT and SIGTERM between two blocks
+"""

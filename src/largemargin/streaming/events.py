@@ -1,0 +1,125 @@
+"""One line of JSON as an event: {"x": [numbers] or {name: number}, "y": label, "id": anything}."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from largemargin.streaming.lines import LONGEST
+
+_NUMBERS = {int, float}
+_LABELS = (str, int, bool, float)
+
+
+class BadLine(ValueError):
+    """A line that cannot be answered; the message says what is wrong with it and what to do.
+
+    Attributes
+    ----------
+    id : str or None
+        The id of the event as JSON, if it could be read.
+    """
+
+    def __init__(self, problem: str, id: str | None = None) -> None:
+        super().__init__(problem)
+        self.id = id
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """What a line says. `names` is None if x is a list, `label` if there is none; `id` is JSON."""
+
+    values: np.ndarray
+    names: list[str] | None
+    label: Any
+    id: str | None
+
+
+def read_event(line: bytes | None) -> Event:
+    """The event of a line, of which None is one that was too long; raises BadLine."""
+    if line is None:
+        raise BadLine(f"the line is longer than {LONGEST} bytes: send less in one line")
+    content = _parse(line)
+    if not isinstance(content, dict):
+        raise BadLine(f'expected {{"x": ..., "y": ...}}, saw {shown(content)}')
+    id = _id_text(content["id"]) if "id" in content else None
+    try:
+        if "x" not in content:
+            raise BadLine(f'there is no "x", only {", ".join(map(shown, content)) or "nothing"}')
+        x = content["x"]
+        label = _label(content.get("y"))
+        if isinstance(x, list):
+            return Event(_values(x), None, label, id)
+        if isinstance(x, dict):
+            return Event(_values(list(x.values()), x), list(x), label, id)
+        raise BadLine(f"x must be a list of numbers or an object of named numbers, got {shown(x)}")
+    except BadLine as error:
+        error.id = id
+        raise
+
+
+def shown(value: Any) -> str:
+    """A value as JSON, cut short, for messages."""
+    try:
+        text = json.dumps(value)
+    except RecursionError:
+        text = "a deeply nested value"
+    return text if len(text) <= 40 else f"{text[:37]}..."
+
+
+def _parse(line: bytes) -> Any:
+    try:
+        return json.loads(line.decode("utf-8-sig"))
+    except UnicodeDecodeError as error:
+        raise BadLine(f"byte {error.start + 1} is not UTF-8: send JSON in UTF-8") from None
+    except json.JSONDecodeError as error:
+        raise BadLine(f"not JSON: {error.msg.lower()} at character {error.pos + 1}") from None
+    except (ValueError, RecursionError) as error:
+        raise BadLine(f"not JSON that can be read: {str(error).splitlines()[0]}") from None
+
+
+def _id_text(id: Any) -> str:
+    try:
+        return json.dumps(id, allow_nan=False)
+    except (ValueError, RecursionError):
+        raise BadLine("id holds NaN or an infinity, which JSON does not have") from None
+
+
+def _values(x: list[Any], names: dict[str, Any] | None = None) -> np.ndarray:
+    def problem(what: str, place: int) -> BadLine:
+        where = f"x[{place}]" if names is None else f"x[{shown(list(names)[place])}]"
+        return BadLine(f"{where} is {what}: give finite numbers")
+
+    if not set(map(type, x)) <= _NUMBERS:
+        place = next(i for i, value in enumerate(x) if type(value) not in _NUMBERS)
+        raise problem(f"{shown(x[place])}, not a number", place)
+    try:
+        values = np.array(x, np.float64)
+    except OverflowError:
+        place = next(i for i, value in enumerate(x) if abs(value) > 2**1000)
+        raise problem("too large", place) from None
+    finite = np.isfinite(values)
+    if not finite.all():
+        place = int(np.argmin(finite))
+        raise problem(shown(x[place]), place)
+    return values
+
+
+def _label(y: Any) -> Any:
+    """A label, whole numbers as integers."""
+    if y is None:
+        return None
+    if not isinstance(y, _LABELS):
+        raise BadLine(f"y must be text, a whole number or true or false, got {shown(y)}")
+    if isinstance(y, float):
+        if not y.is_integer():  # neither is NaN or an infinity
+            raise BadLine(f"y must be text, a whole number or true or false, got {shown(y)}")
+        y = int(y)
+    if type(y) is int and not -(2**63) <= y < 2**63:
+        raise BadLine(f"y is {shown(y)}, which has more than 64 bits: use text")
+    if type(y) is str and "\0" in y:
+        raise BadLine(f"y is {shown(y)}: a label cannot hold the character NUL")
+    return y

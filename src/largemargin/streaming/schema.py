@@ -1,0 +1,179 @@
+"""What all events of a stream agree on: the width, the names of the columns, the kind of labels.
+
+A model that goes on brings all of it along; otherwise the first event with an x, and the first with
+a label, settle it. An event that turns out to be bad must leave nothing behind, so what has been
+settled can be taken back to a `mark`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from largemargin.streaming.events import BadLine, Event, shown
+
+_KINDS = {str: "text", int: "numbers", bool: "true or false"}
+
+
+@dataclass(frozen=True)
+class Mark:
+    """What was settled at some moment."""
+
+    width: int | None
+    n_names: int | None
+    sparse: bool
+    kind: type | None
+
+
+class Schema:
+    """What is settled so far.
+
+    Parameters
+    ----------
+    max_features : int
+        The width of a stream of named numbers that begins.
+    width : int or None
+        Numbers a row; None if the first event is to settle it.
+    names : list of str or None
+        Of the first columns; None if columns have no names.
+    sparse : bool
+        Whether rows are to be sparse.
+    classes : array or None
+        Labels already known.
+    given : bool
+        Whether these are all that there can be.
+    """
+
+    def __init__(
+        self,
+        max_features: int,
+        *,
+        width: int | None = None,
+        names: Iterable[str] | None = None,
+        sparse: bool = False,
+        classes: np.ndarray | None = None,
+        given: bool = False,
+    ) -> None:
+        self.max_features = max_features
+        self.width = width
+        self.sparse = sparse
+        self.columns = None if names is None else {name: i for i, name in enumerate(names)}
+        self._kind: type | None = None
+        self._dtype = None
+        self._all: list[Any] | None = None
+        if classes is not None:
+            self._kind = _kind_of(classes.tolist()[0])
+            self._dtype = classes.dtype if classes.dtype.kind in "OT" else None
+            self._all = classes.tolist() if given else None
+
+    @property
+    def names(self) -> list[str] | None:
+        return None if self.columns is None else list(self.columns)
+
+    def mark(self) -> Mark:
+        n_names = None if self.columns is None else len(self.columns)
+        return Mark(self.width, n_names, self.sparse, self._kind)
+
+    def back_to(self, mark: Mark) -> None:
+        """Forget what was settled since."""
+        self.width, self.sparse, self._kind = mark.width, mark.sparse, mark.kind
+        if mark.n_names is None:
+            self.columns = None
+        else:
+            assert self.columns is not None
+            while len(self.columns) > mark.n_names:
+                self.columns.popitem()
+
+    def admit(self, event: Event) -> np.ndarray | None:
+        """Settle what an event settles. Returns the columns of its values, or None if they are all
+        columns in their order; raises BadLine, and settles nothing, if it does not fit in."""
+        kind = self._check_label(event.label)
+        columns = None if event.names is None else self._columns_of(event.names)
+        if columns is None:
+            self._check_width(len(event.values))
+        self._kind = kind
+        return columns
+
+    def _check_label(self, label: Any) -> type | None:
+        """The kind of labels if this one is among them."""
+        if label is None:
+            return self._kind
+        kind = _kind_of(label)
+        if self._kind not in (None, kind):
+            raise BadLine(
+                f"y is {shown(label)} in a stream whose labels are {_KINDS[self._kind]}: use one "
+                "kind of label"
+            )
+        if self._all is not None and label not in self._all:
+            few = ", ".join(map(shown, self._all[:10])) + ", ..." * (len(self._all) > 10)
+            raise BadLine(f"y is {shown(label)}, which is none of the classes {few}")
+        return kind
+
+    def _check_width(self, width: int) -> None:
+        if self.columns is not None and len(self.columns) < (self.width or 0):
+            raise BadLine(
+                f"x is a list in a stream of named numbers: give an object such as "
+                f'{{"{next(iter(self.columns), "name")}": 1.5}}'
+            )
+        if not width:
+            raise BadLine("x is empty: give at least one number")
+        if self.width is None:
+            self.width = width
+        elif width != self.width:
+            raise BadLine(f"x has {width} numbers where {self.width} belong")
+
+    def _columns_of(self, names: list[str]) -> np.ndarray:
+        if self.columns is None:
+            if self.width is not None:
+                raise BadLine(
+                    f"x has names in a stream whose columns have none: give a list of {self.width} "
+                    "numbers"
+                )
+            self.columns, self.width, self.sparse = {}, self.max_features, True
+        known = self.columns
+        assert self.width is not None
+        new = [name for name in names if name not in known]
+        if len(known) + len(new) > self.width:
+            room = self.width - len(known)
+            problem = (
+                f"x has the name {shown(new[room])}, which is unknown, and all {self.width} "
+                "columns have their names: leave it out, or begin anew with more --max-features"
+            )
+            if not known:
+                self.columns, self.width, self.sparse = None, None, False
+            raise BadLine(problem)
+        for name in new:
+            known[name] = len(known)
+        return np.array([known[name] for name in names], np.int64)
+
+    def labels(self, labels: list[Any]) -> np.ndarray:
+        """Labels as an array of the type of those already known."""
+        return np.array(labels, self._dtype) if labels else np.empty(0, np.int64)
+
+    def rows(self, events: list[tuple[Event, np.ndarray | None]]) -> Any:
+        """The values of events, with the columns that `admit` gave, as a matrix."""
+        assert self.width is not None
+        if not self.sparse:
+            X = np.zeros((len(events), self.width))
+            for row, (event, columns) in zip(X, events, strict=True):
+                row[slice(None) if columns is None else columns] = event.values
+            return X
+        ends, indices, data = [0], [], []
+        for event, columns in events:
+            where = np.flatnonzero(event.values)
+            found = where if columns is None else columns[where]
+            order = np.argsort(found)
+            indices.append(found[order])
+            data.append(event.values[where][order])
+            ends.append(ends[-1] + len(where))
+        parts = (np.concatenate(data), np.concatenate(indices), np.array(ends))
+        return sp.csr_array(parts, shape=(len(events), self.width))
+
+
+def _kind_of(label: Any) -> type:
+    """What a label is; a model's may be floating-point numbers, which are numbers."""
+    return int if isinstance(label, float) else type(label)

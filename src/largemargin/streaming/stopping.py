@@ -1,0 +1,48 @@
+"""SIGINT and SIGTERM noted instead of obeyed, so that a stream stops between two blocks."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+from types import FrameType
+from typing import Any
+
+
+class Stopping:
+    """Use as a context manager. A first signal is noted; a second one is obeyed as usual.
+
+    Attributes
+    ----------
+    signal : int
+        The signal that came; 0 as long as none has.
+    alarm : int
+        A descriptor that can be read from then on, to wait for together with others.
+    """
+
+    def __init__(self) -> None:
+        self.signal = 0
+
+    def __enter__(self) -> Stopping:
+        self.alarm, self._ring = os.pipe()
+        self._before: dict[int, Any] = {}
+        for number in (signal.SIGINT, signal.SIGTERM):
+            if signal.getsignal(number) is not signal.SIG_IGN:  # as in the background of a shell
+                self._before[number] = signal.signal(number, self._note)
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._restore()
+        for descriptor in (self.alarm, self._ring):
+            os.close(descriptor)
+
+    def _note(self, number: int, frame: FrameType | None) -> None:
+        self.signal = number
+        with contextlib.suppress(OSError):
+            os.write(self._ring, b"!")
+        self._restore()
+
+    def _restore(self) -> None:
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+        self._before = {}
