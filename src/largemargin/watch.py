@@ -35,7 +35,7 @@ class Watch:
     def __init__(
         self,
         description: str,
-        total: int,
+        total: int | None,
         *,
         verbose: int = 0,
         max_seconds: float | None = None,

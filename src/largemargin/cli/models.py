@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from largemargin.cli.output import text
+from largemargin.cli.output import percent, text
 
 MODELS = {
     "voted-perceptron": "VotedPerceptron",
@@ -111,7 +111,7 @@ def learned_words(facts: dict[str, Any]) -> list[tuple[str, Any]]:
     """What `learned` gave, for people."""
     if "online_errors" in facts:
         rows = [
-            ("online errors", facts["online_errors"]),
+            ("online errors", _online_errors(facts)),
             ("margin errors", facts["margin_errors"]),
             ("stored", f"{facts['insertions']}, of which {facts['removals']} removed again"),
         ]
@@ -126,3 +126,8 @@ def learned_words(facts: dict[str, Any]) -> list[tuple[str, Any]]:
             ("duality gap", f"{facts['dual_gap']:.3g}{end}"),
         ]
     return [*rows, ("support vectors", facts["support_vectors"])]
+
+
+def _online_errors(facts: dict[str, Any]) -> str:
+    share = facts.get("progressive_error")
+    return f"{facts['online_errors']}" + (f" ({percent(share)})" if share is not None else "")

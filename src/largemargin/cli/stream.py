@@ -133,8 +133,6 @@ def stream(
     _check(on_error, checkpoint, every, resume, max_features)
     _check_files(model, output, save, checkpoint)
 
-    from largemargin.streaming.output import Output
-
     named = _named_classes(classes)
     machine, schema = _begin(model, given, named, max_features)
     place: Place | None = None
@@ -142,6 +140,7 @@ def stream(
         assert checkpoint is not None
         machine, schema, place = _resume(checkpoint, machine, model, max_features)
     from largemargin.streaming.driver import Driver
+    from largemargin.streaming.output import Output
 
     driver = Driver(
         machine, schema, Output(output, None if place is None else place.output),
@@ -149,12 +148,12 @@ def stream(
         report=None if on_error == "fail" else _reporter(quiet),
     )  # fmt: skip
     code = _run(driver, progress_wanted(quiet))
-    if save is not None and not driver.failure:
+    if driver.failure:
+        raise ValueError(driver.failure)
+    if save is not None:
         driver.save(save)
     if not quiet:
         note(_summary(driver))
-    if driver.failure:
-        raise ValueError(driver.failure)
     raise typer.Exit(code)
 
 

@@ -80,6 +80,18 @@ def train(
             show_default=False,
         ),
     ] = None,
+    stream: Annotated[
+        bool,
+        typer.Option(
+            "--stream",
+            help="Online learners: go over the file once in chunks, without reading it into "
+            "memory.",
+        ),
+    ] = False,
+    chunk: Annotated[
+        int | None,
+        typer.Option(help="--stream: rows of a chunk. [default: 1000]", show_default=False),
+    ] = None,
     test: Annotated[str | None, typer.Option(help="Data to test on.", show_default=False)] = None,
     label: Label = None,
     header: Header = None,
@@ -107,6 +119,7 @@ def train(
       largemargin train letters.svm --model svc --cv C=0.1,1,10 --cv gamma=0.01,0.1
       largemargin train heart.csv --model nu-svc --nu 0.2 --scale standard
       largemargin train mnist --model mira --kernel poly --degree 9 --budget 1000
+      largemargin train clicks.svm.gz --model mira --stream --budget 500 --test later.svm.gz
     """
     given = {
         "C": C, "nu": nu, "slack": slack, "multiclass": multiclass, "class_weight": class_weight,
@@ -124,6 +137,8 @@ def train(
         raise ValueError(f"--scale must be one of {', '.join(SCALES)}, got {scale!r}")
     if class_weight not in (None, "balanced"):
         raise ValueError(f"--class-weight must be balanced, got {class_weight!r}")
+    if chunk is not None and not stream:
+        raise ValueError("--chunk is for --stream: give both")
     file = output if output is not None else default_file(data)
 
     from largemargin.atomic_file import check_writable
@@ -134,13 +149,24 @@ def train(
     machine = make_estimator(model, given)
     if "random_state" in machine.get_params():
         machine.set_params(random_state=seed)
+    if stream:
+        from largemargin.cli.train_stream import check_stream, learn_file
+
+        check_stream(model, data, chunk, scale, cv)
+        training, result = learn_file(machine, data, label, header, chunk, quiet)
+        try:
+            _test_on(test, machine, training, label, header, result)
+        finally:  # whatever is wrong with the test, what was learned is kept
+            _write(machine, file, training, result, scale, seed)
+        _show(machine, result, model, scale, data, file, json, quiet)
+        return
     grid = parse_grid(cv or [])
     training = read_training_data(data, label, header)
     X_test, y_test = training.X_test, training.y_test
     if test is not None:
         X_test, y_test = read_test_data(test, training, label, header)
     estimator = _scaled(machine, scale, training)
-    result: dict[str, Any] = {
+    result = {
         "data": data, "rows": training.X.shape[0], "features": training.X.shape[1],
     }  # fmt: skip
     if grid:
@@ -148,6 +174,19 @@ def train(
     result |= _fit(estimator, training, quiet)
     _test(estimator, X_test, y_test, result)
     _write(estimator, file, training, result, scale, seed)
+    _show(machine, result, model, scale, data, file, json, quiet)
+
+
+def _show(
+    machine: Any,
+    result: dict[str, Any],
+    model: str,
+    scale: str,
+    data: str,
+    file: str,
+    json: bool,
+    quiet: bool,
+) -> None:
     if quiet:
         return
     chosen = {name: value for name, value in machine.get_params().items() if name not in _UNTOLD}
@@ -228,6 +267,23 @@ def _fit(estimator: Any, training: Dataset, quiet: bool) -> dict[str, Any]:
         note(f"warning: {message}")
     result = {**learned(final), "seconds": seconds}
     return {**result, "warnings": told} if told else result
+
+
+def _test_on(
+    test: str | None,
+    estimator: Any,
+    training: Dataset,
+    label: str | None,
+    header: bool | None,
+    result: dict[str, Any],
+) -> None:
+    """Note the test error on data that are read only now."""
+    from largemargin.cli.inputs import read_test_data
+
+    X, y = None, None
+    if test is not None:
+        X, y = read_test_data(test, training, label, header)
+    _test(estimator, X, y, result)
 
 
 def _test(estimator: Any, X: Any, y: Any, result: dict[str, Any]) -> None:

@@ -1,0 +1,98 @@
+"""`largemargin train FILE --stream`: a file learned in chunks, of which one is in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from largemargin.cli.models import ONLINE, learned
+from largemargin.cli.output import note, progress_wanted
+
+if TYPE_CHECKING:
+    from largemargin.data import Dataset
+
+CHUNK = 1000
+
+
+def check_stream(model: str, data: str, chunk: int | None, scale: str, cv: Any) -> None:
+    """Refuse what a pass over a file cannot do."""
+    from pathlib import Path
+
+    from largemargin.data import NAMES
+
+    if model not in ONLINE:
+        raise ValueError(
+            f"--stream is for models that learn as they go, {', '.join(ONLINE)}; got {model}"
+        )
+    if chunk is not None and chunk < 1:
+        raise ValueError(f"--chunk must be at least 1, got {chunk}")
+    if scale != "none" or cv:
+        option = "--cv" if cv else f"--scale {scale}"
+        raise ValueError(
+            f"{option} needs all the data at once: leave it out, or leave out --stream"
+        )
+    if data in NAMES and not Path(data).exists():
+        raise ValueError(f"--stream reads a file, and {data} is a named data set")
+
+
+def learn_file(
+    machine: Any,
+    data: str,
+    label: str | None,
+    header: bool | None,
+    chunk: int | None,
+    quiet: bool,
+) -> tuple[Dataset, dict[str, Any]]:
+    """Pass over a file once, learning from it.
+
+    Ctrl-C and `max_seconds` end the pass after a chunk. Returns a data set that stands for the
+    file, with a row of it and every label once, and what there is to say.
+    """
+    import time
+    from dataclasses import replace
+
+    from largemargin.cli.inputs import column
+    from largemargin.data import stream
+    from largemargin.watch import Watch
+
+    start, rows, seen = time.perf_counter(), 0, None
+    watch = Watch(
+        "stream", None, verbose=int(progress_wanted(quiet)), max_seconds=machine.max_seconds
+    )
+    with watch:
+        chunks: Iterator[Dataset] = stream(
+            data, CHUNK if chunk is None else chunk, label=column(label), header=header
+        )
+        for seen in chunks:
+            if seen.y is None:
+                raise ValueError(
+                    f"{data} has no labels to learn from: name their column with --label"
+                )
+            machine.partial_fit(seen.X, seen.y)
+            rows += seen.X.shape[0]
+            error = 100 * machine.online_errors_ / rows
+            watch.advance(seen.X.shape[0], f"{machine.n_support_} stored, {error:.2f} % wrong")
+            if watch.stopped:
+                break
+    if seen is None:
+        raise ValueError(f"{data} has no rows to learn from")
+    if len(machine.classes_) < 2:
+        raise ValueError(
+            f"{data} has only one class, {machine.classes_[0]}, in the {rows} rows seen: give data "
+            "with two classes or more, or name the column of the labels with --label"
+        )
+    told = []
+    if watch.stopped:
+        told = [
+            f"stopped after {rows} examples because {watch.stopped}; the model is of what was "
+            "seen so far"
+        ]
+        note(f"warning: {told[0]}")
+    result = {
+        "data": data, "rows": rows, "features": seen.X.shape[1], **learned(machine),
+        "progressive_error": machine.online_errors_ / rows,
+        "seconds": time.perf_counter() - start,
+    }  # fmt: skip
+    if told:
+        result["warnings"] = told
+    return replace(seen, X=seen.X[:1], y=machine.classes_), result
