@@ -6,6 +6,8 @@ from typer.testing import CliRunner
 
 from largemargin.cli.app import app
 
+from .processes import Commands
+
 
 @pytest.fixture
 def run(monkeypatch, tmp_path):
@@ -59,3 +61,11 @@ def animals(tmp_path):
 def model(run, animals):
     assert run("train", animals, "-q", "--epochs", 3, "-o", "animals.model").exit_code == 0
     return animals.parent / "animals.model"
+
+
+@pytest.fixture(scope="session")
+def commands():
+    """Commands as processes of their own, started quickly."""
+    started = Commands()
+    yield started
+    started.close()

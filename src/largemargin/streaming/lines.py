@@ -65,8 +65,9 @@ class Lines:
 
     def _wait(self) -> bool:
         """Wait for something to read; whether that is what there is."""
-        readable, _, _ = select.select([self._source, self._alarm], [], [])
-        self.alarmed = self._alarm in readable
+        select.select([self._source, self._alarm], [], [])
+        # looked at once more: of a signal and the end of the input that it causes, it came first
+        self.alarmed = bool(select.select([self._alarm], [], [], 0)[0])
         return not self.alarmed
 
     def _read(self) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import signal
 from types import FrameType
@@ -25,6 +24,9 @@ class Stopping:
 
     def __enter__(self) -> Stopping:
         self.alarm, self._ring = os.pipe()
+        os.set_blocking(self._ring, False)
+        # rung at once, in whatever thread the signal comes, and not when Python gets to its handler
+        self._rung_before = signal.set_wakeup_fd(self._ring, warn_on_full_buffer=False)
         self._before: dict[int, Any] = {}
         for number in (signal.SIGINT, signal.SIGTERM):
             if signal.getsignal(number) is not signal.SIG_IGN:  # as in the background of a shell
@@ -33,13 +35,12 @@ class Stopping:
 
     def __exit__(self, *error: object) -> None:
         self._restore()
+        signal.set_wakeup_fd(self._rung_before)
         for descriptor in (self.alarm, self._ring):
             os.close(descriptor)
 
     def _note(self, number: int, frame: FrameType | None) -> None:
         self.signal = number
-        with contextlib.suppress(OSError):
-            os.write(self._ring, b"!")
         self._restore()
 
     def _restore(self) -> None:

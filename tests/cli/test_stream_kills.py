@@ -1,0 +1,80 @@
+"""Streams that are killed at random moments end in the model and the output of one that was not."""
+
+import json
+import random
+import time
+
+import pytest
+
+from largemargin.streaming.checkpoint import read_checkpoint
+
+N_LINES = 900
+OPTIONS = (
+    "stream", "mira", "--budget", 40, "--policy", "random", "--gamma", 0.3, "--average",
+    "--scores", "--on-error", "skip", "-q", "--max-features", 12,
+)  # fmt: skip
+
+
+def write_events(path):
+    """Events with names, labels that appear late, lines that only ask, and bad ones."""
+    numbers = random.Random(0)
+    with open(path, "w") as file:
+        for i in range(N_LINES):
+            x = {f"f{numbers.randrange(13)}": numbers.gauss(0, 1) for _ in range(6)}
+            event = {"x": x, "id": i, "y": "abcd"[(sum(x.values()) > 0) + 2 * (i % 300 > 200)]}
+            if numbers.random() < 0.2:
+                del event["y"]
+            line = json.dumps(event)
+            file.write(line[:-3] + "\n" if numbers.random() < 0.05 else line + "\n")
+    return path
+
+
+def kill_and_resume(commands, folder, n_kills, seed):
+    """Kill so many processes; returns how many lines the checkpoints they left had consumed."""
+    events = write_events(folder / "events.jsonl")
+    assert commands.run(folder, *OPTIONS, "-o", "o", "-m", "m", stdin=events).returncode == 0
+    expected = (folder / "o").read_bytes(), (folder / "m").read_bytes()
+    assert len(expected[0].splitlines()) == N_LINES
+    numbers = random.Random(seed)
+    args = (*OPTIONS, "-o", "out", "-m", "model", "--checkpoint", "check")
+    files = [folder / name for name in ("out", "model", "check")]
+    places, longest = [], 0.2
+    while len(places) < n_kills or files[1].exists():
+        if files[1].exists():
+            assert (files[0].read_bytes(), files[1].read_bytes()) == expected
+            for file in files:
+                file.unlink()
+        resume = ["--resume"] if files[2].exists() else []
+        running = commands.start(
+            folder, *args, "--every", numbers.randint(1, 60), *resume, stdin=events
+        )
+        begun = time.monotonic()
+        time.sleep(numbers.uniform(0, longest))
+        running.kill()
+        result = running.wait()
+        assert result.returncode in (0, -9), result.stderr
+        if result.returncode == 0:
+            longest = max(0.02, 0.8 * longest)
+        else:
+            longest = min(2, max(1.1 * longest, time.monotonic() - begun))
+            places.append(read_checkpoint(files[2])[1].counts.lines if files[2].exists() else 0)
+    assert (
+        commands.run(
+            folder, *args, *(["--resume"] if files[2].exists() else []), stdin=events
+        ).returncode
+        == 0
+    )
+    assert (files[0].read_bytes(), files[1].read_bytes()) == expected
+    return places
+
+
+def test_a_few_dozen_kills(commands, tmp_path):
+    places = kill_and_resume(commands, tmp_path, 24, seed=1)
+    assert sum(0 < lines < N_LINES for lines in places) > 3
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(10))
+def test_a_thousand_kills(commands, tmp_path, seed):
+    places = kill_and_resume(commands, tmp_path, 100, seed=seed)
+    assert sum(0 < lines < N_LINES for lines in places) > 20

@@ -1,0 +1,35 @@
+"""Every kind of line that must not be learned, and what is said of it, in a stream of four numbers
+with the classes ant, bee and cat.
+"""
+
+BAD = {
+    "{": "not JSON: expecting property name",
+    '{"x": [1, 2, 3, 4], "y": "ant"} 5': "not JSON: extra data at character 33",
+    '{"x": "\udcff"}': "byte 8 is not UTF-8",
+    "[" * 100_000: "not JSON",
+    "5": 'expected {"x": ..., "y": ...}, saw 5',
+    '{"y": "ant", "id": 7}': 'there is no "x", only "y", "id"',
+    "{}": 'there is no "x", only nothing',
+    '{"x": 5}': "x must be a list of numbers or an object of named numbers, got 5",
+    '{"x": []}': "x is empty",
+    '{"x": [1, 2, 3]}': "x has 3 numbers where 4 belong",
+    '{"x": [1, 2, 3, 4, 5], "y": "ant"}': "x has 5 numbers where 4 belong",
+    '{"x": {"a": 1}, "y": "ant"}': "x has names in a stream whose columns have none",
+    '{"x": [1, NaN, 3, 4], "y": "ant", "id": 7}': "x[1] is NaN",
+    '{"x": [1, 2, 3, -Infinity], "y": "ant"}': "x[3] is -Infinity",
+    '{"x": [1, 2, 3, 1e999], "y": "ant"}': "x[3] is Infinity",
+    f'{{"x": [1, 2, 3, 1{"0" * 400}], "y": "ant"}}': "x[3] is too large",
+    '{"x": [1, 1e200, 3, 4], "y": "ant"}': "more than float64 can compute with",
+    '{"x": [1, "2", 3, 4], "y": "ant"}': 'x[1] is "2", not a number',
+    '{"x": [1, null, 3, 4], "y": "ant"}': "x[1] is null, not a number",
+    '{"x": [1, true, 3, 4], "y": "ant"}': "x[1] is true, not a number",
+    '{"x": {"a": [1]}, "y": "ant"}': 'x["a"] is [1], not a number',
+    '{"x": [1, 2, 3, 4], "y": 5}': "y is 5 in a stream whose labels are text",
+    '{"x": [1, 2, 3, 4], "y": 1.5}': "y must be text, a whole number or true or false, got 1.5",
+    '{"x": [1, 2, 3, 4], "y": NaN}': "got NaN",
+    '{"x": [1, 2, 3, 4], "y": ["ant"]}': 'got ["ant"]',
+    '{"x": [1, 2, 3, 4], "y": 9223372036854775808}': "more than 64 bits",
+    '{"x": [1, 2, 3, 4], "y": "a\\u0000"}': "NUL",
+    '{"x": [1, 2, 3, 4], "id": [NaN]}': "id holds NaN",
+    '{"x": [1, 2, 3, 4], "y": "dog"}': 'y is "dog", which is none of the classes "ant"',
+}
