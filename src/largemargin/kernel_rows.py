@@ -118,6 +118,10 @@ class KernelRows:
         self._scratch = threading.local()
         self.n_computed = 0
 
+    def close(self) -> None:
+        """Give up all rows, and their memory."""
+        self.segments = []
+
     def announce(self, wanted: dict[int, list[np.ndarray]]) -> None:
         """Say all that will be fetched before it is fetched in parts, which depend on the memory:
         places must not.

@@ -93,6 +93,7 @@ class SupportVectorMachine(ExpansionReader):
                 portions=portions and self._in_portions,
             )  # fmt: skip
             yield session, watch
+            session.close()
 
     _in_portions = True  # whether a part of the examples makes a problem of its own
 

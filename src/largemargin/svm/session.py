@@ -16,14 +16,14 @@ from typing import Any, Protocol
 import numpy as np
 
 from largemargin.gram import SMALL_PROBLEM, fill
-from largemargin.kernel_rows import KernelRows
+from largemargin.kernel_rows import BATCH, KernelRows
 from largemargin.kernels import Kernel, squared_norms
 from largemargin.svm.block import BURST, PATIENCE, State, solve_block
 from largemargin.svm.exact import enough, polish
-from largemargin.svm.lockstep import Progress, solve
+from largemargin.svm.lockstep import WORKING_SET, Progress, solve
 from largemargin.svm.machines import Machine
 from largemargin.svm.problem import Problem, Solution
-from largemargin.svm.reductions import Layout, Split
+from largemargin.svm.reductions import SEGMENT, Layout, Split
 from largemargin.watch import Watch
 from largemargin.workers import Workers
 
@@ -32,6 +32,7 @@ CLOSER = 1e-8  # of the tolerance, to which small problems are taken by steps
 STUCK = 4  # rounds that do not halve the violation, after which it is left at that
 STRIP = 256  # rows of the whole Gram matrix at a time
 FEW = 64  # the same, where there are no more than a strip
+HELD = 150  # bytes an example and class: bounds, gradients, coefficients
 WHOLE = 2048  # rows up to which the whole Gram matrix is computed at once
 
 
@@ -122,6 +123,9 @@ class Session:
             self._ends = [0, *np.cumsum(np.bincount(labels, minlength=n_classes)).tolist()]
             self._gram = whole_gram(X[self.order], self.order, kernel, dtype, team)
         else:
+            # a thread's rows in the making and the matrix of its working set
+            scratch = BATCH * SEGMENT + (2 * WORKING_SET) ** 2
+            memory -= team.count * scratch * dtype.itemsize + HELD * self.n * n_classes
             self.rows = KernelRows(X, kernel, dtype, self.layout.segments, memory, team)
             self._asked_for: dict[tuple[int, ...], np.ndarray] = {}  # by classes: rows of examples
 
@@ -161,6 +165,11 @@ class Session:
         for run in runs:
             run.converged = True
             run.polish()
+
+    def close(self) -> None:
+        """Give up the kernel values."""
+        if not self.whole:
+            self.rows.close()
 
     @property
     def order(self) -> np.ndarray:
