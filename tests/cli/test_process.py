@@ -49,7 +49,7 @@ def test_import_is_light():
 
 
 def test_help_of_every_command_has_an_example(run):
-    for command in ("train", "predict", "evaluate", "inspect"):
+    for command in ("train", "predict", "evaluate", "inspect", "stream"):
         result = run(command, "--help")
         assert result.exit_code == 0
         assert f"largemargin {command} " in result.stdout.split("Example")[1]

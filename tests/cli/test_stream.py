@@ -254,6 +254,10 @@ def test_mistakes_are_one_line(fails, stream, tmp_path):
     result = stream(['{"x": [1]}'], "mira", "-m", "m")
     assert result.returncode == 2
     assert "no line had a label" in result.stderr
+    result = stream(['{"x": [1]}'], "mira", "-o", "events.jsonl")
+    assert result.returncode == 2
+    assert "events.jsonl is the input and the output" in result.stderr
+    assert (tmp_path / "events.jsonl").read_text() == '{"x": [1]}\n'
 
 
 def test_resuming_what_does_not_match(stream, tmp_path):
@@ -334,7 +338,7 @@ def test_one_byte_at_a_time(commands, tmp_path):
     numbers = np.random.default_rng(0)
     events = _random_events(numbers, 90)
     file = write(tmp_path / "events", events)
-    args = ("alma", "--budget", "12", "--gamma", "0.7", "--scores", "-o")
+    args = ("alma", "--budget", "12", "--gamma", "0.05", "--scores", "-o")
     assert commands.run(tmp_path, "stream", *args, "o", "-m", "m", stdin=file).returncode == 0
     with start(tmp_path, *args, "out", "-m", "model") as running:
         for byte in file.read_bytes()[:-1]:  # the last line may lack its end
@@ -346,7 +350,7 @@ def test_one_byte_at_a_time(commands, tmp_path):
 
 
 def _random_events(numbers, n):
-    X, y = numbers.normal(size=(n, 3)).tolist(), numbers.integers(0, 4, n).tolist()
+    X, y = numbers.normal(size=(n, 21)).tolist(), numbers.integers(0, 4, n).tolist()
     return [json.dumps({"x": X[i], "y": y[i]} if i % 4 else {"x": X[i]}) for i in range(n)]
 
 
@@ -380,9 +384,3 @@ def test_a_reader_that_has_gone(tmp_path):
         running.stdout.close()
         assert running.stderr.read() == b""
         assert running.wait(120) == 0
-
-
-def test_help_has_an_example(run):
-    result = run("stream", "--help")
-    assert result.exit_code == 0
-    assert "largemargin stream mira" in result.stdout.split("Examples")[1]

@@ -26,7 +26,7 @@ MODELS = {
 def a_stream(n, sparse, seed=0):
     """Examples of classes that appear one after the other, some without a label."""
     numbers = np.random.default_rng(seed)
-    X = numbers.normal(size=(n, 7))
+    X = numbers.normal(size=(n, 21)) / 2
     y = np.minimum((X[:, 0] > 0) + 2 * (X[:, 1] > 0), np.arange(n) // (n // 8))
     if sparse:
         X = sp.csr_array(X * (numbers.random(X.shape) < 0.6))

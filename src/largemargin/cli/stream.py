@@ -300,26 +300,41 @@ def _reporter(quiet: bool) -> Any:
 
 def _run(driver: Driver, shows: bool) -> int:
     """Go along the stream; returns the exit code."""
-    import sys
-
     from largemargin.streaming.stopping import Stopping
 
+    source = _input(driver)
     with Stopping() as stopping:
         try:
             if not shows:
-                driver.run(sys.stdin.fileno(), stopping)
+                driver.run(source, stopping)
             else:
                 from rich.console import Console
 
                 console = Console(stderr=True)
                 with console.status("waiting for events") as status:
-                    driver.run(
-                        sys.stdin.fileno(), stopping, lambda: status.update(_summary(driver))
-                    )
+                    driver.run(source, stopping, lambda: status.update(_summary(driver)))
         except BrokenPipeError:
             driver.output.abandon()
             raise typer.Exit(0) from None
     return SIGNALLED + stopping.signal if stopping.signal else 0
+
+
+def _input(driver: Driver) -> int:
+    """The descriptor of standard input, which must not be the file that is written."""
+    import os
+    import sys
+
+    if sys.stdin is None:
+        raise ValueError("there is no standard input: give events with < events.jsonl")
+    source = sys.stdin.fileno()
+    path = driver.output.path
+    if (
+        path is not None
+        and os.path.exists(path)
+        and os.path.samestat(os.fstat(source), os.stat(path))
+    ):
+        raise ValueError(f"{path} is the input and the output: give -o another file")
+    return source
 
 
 def _summary(driver: Driver) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from codecs import BOM_UTF8
 from dataclasses import dataclass
 from typing import Any
 
@@ -72,7 +73,7 @@ def shown(value: Any) -> str:
 
 def _parse(line: bytes) -> Any:
     try:
-        return json.loads(line.decode("utf-8-sig"))
+        return json.loads(line.removeprefix(BOM_UTF8).decode())
     except UnicodeDecodeError as error:
         raise BadLine(f"byte {error.start + 1} is not UTF-8: send JSON in UTF-8") from None
     except json.JSONDecodeError as error:

@@ -28,7 +28,7 @@ class Output:
 
     def __init__(self, path: str | None, length: int | None = None) -> None:
         self.length = length or 0
-        self._path = path
+        self.path = path
         self._goes_on = length is not None
         if path is not None and length is None:
             check_writable(path)
@@ -37,15 +37,15 @@ class Output:
 
     def open(self) -> None:
         """Begin the file, or cut it back."""
-        if self._path is None:
+        if self.path is None:
             self._file: BinaryIO = sys.stdout.buffer
         elif self._goes_on:
-            self._file = open(self._path, "r+b")  # noqa: SIM115
+            self._file = open(self.path, "r+b")  # noqa: SIM115
             self._file.truncate(self.length)
             self._file.seek(self.length)
         else:
-            self._file = open(self._path, "wb")  # noqa: SIM115
-            flush_folder(self._path)
+            self._file = open(self.path, "wb")  # noqa: SIM115
+            flush_folder(self.path)
 
     def write(self, text: str) -> None:
         """Write and hand over, so that whoever waits for an answer has it."""
@@ -56,11 +56,11 @@ class Output:
 
     def secure(self) -> None:
         """Have everything written so far on the disk, if that is where it goes."""
-        if self._path is not None:
+        if self.path is not None:
             os.fsync(self._file.fileno())
 
     def close(self) -> None:
-        if self._path is not None:
+        if self.path is not None:
             self._file.close()
 
     def abandon(self) -> None:
