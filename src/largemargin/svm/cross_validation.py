@@ -10,6 +10,8 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.model_selection import check_cv
 
+from largemargin.svm.estimator import Fit
+from largemargin.svm.machines import SoftMargin
 from largemargin.svm.reductions import splits
 from largemargin.svm.svc import SVC, checked_Cs
 from largemargin.svm.training_set import TrainingSet
@@ -113,7 +115,7 @@ def cross_validate(
                 model = models[k]
                 model._keep(data, fit)
                 model.n_features_in_ = template.n_features_in_
-                scores[k, f] = _score(model, data, test)
+                scores[k, f] = _score(model, fit, data, test)
                 gaps[k, f] = model.dual_gap_.max()
                 if not model.converged_:
                     model._say(watch.stopped)
@@ -133,17 +135,43 @@ def _folds(
     return folds
 
 
-def _score(model: SVC, data: TrainingSet, test: np.ndarray) -> float:
+def _score(model: SVC, fit: Fit, data: TrainingSet, test: np.ndarray) -> float:
     """The fraction, by weight, of examples that are classified right."""
     if not len(test):
         return np.nan
-    expansion = model._expansion
-    if expansion.basis.kernel.by_column:
-        values = data.X[np.ix_(test, np.searchsorted(data.positions, model._positions))]
-        found = expansion.coefs @ values.T + expansion.intercepts[:, None]
-    else:
-        found = expansion(data.X[test], model.n_jobs)
-    scores = model._joined(found)
-    answers = scores.argmax(axis=1) if scores.ndim == 2 else (scores > 0).astype(int)
+    answers = _known_answers(model, fit, data)[test]
+    unknown = test[answers < 0]
+    if len(unknown):
+        expansion = model._expansion
+        if expansion.basis.kernel.by_column:
+            values = data.X[np.ix_(unknown, np.searchsorted(data.positions, model._positions))]
+            found = expansion.coefs @ values.T + expansion.intercepts[:, None]
+        else:
+            found = expansion(data.X[unknown], model.n_jobs)
+        scores = model._joined(found)
+        several = scores.ndim == 2
+        answers[answers < 0] = scores.argmax(axis=1) if several else (scores > 0).astype(int)
     weights = data.weights[test]
     return float(weights @ (answers == data.labels[test]) / weights.sum())
+
+
+def _known_answers(model: SVC, fit: Fit, data: TrainingSet) -> np.ndarray:
+    """The classes that training has found out on the way, since it holds the outputs of examples of
+    weight 0 too; -1 where it has not.
+
+    Of pairs an example has the outputs of its own class's only, but if its class wins them all no
+    other can have as many votes.
+    """
+    soft = [one for one in fit.trained if isinstance(one.job.formulation, SoftMargin)]
+    if not soft:  # other machines hold their outputs at another scale
+        return np.full(len(data), -1)
+    if model._by_pairs:
+        lost = np.zeros(len(data), bool)
+        for one in soft:
+            won = one.outputs + one.machine.intercept > 0
+            lost[one.examples] |= won != (data.labels[one.examples] == one.job.split.positive)
+        return np.where(lost, -1, data.labels)
+    scores = np.empty((len(soft), len(data)))
+    for row, one in zip(scores, soft, strict=True):
+        row[one.examples] = one.outputs + one.machine.intercept
+    return scores.argmax(axis=0) if len(scores) > 1 else (scores[0] > 0).astype(np.int64)

@@ -17,7 +17,7 @@ from largemargin.gram import Basis, memory_bytes
 from largemargin.svm.machines import Machine
 from largemargin.svm.reading import ExpansionReader
 from largemargin.svm.reductions import Split, splits
-from largemargin.svm.session import Formulation, Job, Session
+from largemargin.svm.session import Formulation, Job, Session, Trained
 from largemargin.svm.training_set import TrainingSet
 from largemargin.watch import Watch, check_seconds
 from largemargin.workers import workers
@@ -25,11 +25,14 @@ from largemargin.workers import workers
 
 @dataclass(frozen=True)
 class Fit:
-    """A classifier as trained: coefficients of all examples, a row a function, and its machines."""
+    """A classifier as trained: coefficients of all examples, a row a function, its machines, and
+    what each of the problems of two sides gave, if it is made of such.
+    """
 
     coefs: np.ndarray
     intercepts: np.ndarray
     machines: Sequence[Machine]
+    trained: Sequence[Trained] = ()
 
 
 class SupportVectorMachine(ExpansionReader):
@@ -125,6 +128,7 @@ class SupportVectorMachine(ExpansionReader):
                     np.array([one.coefs(session.n) for one in group]),
                     np.array([one.machine.intercept for one in group]),
                     [one.machine for one in group],
+                    group,
                 )
             )
         return fits
