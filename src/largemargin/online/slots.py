@@ -67,8 +67,7 @@ def insert(learner, cache, rows, example, label, square, values, raw, steps):
     for r in range(len(steps)):
         coef = steps[r] / rows.scale[r]
         rows.coefs[r, slot] = coef
-        if learner.averages:
-            rows.debts[r, slot] = coef * rows.passed[r]
+        rows.debts[r, slot] = coef * rows.passed[r]
         if policy != KEEP:
             rows.others[r, slot] = raw[r]
             if coef != 0.0:
@@ -93,8 +92,7 @@ def remove(learner, cache, rows, slot, left):
     for r in range(len(rows.scale)):
         coef = rows.coefs[r, slot]
         rows.coefs[r, slot] = 0.0
-        if learner.averages:
-            rows.debts[r, slot] = 0.0
+        rows.debts[r, slot] = 0.0
         if coef != 0.0:
             add(rows.others[r], -coef, cache.gram[slot], top)
             if keeps_norms(learner.rule):
