@@ -12,7 +12,7 @@ A row is paid for when its variable changes, not when it is looked at. The colum
 A problem is first solved on its first portion, a small part of the examples, where few rows tell
 which matter; then the gradient of the rest is made up, as in the chunking of Cortes & Vapnik. Until
 then the rest is settled at its start, at no cost, and before a problem is done it is all looked at.
-Problems do not touch one another, so neither their company nor the memory changes an answer.
+Problems share rows and nothing else, and the memory does not change an answer.
 """
 
 from __future__ import annotations

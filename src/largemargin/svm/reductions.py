@@ -33,7 +33,7 @@ def splits(n_classes: int, multiclass: str) -> list[Split]:
 class Layout:
     """The examples by class and portion, in segments of columns.
 
-    Every eighth example of a class is in the first portion, if there are portions.
+    One example in PORTION of a class is in the first portion, if there are portions.
     """
 
     def __init__(self, labels: np.ndarray, n_classes: int, portions: bool) -> None:
