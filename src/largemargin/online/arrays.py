@@ -32,8 +32,9 @@ class Block(NamedTuple):
 
     labels: np.ndarray  # class numbers
     squares: np.ndarray  # k(x, x)
-    against_cache: np.ndarray  # a row an example, a column a slot as it was before the block
-    within: np.ndarray  # a row an example, a column an example before it
+    against: np.ndarray  # a row an example, a column a slot as it was when this was computed
+    before: np.ndarray  # a column an example that may have come into the cache since
+    within: np.ndarray  # a column an example of the block
 
 
 class Cache(NamedTuple):
@@ -42,7 +43,7 @@ class Cache(NamedTuple):
     positions: np.ndarray  # in the stream; -1 where a slot is free
     labels: np.ndarray
     squares: np.ndarray
-    origins: np.ndarray  # the example of the present block that is in the slot; -1 if none
+    sources: np.ndarray  # where the block has the values of the slot, its three parts in a row
     gram: np.ndarray  # kernel values among the stored, for policies that remove
     inverse: np.ndarray  # of the Gram matrix, for the projectron
 
@@ -83,7 +84,8 @@ class Learner(NamedTuple):
 class Work(NamedTuple):
     """Room for the walk."""
 
-    values: np.ndarray  # kernel values of the example against the slots
+    row: np.ndarray  # the example's row of the block
+    values: np.ndarray  # its kernel values against the slots
     raw: np.ndarray  # its scores before the factors
     scores: np.ndarray
     steps: np.ndarray  # coefficients of the example in each vector
@@ -100,7 +102,7 @@ def zero_rows(n: int, room: int) -> Rows:
     )  # fmt: skip
 
 
-def make_work(room: int, n_rows: int) -> Work:
-    """Room for so many slots and vectors."""
+def make_work(width: int, room: int, n_rows: int, dtype: np.dtype) -> Work:
+    """Room for so many kernel values of an example, slots and vectors."""
     by_row = (np.zeros(n_rows), np.zeros(n_rows), np.zeros(n_rows), np.zeros(n_rows))
-    return Work(np.zeros(room), *by_row, np.zeros(room))
+    return Work(np.zeros(width, dtype), np.zeros(room), *by_row, np.zeros(room))

@@ -23,6 +23,7 @@ from largemargin.online.arrays import (
     SEEN,
     SIZE,
     TOP,
+    Block,
     Cache,
     Learner,
     Rows,
@@ -30,7 +31,7 @@ from largemargin.online.arrays import (
     most_slots,
     zero_rows,
 )
-from largemargin.online.look_ahead import LOOK_AHEAD, block_bytes, make_block
+from largemargin.online.look_ahead import LOOK_AHEAD, LookAhead, Stretch, block_bytes
 from largemargin.online.vectors import Vectors
 from largemargin.watch import Watch
 from largemargin.workers import Workers
@@ -136,7 +137,7 @@ class Run:
     def _empty_cache(self, room: int) -> Cache:
         square = (room, room)
         return Cache(
-            np.full(room, -1), np.zeros(room, np.int64), np.zeros(room), np.full(room, -1),
+            np.full(room, -1), np.zeros(room, np.int64), np.zeros(room), np.arange(room),
             np.zeros(square if self.keeps_gram else (0, 0), self.dtype),
             np.zeros(square if self.projects else (0, 0)),
         )  # fmt: skip
@@ -167,17 +168,20 @@ class Run:
         If there are `answers` to be given, so are they to each row before it is learned, and rows
         with the label -1 are only answered. Then every kernel value is computed by itself, so that
         not one bit depends on the chunks that a stream comes in."""
-        X = self.vectors.match(X)
+        first = int(self.tally[SEEN])
+        ahead = LookAhead(self.vectors, self.vectors.match(X), first, team, answers is not None)
         for start, stop, classes in stretches(labels, known):
             self._admit(known, classes)
             before, known = known, classes
             numbers = np.searchsorted(classes, labels[start:stop])
             numbers[labels[start:stop] < 0] = -1
             while start < stop:
-                n = self.look(stop - start, memory)
+                n = ahead.waiting or self.look(stop - start, memory)
                 self._make_room(n, memory)
+                stretch = ahead.take(start, n, int(self.tally[TOP]))
+                self._look_past(ahead, stretch, stop, memory)
                 here = numbers[len(numbers) - (stop - start) :][:n]
-                n = self._learn_block(X[start : start + n], here, team, (before, classes), answers)
+                n = self._learn_block(ahead, stretch, here, (before, classes), answers)
                 start, before = start + n, classes
                 watch.advance(n, f"{self.tally[SIZE]} stored")
                 if watch.stopped:
@@ -189,7 +193,7 @@ class Run:
         n = min(n, LOOK_AHEAD)
         top, room = int(self.tally[TOP]), len(self.cache.positions)
         while True:
-            held = block_bytes(n, top, self.dtype)
+            held = block_bytes(n, 0, top, self.dtype)
             if self._gram_bytes(max(room, self._needed(n))) + held <= memory:
                 return n
             if n == 1:
@@ -200,6 +204,15 @@ class Run:
                     "with a smaller budget"
                 )
             n //= 2
+
+    def _look_past(self, ahead: LookAhead, stretch: Stretch, stop: int, memory: int) -> None:
+        """Have the values of the next stretch computed, if there is memory for both."""
+        n, top = stretch.stop - stretch.start, int(self.tally[TOP])
+        n_next = min(stop - stretch.stop, LOOK_AHEAD)
+        held = stretch.nbytes + block_bytes(n_next, n, top, self.dtype)
+        slots = max(len(self.cache.positions), self._needed(n + n_next))
+        if n_next and self._gram_bytes(slots) + held <= memory:
+            ahead.begin(stretch, n_next, top)
 
     def _needed(self, n: int) -> int:
         """The slots that n more examples may need."""
@@ -212,7 +225,8 @@ class Run:
         needed, room = self._needed(n), len(self.cache.positions)
         if needed > room:
             ample = 2 * room if self.limit is None else min(2 * room, self.limit)
-            held = block_bytes(n, int(self.tally[TOP]), self.dtype)
+            # as much as a stretch takes, and another that is looked at meanwhile
+            held = 2 * block_bytes(n, n, int(self.tally[TOP]), self.dtype)
             if self._gram_bytes(ample) + held > memory:
                 ample = needed
             self.reserve(max(needed, ample))
@@ -267,37 +281,39 @@ class Run:
 
     def _learn_block(
         self,
-        X: Any,
+        ahead: LookAhead,
+        stretch: Stretch,
         labels: np.ndarray,
-        team: Workers,
         classes: tuple[np.ndarray, np.ndarray],
         answers: Answers | None,
     ) -> int:
-        """Learn from the first rows of X, before and from the first of which on these classes are
-        known; returns how many."""
+        """Learn from the first rows of a stretch, before and from the first of which on these
+        classes are known; returns how many."""
         from largemargin.online.walk import walk
 
-        top = int(self.tally[TOP])
-        n, seen = X.shape[0], int(self.tally[SEEN])
-        squares = self.vectors.squares_of(X)
-        positions = np.arange(seen, seen + n)
-        apart = answers is not None
-        block = make_block(self.vectors, top, X, squares, labels, positions, team, apart)
-        work = make_work(len(self.cache.positions), len(self.rows.scale))
+        n, width = stretch.against.shape
+        cache, n_rows = self.cache, len(self.rows.scale)
+        newest = width + stretch.before.shape[1]  # where values within the stretch begin
+        stretch.place(cache.sources)
+        work = make_work(newest + n, len(cache.positions), n_rows, self.dtype)
         accuracy = float(np.sqrt(np.finfo(self.dtype).eps))
-        scores = np.zeros((n * apart, len(self.rows.scale)))
+        scores = np.zeros((n * (answers is not None), n_rows))
         average = answers is not None and answers.average
-        n = walk(self.learner, block, self.cache, self.rows, work, accuracy, average, scores)
+        block = Block(labels, stretch.own, stretch.against, stretch.before, stretch.within)
+        n = walk(self.learner, block, cache, self.rows, work, accuracy, average, scores)
         if answers is not None:
             before, known = classes
             answers.add(known, scores[:n], before)
-        origins = self.cache.origins[: self.tally[TOP]]
-        stored = positions[:, None] if self.kernel.by_column else X
-        self.vectors.replace(stored, squares, origins)
-        origins.fill(-1)
+        ahead.finish()  # it reads the vectors
+        origins = np.maximum(cache.sources[: self.tally[TOP]] - newest, -1)
+        self.vectors.replace(ahead.rows(stretch), stretch.squares, origins)
+        ahead.arrived(origins)
         self._expansions.clear()
+        if n < len(labels):
+            ahead.forget()
         if self.tally[TOP] > most_slots(int(self.tally[SIZE])):
             self._compact()
+            ahead.forget()
         return n
 
     def _compact(self) -> None:

@@ -35,21 +35,24 @@ def add(target, factor, values, size):
 
 
 @once()
-def read_values(block, example, cache, top, known, values):
-    """The kernel values of an example of the block against the slots as they are now, of which the
-    first `known` were in use before the block."""
-    row = block.against_cache[example]
-    within = block.within[example]
+def read_values(block, example, sources, top, row, values):
+    """The kernel values of an example of the block against the slots as they are now; `row` is
+    room."""
+    known, newer = block.against.shape[1], block.before.shape[1]
     for j in range(known):
-        values[j] = row[j]
+        row[j] = block.against[example, j]
+    for j in range(newer):
+        row[known + j] = block.before[example, j]
+    for j in range(example):
+        row[known + newer + j] = block.within[example, j]
     for j in range(top):
-        if cache.origins[j] >= 0:
-            values[j] = within[cache.origins[j]]
+        values[j] = row[sources[j]]
 
 
 @once()
-def insert(learner, cache, rows, example, label, square, values, raw, steps):
-    """Store an example with the coefficients `steps` in the lowest free slot."""
+def insert(learner, cache, rows, source, label, square, values, raw, steps):
+    """Store an example with the coefficients `steps` in the lowest free slot; its own kernel values
+    are in that column of the block."""
     tally, policy = learner.tally, learner.policy
     slot = tally[FREE]
     tally[TOP] = max(tally[TOP], slot + 1)
@@ -57,7 +60,7 @@ def insert(learner, cache, rows, example, label, square, values, raw, steps):
     cache.positions[slot] = tally[SEEN]
     cache.labels[slot] = label
     cache.squares[slot] = square
-    cache.origins[slot] = example
+    cache.sources[slot] = source
     values[slot] = square
     if removes(policy):
         for j in range(top):
@@ -76,7 +79,7 @@ def insert(learner, cache, rows, example, label, square, values, raw, steps):
                 rows.others[r, slot] = raw[r]
     tally[INSERTIONS] += 1
     tally[SIZE] += 1
-    free = slot + 1
+    free = top if tally[SIZE] == top else slot + 1
     while free < top and cache.positions[free] >= 0:
         free += 1
     tally[FREE] = free
@@ -98,7 +101,6 @@ def remove(learner, cache, rows, slot, left):
             if keeps_norms(learner.rule):
                 rows.norms[r] = squared_norm(learner.policy, cache, rows, r, top)
     cache.positions[slot] = -1
-    cache.origins[slot] = -1
     tally[REMOVALS] += 1
     tally[SIZE] -= 1
     tally[FREE] = min(tally[FREE], slot)
@@ -143,16 +145,18 @@ def oldest(cache, top):
     return found
 
 
-@part()
+@part(fastmath={"nnan", "nsz"})  # or the first loop is one comparison after the other
 def largest(slack, cache, top):
     """The slot of the stored example with the largest slack; the oldest of equals."""
+    positions = cache.positions
     best = -np.inf
     for j in range(top):
-        value = slack[j] if cache.positions[j] >= 0 else -np.inf
-        best = value if value > best else best
-    found = -1
+        best = max(best, slack[j] if positions[j] >= 0 else -np.inf)
+    none = np.int64(2**62)
+    first = none
     for j in range(top):
-        position = cache.positions[j]
-        if slack[j] == best and position >= 0 and (found < 0 or position < cache.positions[found]):
-            found = j
-    return found
+        first = min(first, positions[j] if positions[j] >= 0 and slack[j] == best else none)
+    for j in range(top):
+        if positions[j] == first:
+            return j
+    return -1

@@ -1,10 +1,10 @@
 """The one loop of all additive online learners, compiled: score, compare with the margin, make
 room, choose the step, scale, update, apply the cache policy.
 
-It goes over a block of examples whose kernel values, against the cache before the block and among
-themselves, are at hand. An example's scores are summed anew over the cache as it is when its turn
-comes, slots that the block itself has filled included, so the result is that of the one-by-one
-algorithm whatever the length of the block. The scores of the stored examples are kept up to date.
+It goes over a block of examples whose kernel values, against all that is or may come into the
+cache, are at hand. An example's scores are summed anew over the cache as it is when its turn comes,
+slots that the block itself has filled included, so the result is that of the one-by-one algorithm
+whatever the length of the block. The scores of the stored examples are kept up to date.
 """
 
 from __future__ import annotations
@@ -49,10 +49,9 @@ def walk(learner, block, cache, rows, work, accuracy, average, answers):
     which are to be given up at a place that does not depend on where blocks end.
     """
     tally = learner.tally
-    known = block.against_cache.shape[1]
     for example in range(len(block.labels)):
         if len(rows.scale):
-            _score(block, cache, rows, work, example, known, tally[TOP])
+            _score(block, cache, rows, work, example, tally[TOP])
             if len(answers):
                 _answer(rows, work, tally, average, answers[example])
         if block.labels[example] < 0:
@@ -70,8 +69,8 @@ def walk(learner, block, cache, rows, work, accuracy, average, answers):
 
 
 @once()
-def _score(block, cache, rows, work, example, known, top):
-    read_values(block, example, cache, top, known, work.values)
+def _score(block, cache, rows, work, example, top):
+    read_values(block, example, cache.sources, top, work.row, work.values)
     for r in range(len(rows.scale)):
         work.raw[r] = dot(rows.coefs[r], work.values, top)
         work.scores[r] = rows.scale[r] * work.raw[r]
@@ -104,7 +103,7 @@ def _learn(learner, block, cache, rows, work, example, accuracy):
         work.steps, work.shrinks,
     ):  # fmt: skip
         return
-    _step(learner, cache, rows, work, example, label, square, accuracy)
+    _step(learner, block, cache, rows, work, example, label, square, accuracy)
     if policy == DISTILL:
         distill.distill(learner, cache, rows, work.slack)
     elif policy == FORGETRON and tally[SIZE] > learner.budget:
@@ -125,7 +124,7 @@ def _make_room(learner, cache, rows, work):
 
 
 @once()
-def _step(learner, cache, rows, work, example, label, square, accuracy):
+def _step(learner, block, cache, rows, work, example, label, square, accuracy):
     """w_r <- shrinks_r w_r + steps_r x, with x stored, or projected."""
     tally, policy = learner.tally, learner.policy
     for r in range(len(rows.scale)):
@@ -137,7 +136,8 @@ def _step(learner, cache, rows, work, example, label, square, accuracy):
     if policy != PROJECTRON or not projectron.add_projection(
         learner, cache, rows, work.steps, work.values, square, accuracy, work.slack
     ):
-        insert(learner, cache, rows, example, label, square, work.values, work.raw, work.steps)
+        source = block.against.shape[1] + block.before.shape[1] + example
+        insert(learner, cache, rows, source, label, square, work.values, work.raw, work.steps)
     for r in range(len(rows.scale)):
         step, shrink = work.steps[r], work.shrinks[r]
         if step != 0.0:
