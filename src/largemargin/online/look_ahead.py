@@ -72,7 +72,7 @@ class LookAhead:
         self.squares = vectors.squares_of(X)
         self.positions = np.arange(first, first + X.shape[0])
         self._team = team
-        self._fill = fill_apart if apart else fill_together
+        self._values = fill_apart if apart else fill_together
         self._next: Stretch | None = None
         # two stretches are at hand at a time, and fresh memory would cost as much as their values
         self._rooms = [np.empty(0, vectors.dtype), np.empty(0, vectors.dtype)]
@@ -131,30 +131,35 @@ class LookAhead:
         )
         squares = self.squares[start : start + n]
         stretch = Stretch(start, start + n, squares, np.empty(n), against, before, within)
-        others = (
-            (self.vectors.first(top), stretch.against),
-            (self._stored(start - n_before, start), stretch.before),
-            (self._stored(start, start + n), stretch.within),
-        )
-        for lo in range(0, n, PANEL):
-            work = partial(self._compute, stretch, lo, min(lo + PANEL, n), others)
-            stretch.tasks[self._team.submit(work)] = work
+        cached = self.vectors.first(top)
+        # the larger tasks first: the others are left for the thread that comes from the walk
+        for kind in (partial(self._fill_against, cached), self._fill_newer):
+            for lo in range(0, n, PANEL):
+                work = partial(kind, stretch, lo, min(lo + PANEL, n))
+                stretch.tasks[self._team.submit(work)] = work
         return stretch
 
-    def _compute(self, stretch: Stretch, lo: int, hi: int, others: Any) -> None:
-        """The values of a panel."""
-        kernel, dtype, fill = self.vectors.kernel, self.vectors.dtype, self._fill
-        rows = self.X[stretch.start + lo : stretch.start + hi]
-        panel = (rows, stretch.squares[lo:hi])
-        for stored, values in others:
-            out = values[lo:hi]
-            if not out.shape[1]:
-                continue
-            if kernel.by_column:  # the columns of these rows
-                out[:] = fill(kernel, dtype, panel, stored, np.empty(out.shape[::-1], dtype)).T
-            else:
-                fill(kernel, dtype, stored, panel, out)
+    def _fill_against(self, cached: Any, stretch: Stretch, lo: int, hi: int) -> None:
+        self._fill(stretch, lo, hi, cached, stretch.against)
+
+    def _fill_newer(self, stretch: Stretch, lo: int, hi: int) -> None:
+        start, n_before = stretch.start, stretch.before.shape[1]
+        self._fill(stretch, lo, hi, self._stored(start - n_before, start), stretch.before)
+        self._fill(stretch, lo, hi, self._stored(start, stretch.stop), stretch.within)
+        kernel = self.vectors.kernel
         if kernel.by_column or isinstance(kernel, FunctionKernel):
             stretch.own[lo:hi] = np.diagonal(stretch.within)[lo:hi]
         else:
-            stretch.own[lo:hi] = kernel.diag(rows)
+            stretch.own[lo:hi] = kernel.diag(self.X[start + lo : start + hi])
+
+    def _fill(self, stretch: Stretch, lo: int, hi: int, stored: Any, values: np.ndarray) -> None:
+        """The values of a panel against some of what is or may come to be stored."""
+        kernel, dtype = self.vectors.kernel, self.vectors.dtype
+        panel = (self.X[stretch.start + lo : stretch.start + hi], stretch.squares[lo:hi])
+        out = values[lo:hi]
+        if not out.shape[1]:
+            return
+        if kernel.by_column:  # the columns of these rows
+            out[:] = self._values(kernel, dtype, panel, stored, np.empty(out.shape[::-1], dtype)).T
+        else:
+            self._values(kernel, dtype, stored, panel, out)
