@@ -1,0 +1,133 @@
+"""What a certificate is: statements, each a number with the theorem that it comes from, what kind
+of truth it is, what it assumes and whether that holds here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+Kind = Literal["measured", "always", "probability", "expectation"]
+KINDS: dict[Kind, str] = {
+    "measured": "measured on the data given",
+    "always": "holds always",
+    "probability": "holds with probability 1 - delta over the draw of the training set",
+    "expectation": "holds in expectation over training sets; the value is a plug-in estimate",
+}
+
+
+@dataclass(frozen=True)
+class Assumption:
+    """Something that a theorem assumes, and whether it holds here; None if no fit can tell."""
+
+    text: str
+    holds: bool | None
+
+
+@dataclass(frozen=True)
+class Statement:
+    """One number that the theory has to say of a fit.
+
+    Attributes
+    ----------
+    name : str
+        Short, and unique within a certificate.
+    value : float or None
+        None if the theorem does not apply.
+    sentence : str
+        What the number means, for a person; if it does not apply, why not.
+    source : str
+        The theorem.
+    kind : str
+        One of `KINDS`.
+    assumptions : tuple of Assumption
+    bounds_error : bool
+        Whether the value bounds a probability of error, so that above 1 it says nothing.
+    by_problem : tuple of float
+        With more than two classes, the number of each problem.
+    """
+
+    name: str
+    value: float | None
+    sentence: str
+    source: str
+    kind: Kind
+    assumptions: tuple[Assumption, ...] = ()
+    bounds_error: bool = False
+    by_problem: tuple[float, ...] = ()
+
+    @property
+    def applies(self) -> bool:
+        return self.value is not None
+
+    @property
+    def vacuous(self) -> bool:
+        """Whether it is a bound on an error that says nothing."""
+        return self.bounds_error and self.value is not None and self.value >= 1.0
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return {
+            "name": self.name,
+            "value": self.value,
+            "applies": self.applies,
+            "vacuous": self.vacuous,
+            "kind": self.kind,
+            "sentence": self.sentence,
+            "source": self.source,
+            "assumptions": [{"text": a.text, "holds": a.holds} for a in self.assumptions],
+            "by_problem": list(self.by_problem),
+        }
+
+
+def not_applicable(
+    name: str, source: str, kind: Kind, reason: str, assumptions: tuple[Assumption, ...] = ()
+) -> Statement:
+    """A theorem that says nothing here, and why."""
+    return Statement(name, None, f"Not applicable: {reason}.", source, kind, assumptions)
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """What the theory says of a fit: `certificate["margin"].value`, or print it."""
+
+    model: str
+    n_examples: int
+    delta: float
+    statements: tuple[Statement, ...]
+    _by_name: dict[str, Statement] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        by_name = {statement.name: statement for statement in self.statements}
+        if len(by_name) < len(self.statements):
+            raise ValueError("two statements of a certificate have the same name")
+        object.__setattr__(self, "_by_name", by_name)
+
+    def __getitem__(self, name: str) -> Statement:
+        if name not in self._by_name:
+            raise KeyError(f"no statement {name!r}: there are {', '.join(self._by_name)}")
+        return self._by_name[name]
+
+    def __iter__(self) -> Iterator[Statement]:
+        return iter(self.statements)
+
+    def __len__(self) -> int:
+        return len(self.statements)
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return {
+            "model": self.model,
+            "n_examples": self.n_examples,
+            "delta": self.delta,
+            "statements": [statement.as_dict() for statement in self.statements],
+        }
+
+    def __str__(self) -> str:
+        lines = [f"{self.model}, {self.n_examples} examples, delta {self.delta:g}"]
+        width = max((len(s.name) for s in self.statements), default=0)
+        for s in self.statements:
+            number = "-" if s.value is None else f"{s.value:.4g}{' (vacuous)' if s.vacuous else ''}"
+            lines.append(f"{s.name:{width}}  {number:>12}  {s.sentence} [{s.source}; {s.kind}]")
+        return "\n".join(lines)
