@@ -1,0 +1,202 @@
+"""The machines of the table: what is free in each, and how it is trained.
+
+Of each machine at most two numbers are free. The outer one, such as the width of the kernel, asks
+for training anew; along the inner one, such as C or lambda, a machine may go on from where it was,
+so that all values are tried together. Candidates begin with the smoothest machine.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from largemargin.data.dataset import Dataset
+from largemargin.reproduce.adaptive_margin import published
+from largemargin.reproduce.interruption import interruptions_raised
+
+SECONDS = 20.0
+"""At most so long for one fit; ill-conditioned programs are met where widths are small."""
+
+ROUNDS = 200
+SEED = 0
+
+
+@dataclass(frozen=True)
+class Axis:
+    """A free number: its candidates, and whether geometric means of neighbours are tried too."""
+
+    name: str
+    values: tuple[float, ...]
+    refined: bool = False
+
+    def around(self, value: float) -> tuple[float, ...]:
+        """The value and its geometric means with its neighbours, in the order of the candidates."""
+        if not self.refined:
+            return (value,)
+        place = self.values.index(value)
+        low, high = self.values[max(place - 1, 0)], self.values[min(place + 1, len(self) - 1)]
+        return tuple(dict.fromkeys((float(np.sqrt(low * value)), value, float(np.sqrt(value * high)))))
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+
+NOTHING = Axis("", (0.0,))
+"""The axis of a machine that has nothing more to choose."""
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What was chosen of a machine; what it does not have is 0."""
+
+    outer: float
+    inner: float = 0.0
+
+    def as_json(self) -> list[float]:
+        return [self.outer, self.inner]
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A trained machine: its errors on the test part, and how many support vectors it has."""
+
+    wrong: int
+    size: int | None = None
+
+
+Train = Callable[[float, Sequence[float], Dataset], "list[Trial]"]
+
+
+@dataclass(frozen=True)
+class Machine:
+    """A column of the table; `known` gives the setting by data set where nothing is chosen.
+
+    `cost` is the time of a fit, in any unit.
+    """
+
+    name: str
+    title: str
+    outer: Axis
+    inner: Axis
+    train: Train
+    cost: float
+    known: Callable[[str], tuple[float, float]] | None = None
+
+    def trials(
+        self, outer: float, inners: Sequence[float], data: Dataset
+    ) -> tuple[list[Trial], int]:
+        """A trial for each inner value, and how many warnings there were of unfinished fits."""
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            with interruptions_raised():
+                found = self.train(outer, inners, data)
+        return found, len(caught)
+
+    def words(self, setting: Setting) -> str:
+        shown = [(self.outer.name, setting.outer), (self.inner.name, setting.inner)]
+        return ", ".join(f"{name} {value:.3g}" for name, value in shown if name)
+
+
+def gamma_of(width: float) -> float:
+    """gamma of the gaussian exp(-|x - y|^2 / (2 width^2))."""
+    return 1 / (2 * width * width)
+
+
+def trial_of(model: Any, data: Dataset) -> Trial:
+    wrong = int(np.count_nonzero(model.predict(data.X_test) != data.y_test))
+    return Trial(wrong, int(model.n_support_))
+
+
+def trials_of(models: Iterable[Any], data: Dataset) -> list[Trial]:
+    return [trial_of(model, data) for model in models]
+
+
+def train_svm(width: float, Cs: Sequence[float], data: Dataset) -> list[Trial]:
+    from largemargin.svm import SVC
+
+    model = SVC(gamma=gamma_of(width), n_jobs=1, max_seconds=SECONDS)
+    return trials_of(_path(model.path, data, Cs), data)
+
+
+def train_loo(width: float, _: Sequence[float], data: Dataset) -> list[Trial]:
+    from largemargin.lp import LeaveOneOutSVC
+
+    model = LeaveOneOutSVC(gamma=gamma_of(width), n_jobs=1, max_seconds=SECONDS)
+    return [trial_of(model.fit(data.X, data.y), data)]
+
+
+def train_am(width: float, lams: Sequence[float], data: Dataset) -> list[Trial]:
+    from largemargin.lp import AdaptiveMarginSVC
+
+    model = AdaptiveMarginSVC(gamma=gamma_of(width), n_jobs=1, max_seconds=SECONDS)
+    return trials_of(_path(model.path, data, lams), data)
+
+
+def train_lp(width: float, Cs: Sequence[float], data: Dataset) -> list[Trial]:
+    from largemargin.lp import LPSVC
+
+    common = {"gamma": gamma_of(width), "n_jobs": 1, "max_seconds": SECONDS}
+    return [trial_of(LPSVC(C=C, **common).fit(data.X, data.y), data) for C in Cs]
+
+
+def train_nu_lp(width: float, nus: Sequence[float], data: Dataset) -> list[Trial]:
+    from largemargin.lp import NuLPSVC
+
+    common = {"gamma": gamma_of(width), "n_jobs": 1, "max_seconds": SECONDS}
+    return [trial_of(NuLPSVC(nu=nu, **common).fit(data.X, data.y), data) for nu in nus]
+
+
+def train_perceptron(width: float, epochs: Sequence[float], data: Dataset) -> list[Trial]:
+    from largemargin.perceptron import VotedPerceptron
+
+    model = VotedPerceptron(
+        kernel="rbf", gamma=gamma_of(width), epochs=int(max(epochs)), shuffle=True,
+        random_state=SEED, n_jobs=1,
+    )  # fmt: skip
+    model.fit(data.X, data.y)
+    found = []
+    for count in epochs:
+        (predicted,) = model.staged_predict(data.X_test, [count])
+        found.append(Trial(int(np.count_nonzero(predicted != data.y_test)), int(model.n_support_)))
+    return found
+
+
+def train_boosted(centres: float, prices: Sequence[float], data: Dataset) -> list[Trial]:
+    from largemargin.boosting import AdaBoost, RBFNetwork
+
+    base = RBFNetwork(n_centers=int(centres))
+    found = []
+    for price in prices:
+        model = AdaBoost(base, n_rounds=ROUNDS, regularization=price, random_state=SEED)
+        model.fit(data.X, data.y)
+        found.append(Trial(int(np.count_nonzero(model.predict(data.X_test) != data.y_test))))
+    return found
+
+
+def _path(path: Callable[..., Any], data: Dataset, values: Sequence[float]) -> list[Any]:
+    """The models of a path in the order of `values`, each value once."""
+    return list(path(data.X, data.y, list(values)))
+
+
+WIDTH = Axis("width", (16.0, 8.0, 4.0, 2.0, 1.0, 0.5, 0.25), refined=True)
+C = Axis("C", (0.1, 1.0, 10.0, 100.0, 1000.0), refined=True)
+CENTRES = Axis("centres", (4, 8, 16))
+
+MACHINES = {
+    machine.name: machine
+    for machine in (
+        Machine("ab", "AB", CENTRES, NOTHING, train_boosted, 100),
+        Machine("ab-r", "AB_R", CENTRES, Axis("C", (1e4, 1e3, 1e2)), train_boosted, 100),
+        Machine("svm", "SVM", WIDTH, C, train_svm, 1),
+        Machine("svm-published", "SVM_P", WIDTH, C, train_svm, 2, published.machine_parameters),
+        Machine("loo", "LOO-SVM", WIDTH, NOTHING, train_loo, 5),
+        Machine("lp", "LP-SVM", WIDTH, C, train_lp, 5),
+        Machine("nu-lp", "nu-LP", WIDTH, Axis("nu", (0.6, 0.4, 0.2, 0.1, 0.05)), train_nu_lp, 5),
+        Machine("am", "AM-SVM", WIDTH, Axis("lambda", (5, 2, 1.5, 1, 0.5, 0.2, 0)), train_am, 5),
+        Machine("vp", "VP", WIDTH, Axis("epochs", (1, 3, 10, 30)), train_perceptron, 1),
+    )
+}
