@@ -26,7 +26,7 @@ SETTINGS: Any = {
 }
 
 
-def svg(figure: Figure, columns: int = 3) -> str:
+def svg(figure: Figure, columns: int | None = None) -> str:
     """The figure as an SVG element that can stand inside a page, beside others.
 
     So it has no XML declaration and no metadata, and its ids begin with that of the figure.
@@ -36,7 +36,7 @@ def svg(figure: Figure, columns: int = 3) -> str:
     return re.sub(r'(\bid="|href="#|url\(#)', rf"\g<1>{figure.id}-", text)
 
 
-def png(figure: Figure, columns: int = 3) -> bytes:
+def png(figure: Figure, columns: int | None = None) -> bytes:
     return _render(figure, columns, "png")
 
 
@@ -51,12 +51,12 @@ def _render(figure: Figure, columns: int, kind: str) -> bytes:
     return out.getvalue()
 
 
-def draw(figure: Figure, columns: int = 3) -> Any:
+def draw(figure: Figure, columns: int | None = None) -> Any:
     """A matplotlib figure: a grid of panels, and one legend for all."""
     from matplotlib.figure import Figure as Canvas
     from matplotlib.layout_engine import ConstrainedLayoutEngine
 
-    columns = min(columns, len(figure.panels))
+    columns = min(columns or (4 if len(figure.panels) == 4 else 3), len(figure.panels))
     rows = math.ceil(len(figure.panels) / columns)
     width, height = figure.panels[0].size
     canvas = Canvas(
