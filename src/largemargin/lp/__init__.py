@@ -1,0 +1,1 @@
+"""Linear-programming machines, solved by HiGHS."""
