@@ -9,7 +9,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from largemargin import data, kernels, online, svm
+    from largemargin import data, kernels, lp, online, svm
+    from largemargin.lp import LPSVC, AdaptiveMarginSVC, LeaveOneOutSVC, NuLPSVC
     from largemargin.model_file import ModelFileError, describe, load, save
     from largemargin.online import ALMA, MIRA, ROMMA, AggressivePerceptron
     from largemargin.perceptron import VotedPerceptron
@@ -19,18 +20,23 @@ __version__ = "0.1.0"
 
 __all__ = [
     "ALMA",
+    "LPSVC",
     "MIRA",
     "ROMMA",
     "SVC",
+    "AdaptiveMarginSVC",
     "AggressivePerceptron",
     "KernelAdatron",
+    "LeaveOneOutSVC",
     "ModelFileError",
+    "NuLPSVC",
     "NuSVC",
     "VotedPerceptron",
     "data",
     "describe",
     "kernels",
     "load",
+    "lp",
     "online",
     "save",
     "svm",
@@ -41,6 +47,10 @@ _HOMES = {
     "AggressivePerceptron": "largemargin.online",
     "MIRA": "largemargin.online",
     "ROMMA": "largemargin.online",
+    "AdaptiveMarginSVC": "largemargin.lp",
+    "LPSVC": "largemargin.lp",
+    "LeaveOneOutSVC": "largemargin.lp",
+    "NuLPSVC": "largemargin.lp",
     "KernelAdatron": "largemargin.svm",
     "NuSVC": "largemargin.svm",
     "SVC": "largemargin.svm",
