@@ -59,7 +59,8 @@ class ChoiceExperiment:
         started = time.perf_counter()
         (data,) = self.splits.parts
         search = Search(self.machine, list(folds(data, self.n_folds)))
-        best = search.best_of(self.machine.outer.values, self.machine.inner.values)
+        outers, inners = self.machine.outer.on(data.X.shape[1]), self.machine.inner.values
+        best = search.best_of(outers, inners)
         if self.refined:
             best = search.best_of(
                 self.machine.outer.around(best.outer), self.machine.inner.around(best.inner)

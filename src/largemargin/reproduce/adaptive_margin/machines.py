@@ -7,9 +7,10 @@ so that all values are tried together. Candidates begin with the smoothest machi
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -33,21 +34,27 @@ SEED = 0
 
 @dataclass(frozen=True)
 class Axis:
-    """A free number: its candidates, and whether geometric means of neighbours are tried too."""
+    """A free number: its candidates, which lie on a geometric scale if they are refined.
+
+    Those of a `scaled` axis are multiples of the square root of the number of features, as
+    distances of standardised examples are.
+    """
 
     name: str
     values: tuple[float, ...]
     refined: bool = False
+    scaled: bool = False
+
+    def on(self, n_features: int) -> tuple[float, ...]:
+        scale = math.sqrt(n_features) if self.scaled else 1.0
+        return tuple(scale * value for value in self.values)
 
     def around(self, value: float) -> tuple[float, ...]:
-        """The value and its geometric means with its neighbours, in the order of the candidates."""
+        """The value, and before and after it what lies halfway to the next candidates."""
         if not self.refined:
             return (value,)
-        place = self.values.index(value)
-        low, high = self.values[max(place - 1, 0)], self.values[min(place + 1, len(self) - 1)]
-        return tuple(
-            dict.fromkeys((float(np.sqrt(low * value)), value, float(np.sqrt(value * high))))
-        )
+        half = math.sqrt(self.values[1] / self.values[0])
+        return (value / half, value, value * half)
 
     def __len__(self) -> int:
         return len(self.values)
@@ -107,6 +114,16 @@ class Machine:
                 found = train(outer, inners, data)
         return found, len(caught)
 
+    def small(self) -> Machine:
+        """With fewer candidates: neither the smoothest quarter nor the inner ones at the end."""
+        outer, inner = self.outer.values, self.inner.values
+        cut = len(inner) // 4
+        return replace(
+            self,
+            outer=replace(self.outer, values=outer[len(outer) // 4 :]),
+            inner=replace(self.inner, values=inner[cut : len(inner) - cut]),
+        )
+
     def cost_on(self, splits: Splits) -> float:
         """Of one fit."""
         return self.cost * SIZES.get(splits.name, 1.0)
@@ -158,13 +175,6 @@ def train_lp(width: float, Cs: Sequence[float], data: Dataset) -> list[Trial]:
     return [trial_of(model.set_params(C=C).fit(data.X, data.y), data) for C in Cs]
 
 
-def train_nu_lp(width: float, nus: Sequence[float], data: Dataset) -> list[Trial]:
-    from largemargin import NuLPSVC
-
-    model = NuLPSVC(gamma=gamma_of(width), n_jobs=1, max_seconds=SECONDS)
-    return [trial_of(model.set_params(nu=nu).fit(data.X, data.y), data) for nu in nus]
-
-
 def train_perceptron(width: float, epochs: Sequence[float], data: Dataset) -> list[Trial]:
     from largemargin import VotedPerceptron
 
@@ -191,8 +201,11 @@ def train_boosted(
     return found
 
 
-WIDTH = Axis("width", (16.0, 8.0, 4.0, 2.0, 1.0, 0.5, 0.25), refined=True)
+WIDTH = Axis("width", (4.0, 2.0, 1.0, 0.5), refined=True, scaled=True)
 C = Axis("C", (0.1, 1.0, 10.0, 100.0, 1000.0), refined=True)
+LP_C = Axis("C", (1.0, 10.0, 100.0), refined=True)
+LAMBDA = Axis("lambda", (5.0, 2.0, 1.5, 1.0, 0.5, 0.2, 0.0))
+EPOCHS = Axis("epochs", (1, 3, 10, 30))
 CENTRES = Axis("centres", (4, 8))
 PRICE = Axis("C", (1e5, 1e4, 1e3, 1e2))
 try_boosted = partial(train_boosted, rounds=CHOOSING_ROUNDS)
@@ -205,9 +218,8 @@ MACHINES = {
         Machine("svm", "SVM", WIDTH, C, train_svm, 1),
         Machine("svm-published", "SVM_P", WIDTH, C, train_svm, 2, published.machine_parameters),
         Machine("loo", "LOO-SVM", WIDTH, NOTHING, train_loo, 5),
-        Machine("lp", "LP-SVM", WIDTH, C, train_lp, 5),
-        Machine("nu-lp", "nu-LP", WIDTH, Axis("nu", (0.6, 0.4, 0.2, 0.1, 0.05)), train_nu_lp, 5),
-        Machine("am", "AM-SVM", WIDTH, Axis("lambda", (5, 2, 1.5, 1, 0.5, 0.2, 0)), train_am, 5),
-        Machine("vp", "VP", WIDTH, Axis("epochs", (1, 3, 10, 30)), train_perceptron, 1),
+        Machine("lp", "LP-SVM", WIDTH, LP_C, train_lp, 5),
+        Machine("am", "AM-SVM", WIDTH, LAMBDA, train_am, 5),
+        Machine("vp", "VP", WIDTH, EPOCHS, train_perceptron, 1),
     )
 }

@@ -119,9 +119,12 @@ class Plan:
 
     def _chosen(self, name: str) -> list[Machine]:
         """The machines with free parameters that are needed on a data set."""
+        needed = []
         if "table" in self.parts:
-            return [machine for machine in MACHINES.values() if machine.known is None]
-        return [MACHINES["loo"]] if "lambda" in self.parts and name in LAMBDA_SETS else []
+            needed = [machine for machine in MACHINES.values() if machine.known is None]
+        elif "lambda" in self.parts and name in LAMBDA_SETS:
+            needed = [MACHINES["loo"]]
+        return [machine.small() for machine in needed] if self.small else needed
 
     def experiments(self, splits: dict[str, Splits], settings: Settings) -> list[Experiment]:
         """Everything else."""

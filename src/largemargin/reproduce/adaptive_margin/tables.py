@@ -53,8 +53,9 @@ def _group(columns: Columns, name: str, comparable: bool) -> Group:
     def known(machine: str) -> Published | None:
         return published.error(name, BESIDE.get(machine, machine)) if comparable else None
 
-    def sizes(column: Column) -> Cell:
-        return cell_of([size for size in column.sizes if size is not None], None, "count")
+    def size(column: Column) -> Cell:
+        known = [size for size in column.sizes if size is not None]
+        return Cell(round(sum(known) / len(known)) if known else None, unit="value")
 
     errors = (cell_of(column.errors, known(m), "percent") for m, column in found.items())
     outer = (_setting(column.setting.outer) for column in found.values())
@@ -68,7 +69,7 @@ def _group(columns: Columns, name: str, comparable: bool) -> Group:
             Row("Test error", "percent", tuple(errors)),
             Row("Width", "value", tuple(outer)),
             Row("Regular.", "value", tuple(inner)),
-            Row("SupVec", "count", tuple(map(sizes, found.values()))),
+            Row("SupVec", "value", tuple(map(size, found.values()))),
         ),
     )
 
@@ -88,13 +89,13 @@ def _notes(comparable: dict[str, bool]) -> tuple[str, ...]:
         "A published number is reached if ours is within one published deviation of it, above or "
         f"below. The chapter prints none; recalled for its benchmark: {deviations}.",
         "SVM_P has the width and the C that were published for the column SVM, as recalled, in "
-        "place of chosen ones. LP-SVM, nu-LP, AM-SVM and VP are not in the chapter's table.",
+        "place of chosen ones. LP-SVM, AM-SVM and VP are not in the chapter's table.",
     )
     return (
         "Width is that of the gaussian exp(-|x - y|^2 / (2 width^2)); for AB and AB_R it is the "
         f"number of centres of the boosted networks, of which there are {ROUNDS} at most. Regular. "
-        "is C for AB_R, SVM and LP-SVM, nu, lambda for AM-SVM, and epochs for VP, the voted "
-        "perceptron.",
+        "is C for AB_R, SVM and LP-SVM, lambda for AM-SVM, and epochs for VP, the voted "
+        "perceptron. SupVec is the mean number of support vectors.",
         *(beside if any(comparable.values()) else ()),
     )
 
