@@ -9,7 +9,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from largemargin import data, kernels, online, svm
+    from largemargin import data, kernels, lp, online, svm
+    from largemargin.lp import MaxMarginHyperplane
     from largemargin.model_file import ModelFileError, describe, load, save
     from largemargin.online import ALMA, MIRA, ROMMA, AggressivePerceptron
     from largemargin.perceptron import VotedPerceptron
@@ -24,6 +25,7 @@ __all__ = [
     "SVC",
     "AggressivePerceptron",
     "KernelAdatron",
+    "MaxMarginHyperplane",
     "ModelFileError",
     "NuSVC",
     "VotedPerceptron",
@@ -31,6 +33,7 @@ __all__ = [
     "describe",
     "kernels",
     "load",
+    "lp",
     "online",
     "save",
     "svm",
@@ -41,6 +44,7 @@ _HOMES = {
     "AggressivePerceptron": "largemargin.online",
     "MIRA": "largemargin.online",
     "ROMMA": "largemargin.online",
+    "MaxMarginHyperplane": "largemargin.lp",
     "KernelAdatron": "largemargin.svm",
     "NuSVC": "largemargin.svm",
     "SVC": "largemargin.svm",
