@@ -239,14 +239,18 @@ def test_a_picture_draws_the_decision_function(name):
 def test_lines_in_the_plane():
     results, _ = HyperplaneExperiment().run()
     perceptron, one, two, infinite, soft = results["lines"]
-    assert two["distance"] > max(line["distance"] for line in (perceptron, one, infinite))
     assert all(not line["errors"] for line in (perceptron, one, two, infinite))
-    assert min(abs(w) for w in one["w"]) < 1e-6 * max(abs(w) for w in one["w"])  # sparse
+    points, labels = np.array(results["points"]), np.array(one["labels"])
+    for best, norm in ((one, 1), (two, 2), (infinite, np.inf)):
+        margins = [
+            np.min(labels * (points @ line["w"] + line["b"])) / np.linalg.norm(line["w"], norm)
+            for line in (best, perceptron, one, two, infinite)
+        ]
+        assert margins[0] == pytest.approx(max(margins), rel=1e-5)
+    assert two["distance"] > perceptron["distance"]
     assert len(soft["errors"]) >= 1
-    points = np.array(results["points"])
     for line in (one, two, infinite):
-        outputs = np.array(line["labels"]) * (points @ line["w"] + line["b"])
-        assert outputs.min() == pytest.approx(1, abs=1e-4)
+        assert np.min(labels * (points @ line["w"] + line["b"])) == pytest.approx(1, abs=1e-4)
 
 
 def test_tables_and_figures(report):

@@ -19,7 +19,7 @@ from largemargin.lp.linear_norms import solve_linear
 from largemargin.lp.norms import Norm
 from largemargin.svm.estimator import check_positive
 from largemargin.svm.svc import SMALLEST_C, SVC
-from largemargin.svm.training_set import TrainingSet
+from largemargin.training_set import TrainingSet
 from largemargin.watch import Watch, check_seconds
 
 SVM_TOL = 1e-5  # for the support vector machine, beyond which it is exact wherever it can be
