@@ -28,7 +28,7 @@ the smaller class's share, and the bounds keep the objective finite.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -72,17 +72,9 @@ class Program:
             return float(np.finfo(float).tiny)
         return TRIFLE * (float(self.prices.sum()) if self.nu is None else self.nu)
 
-    def of(self, sample: np.ndarray) -> Program:
-        """The same machine on a part of the examples, as if they were all there is."""
-        part = replace(
-            self, signs=self.signs[sample], prices=self.prices[sample], own=self.own[sample]
-        )
-        if not self.cost and self.nu is None:
-            return part
-        prices = part.prices * (self.prices.sum() / part.prices.sum())
-        if self.nu is None:
-            return replace(part, prices=prices)
-        return replace(part, prices=prices, nu=min(self.nu, largest_nu(part.signs, prices)))
+    def nu_of(self, sample: np.ndarray) -> float:
+        """As much of nu as some of the examples allow."""
+        return min(self.nu or 0.0, largest_nu(self.signs[sample], self.prices[sample]))
 
     def objective(self, coefs: np.ndarray, margins: np.ndarray, rho: float) -> float:
         """The primal objective; `margins` are B alpha + y b."""
