@@ -85,10 +85,11 @@ class Search:
         self._keep_best(point)
 
     def run(self, tol: float) -> Solved:
-        reason = ""
+        bound = self._least
         for afresh in (False, True):
             point, reason = self._rounds(afresh)
-            bound = self._bound(point) if point is not None else self._least
+            if point is not None:
+                bound = max(bound, self._bound(point))
             gap = relative_gap(self._objective, bound, self.program.trifle)
             if reason or gap <= tol:
                 break
@@ -272,4 +273,6 @@ def shuffled(signs: np.ndarray) -> np.ndarray:
 
 
 def relative_gap(primal: float, dual: float, trifle: float) -> float:
+    if np.isinf(dual):
+        return np.inf
     return max(0.0, primal - dual) / max(abs(primal), abs(dual), trifle)
