@@ -11,6 +11,10 @@ MODELS = {
     "svc": "SVC",
     "nu-svc": "NuSVC",
     "kernel-adatron": "KernelAdatron",
+    "lp-svc": "LPSVC",
+    "nu-lp-svc": "NuLPSVC",
+    "leave-one-out-svc": "LeaveOneOutSVC",
+    "adaptive-margin-svc": "AdaptiveMarginSVC",
     "aggressive-perceptron": "AggressivePerceptron",
     "mira": "MIRA",
     "romma": "ROMMA",
@@ -22,8 +26,8 @@ ONLINE = ("aggressive-perceptron", "mira", "romma", "alma")
 _DEFAULTS: dict[str, dict[str, Any]] = {"voted-perceptron": {"epochs": 10}}
 # what tells one machine from another
 _MACHINE = (
-    "C", "nu", "slack", "multiclass", "method", "margin", "aggressive", "alpha", "B", "budget",
-    "policy", "average",
+    "C", "nu", "lam", "slack", "multiclass", "method", "margin", "aggressive", "alpha", "B",
+    "budget", "policy", "average",
 )  # fmt: skip
 
 
@@ -35,7 +39,7 @@ def make_estimator(model: str, options: dict[str, Any]) -> Any:
     >>> make_estimator("svc", {"nu": 0.1})
     Traceback (most recent call last):
     ...
-    ValueError: --nu is no option of svc: it belongs to nu-svc
+    ValueError: --nu is no option of svc: it belongs to nu-svc and nu-lp-svc
     """
     import largemargin
 
@@ -85,7 +89,7 @@ def kernel_words(parameters: dict[str, Any]) -> str:
 
 
 def learned(model: Any) -> dict[str, Any]:
-    """What fitting found, of a perceptron, an online learner or a support vector machine."""
+    """What fitting found, of a perceptron, an online learner or a kernel machine."""
     facts: dict[str, Any] = {"classes": len(model.classes_)}
     if hasattr(model, "online_errors_"):
         facts |= {
