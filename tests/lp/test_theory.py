@@ -123,9 +123,10 @@ def test_a_path_is_separate_fits(n_classes, monkeypatch):
     for model in models:
         alone = AdaptiveMarginSVC(lam=model.lam, gamma=0.4).fit(X, y, s)
         assert np.allclose(model.objective_, alone.objective_, rtol=1e-8, atol=1e-9)
-        assert np.allclose(
-            model.decision_function(X), alone.decision_function(X), rtol=1e-6, atol=1e-8
-        )
+        # without any loss there are many solutions
+        unique = np.flatnonzero(model.objective_ > 1e-6)
+        scores = (one.decision_function(X).reshape(90, -1) for one in (model, alone))
+        np.testing.assert_allclose(*(each[:, unique] for each in scores), rtol=1e-6, atol=1e-8)
         assert vars(model).keys() == vars(alone).keys()
 
 
