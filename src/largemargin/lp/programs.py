@@ -70,6 +70,11 @@ class Program:
         return np.sqrt(largest) if self.cost and largest > 1 else largest
 
     @property
+    def may_be_lossless(self) -> bool:
+        """Whether the objective is loss alone, so that at zero anything goes."""
+        return not self.cost and self.nu is None
+
+    @property
     def trifle(self) -> float:
         """An objective that is as good as zero, where it can be zero."""
         if self.cost:

@@ -16,7 +16,7 @@ The solution is accepted when the primal objective, computed from the coefficien
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -37,6 +37,7 @@ MANY = 0.4  # of a sample, with coefficients
 UNUSED = 0.02  # of a row's largest entry: slack of a coefficient that will hardly be used
 FORGETTING = 30  # rounds, after which nothing is forgotten any more, so that it ends
 NEGLIGIBLE = 1e-10  # of the objective
+LOSSLESS = 1e-10  # of the objective of no coefficients
 PRECISION = 1e-9  # of a scaled row or a margin
 
 
@@ -98,6 +99,8 @@ class Search:
         assert best is not None
         if not best.coefs.any():
             best = self._windows()
+        elif self.program.may_be_lossless and self._objective <= self._no_loss and not reason:
+            best = self._least_sum(best)
         return Solved(
             best.examples, best.coefs, best.b, best.rho, self._objective, gap, self.n_steps, reason
         )
@@ -175,6 +178,26 @@ class Search:
         slopes = self.program.cost - self.master.reduced(everyone, prices)
         size = NEGLIGIBLE * self._objective / max(float(prices @ np.abs(slopes)), self._objective)
         return Point(everyone, size * prices, self._duals, 0.0)
+
+    @property
+    def _no_loss(self) -> float:
+        """An objective that is rounding errors."""
+        return LOSSLESS * float(self.program.prices.sum())
+
+    def _least_sum(self, best: Point) -> Point:
+        """Of the many solutions without any loss, the one of least sum of coefficients.
+
+        It is the LP machine with a price that no slack is worth: u sums to the sum of coefficients,
+        so no u_i is above that of a solution known already.
+        """
+        prices = np.full(len(self.program), 2 * float(best.coefs.sum()))
+        search = Search(replace(self.program, prices=prices, cost=1.0), self.values, self.watch)
+        search.run(np.inf)
+        self.n_steps += search.n_steps
+        found = search._best
+        assert found is not None
+        loss = self.program.objective(found.coefs, self.master.margins(found), 1.0)
+        return found if loss <= self._no_loss else best
 
     def _keep_best(self, point: Point) -> np.ndarray:
         """The margins of a point, which is kept if there is no better."""
