@@ -140,7 +140,7 @@ class AdaptiveMarginSVC(LinearProgramMachine):
                         search = Search(program, values, watch)
                     else:
                         search.change(program.own)
-                    found[k].append(search.run(self.tol))
+                    found[k].append(search.run(self._accepted(data)))
                     watch.advance(1)
         return found
 

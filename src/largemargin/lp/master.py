@@ -197,7 +197,7 @@ class Master:
             return outcome, None
         return outcome, self._read(outcome)
 
-    def _read(self, outcome: Outcome) -> Point:
+    def _read(self, outcome: Outcome) -> Point | None:
         prices = self.program.prices
         z = np.clip(outcome.x[: len(CLASSES)], 0.0, self.raised)
         duals = np.where(self.program.signs > 0, z[0], z[1]) * prices * self.is_error
@@ -207,5 +207,7 @@ class Master:
         if not self._with_margin:
             return Point(self.coefficients, coefs, duals, self.program.cost)
         b, rho, total = outcome.duals[0], max(0.0, -outcome.duals[1]), coefs.sum()
+        if not total:
+            return None
         t = outcome.x[self._first - 1] * self.unit
         return Point(self.coefficients, coefs / total, duals, t, b, rho)
