@@ -83,8 +83,9 @@ def check_optimal(program, multipliers, alpha, b=0.0, rho=1.0, tol=1e-7):
         reduced -= program.E.T @ w
     reduced /= np.abs(program.A).max(axis=0)
     free = np.array([low is None for low, _ in program.bounds])
-    assert reduced[~free].min() > -100 * tol * unit  # the other solver is not that exact
-    assert np.abs(reduced[free]).max(initial=0.0) < tol * unit
+    loose = 100 * tol * unit  # the other solver is not that exact
+    assert reduced[~free].min() > -loose
+    assert np.abs(reduced[free]).max(initial=0.0) < loose
     effect = np.abs(v) * np.abs(program.A).max(axis=0)
-    assert (effect * np.abs(reduced)).max() < tol * unit * max(size, effect.max())
-    assert (slack * u).max() < tol * unit * size
+    assert (effect * np.abs(reduced)).max() < loose * max(size, effect.max())
+    assert (slack * u).max() < loose * size
