@@ -90,8 +90,8 @@ def test_a_time_limit_and_a_word_to_stop():
 
 
 def test_a_stalled_simplex_is_followed_by_other_ways(monkeypatch):
-    monkeypatch.setattr(highs, "SHORTEST", 1e-3)
-    monkeypatch.setattr(highs, "AN_ENTRY", 0.0)
+    monkeypatch.setattr(highs, "FEWEST", 20)
+    monkeypatch.setattr(highs, "PATIENCE", 0)
     tried = []
     attempt = LinearProgram._try
 

@@ -31,11 +31,12 @@ GROWTH = 4  # from a sample to the next
 NEAR = (0.0, 2.0)  # margins that may end at 1
 NEW_COEFFICIENTS = 50
 NEW_EXAMPLES = 200
-CANDIDATES = 8  # a coefficient: those looked at to find some that differ
+CANDIDATES = 400  # those looked at to find some that differ
 ALIKE = 0.9
 MANY = 0.4  # of a sample, with coefficients
 UNUSED = 0.02  # of a row's largest entry: slack of a coefficient that will hardly be used
-FORGETTING = 30  # rounds, after which nothing is forgotten any more, so that it ends
+FORGETTING = 30  # rounds of a sample, after which nothing is forgotten any more: so it ends
+SMALL_MARGIN = 1e-6  # of the largest kernel value
 NEGLIGIBLE = 1e-10  # of the objective
 LOSSLESS = 1e-10  # of the objective of no coefficients
 PRECISION = 1e-9  # of a scaled row or a margin
@@ -138,6 +139,7 @@ class Search:
             return False
         new = self._order[size : n if n <= 1.5 * GROWTH * size else GROWTH * size]
         self._inside[new] = True
+        self.n_rounds = 0
         master.set_sample(np.flatnonzero(self._inside))
         if np.count_nonzero(point.coefs) > MANY * size:
             # where most examples have a coefficient, a part is harder to solve than the whole
@@ -236,7 +238,9 @@ class Search:
         lack = np.where(master.is_error, margins - point.rho, point.rho - margins)
         lack[master.in_examples | ~self._inside] = 0.0
         excess[master.in_coefficients] = -np.inf
-        wrong = largest_of(lack, NEW_EXAMPLES, PRECISION * max(point.rho, PRECISION))
+        wrong = largest_of(
+            lack, NEW_EXAMPLES, PRECISION * max(point.rho, SMALL_MARGIN * self.program.size)
+        )
         new = self._differing(excess, int(np.count_nonzero(point.coefs)))
         master.add_examples(wrong)
         master.add_coefficients(new)
@@ -245,7 +249,7 @@ class Search:
     def _differing(self, excess: np.ndarray, count: int) -> np.ndarray:
         """The coefficients of largest excess, without those much like one that exceeds more."""
         count = max(count, NEW_COEFFICIENTS)
-        first = largest_of(excess, count * CANDIDATES, PRECISION)
+        first = largest_of(excess, max(count, CANDIDATES), PRECISION)
         if len(first) <= count:
             return first
         y, diagonal = self.program.signs[first], np.sqrt(np.abs(self.values.diagonal[first]))
@@ -264,14 +268,23 @@ class Search:
         return 0.0 if self.program.nu is None else -np.inf
 
     def _bound(self, point: Point) -> float:
-        """The dual objective, less what the sums that are still too large, by rounding, could gain:
-        at the size of their coefficients, or at least of one that makes a margin of 1.
+        """What the objective cannot be below, by the duals of a point.
+
+        Of the adaptive-margin machine it is the dual objective, less what sums that are too large
+        by rounding could gain: at the size of their coefficients, or at least of one that makes a
+        margin of 1. Of the others duals can be made feasible.
         """
+        if self.master.raised != 1:
+            return self._least  # those of a sample
         used = np.flatnonzero(point.duals)
         sums = self.master.reduced(used, point.duals[used])
         if self.program.nu is not None:
             return -float(sums.max())
+        if self.program.cost:
+            return float(point.duals.sum()) / max(1.0, float(sums.max()) / self.program.cost)
         over = np.maximum(self._scaled(sums, point.level), 0.0) * self.master.unit
+        if over.max() > 10 * PRECISION * self.master.unit:
+            return self._least
         sizes = np.ones(len(sums))
         sizes[point.examples] = np.maximum(1.0, point.coefs * self._scales[point.examples])
         return max(self._least, float(point.duals.sum() - over @ sizes))
