@@ -1,10 +1,10 @@
 """Linear-programming machines against the dense program given to `scipy.optimize.linprog`, and
 boosting against scikit-learn's.
 
-1 speed, 2 all of banana and growth, 3 a path, 4 AdaBoost with stumps, 5 with the same trees. The adaptive-margin machine on the banana set,
-standardised, Gaussian kernel of width 0.5, lambda 1; m rows are the first of a seeded permutation.
-Objectives, computed from the coefficients, are beside the times: what is not the same solution to
-1e-7 does not count.
+1 speed, 2 all of banana and growth, 3 a path, 4 AdaBoost with stumps, 5 with the same trees. The
+programs are those of the adaptive-margin machine on the banana set, standardised, Gaussian kernel
+of width 0.5, lambda 1; m rows are the first of a seeded permutation. Objectives, computed from the
+coefficients, are beside the times: what is not the same solution to 1e-7 does not count.
 """
 
 from __future__ import annotations
