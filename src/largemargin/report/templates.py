@@ -22,16 +22,17 @@ def environment() -> Any:
     found = Environment(
         loader=FunctionLoader(_read), autoescape=True, trim_blocks=True, lstrip_blocks=True
     )
-    found.filters |= {"drawn": lambda chart: Markup(draw(chart)), "figure": figure}
-    found.globals["look"] = Markup(_read("look.css"))
+    found.filters |= {"drawn": lambda chart: Markup(draw(chart))}
+    found.filters |= {"figure": figure, "percent": percent}
+    found.globals["look"] = Markup(_read("report/look.css"))
     return found
 
 
 def figure(value: float, digits: int = 4, up: bool = False) -> str:
     """A number with so many digits, rounded to the nearest, or up.
 
-    >>> figure(0.123456), figure(0.123456, up=True), figure(1234567.0)
-    ('0.1235', '0.1235', '1.235e+06')
+    >>> figure(0.123456), figure(-22643.7, 3), figure(1234567890.0)
+    ('0.1235', '-22,600', '1.235e+09')
     >>> figure(0.12341, up=True), figure(3.0)
     ('0.1235', '3')
     """
@@ -39,8 +40,14 @@ def figure(value: float, digits: int = 4, up: bool = False) -> str:
         scale = 10.0 ** (digits - 1 - math.floor(math.log10(value)))
         raised = math.ceil(value * scale - 1e-9) / scale
         value = raised if math.isfinite(raised) else value
+    if 1000 <= abs(value) < 1e8:
+        return f"{float(f'{value:.{digits}g}'):,.0f}"
     return f"{value:.{digits}g}"
 
 
+def percent(share: float | None) -> str:
+    return "-" if share is None else f"{100 * share:.1f} %"
+
+
 def _read(name: str) -> str:
-    return files("largemargin.report").joinpath(name).read_text(encoding="utf-8")
+    return files("largemargin").joinpath(name).read_text(encoding="utf-8")

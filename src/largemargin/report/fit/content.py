@@ -40,6 +40,20 @@ class Confusion:
         n = range(len(self.labels))
         return max((self.counts[i][j] for i in n for j in n if i != j), default=0)
 
+    @property
+    def by_class(self) -> list[tuple[str, int, float | None, float | None]]:
+        """Label, rows, recall and precision of each class."""
+        found = [sum(column) for column in zip(*self.counts, strict=True)]
+        return [
+            (
+                label,
+                sum(row),
+                row[k] / sum(row) if sum(row) else None,
+                row[k] / found[k] if found[k] else None,
+            )
+            for k, (label, row) in enumerate(zip(self.labels, self.counts, strict=True))
+        ]
+
     def pairs(self, at_most: int) -> list[tuple[str, str, int]]:
         """True class, predicted class and count of the commonest errors."""
         n = range(len(self.labels))

@@ -12,7 +12,8 @@ from largemargin.report.figures import Curve
 from largemargin.report.fit.outcome import Outcome, Rows, classes_of
 
 BINS = 36
-OUTLIERS = 0.005  # of the rows at either end that may share the last bin
+OUTLIERS = 0.005  # of the rows at the upper end that may share the last bin
+DEEPEST = 2.0  # negative margins shown, in terms of the largest
 STAGES = 14
 LOOKED_AT = 2000  # rows that a learning curve is measured on
 METHODS = ("vote", "average", "last", "random")
@@ -55,8 +56,9 @@ def margin_histogram(test: Outcome | None, training: Outcome | None) -> Histogra
 
 def _edges(margins: np.ndarray) -> np.ndarray:
     """Bins of one width, of which zero is an edge."""
-    low, high = np.quantile(margins, [OUTLIERS, 1 - OUTLIERS]) if len(margins) else (0.0, 1.0)
-    low, high = min(low, 0.0), max(high, 0.0)
+    low, high = (margins.min(), np.quantile(margins, 1 - OUTLIERS)) if len(margins) else (0, 1)
+    high = max(high, 0.0)
+    low = min(max(low, -DEEPEST * high) if high else low, 0.0)
     width = (high - low) / BINS or 1.0 / BINS
     return width * np.arange(np.floor(low / width), np.ceil(high / width) + 1)
 

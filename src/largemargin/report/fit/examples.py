@@ -17,6 +17,8 @@ FEATURES = 8  # numbers shown of a row
 LOOKED_AT = 500  # rows that decide whether rows are pictures
 BACKGROUND = 0.15  # with so many pixels at the lowest value it is a drawing, not a photograph
 
+Caption = tuple[str, str, str]  # what it is, a number, and where it is
+
 
 @dataclass(frozen=True)
 class Example:
@@ -24,9 +26,15 @@ class Example:
 
     caption: str
     detail: str
+    where: str
     picture: str = ""
     ink: bool = False
     features: tuple[tuple[str, float], ...] = ()
+
+    @property
+    def told(self) -> str:
+        """What is said in place of the picture."""
+        return ", ".join(part for part in (self.caption, self.where, self.detail) if part)
 
 
 @dataclass(frozen=True)
@@ -54,14 +62,14 @@ class Album:
     def pictures(self) -> bool:
         return self.side > 0
 
-    def show(self, X: Any, captions: Sequence[tuple[str, str]]) -> tuple[Example, ...]:
-        """The rows of X, with a caption and a detail each."""
+    def show(self, X: Any, captions: Sequence[Caption]) -> tuple[Example, ...]:
+        """The rows of X, with what is said of each."""
         rows = _dense(X)
         return tuple(
-            Example(caption, detail, self._picture(row), self.ink)
+            Example(*caption, self._picture(row), self.ink)
             if self.pictures
-            else Example(caption, detail, features=self._features(row))
-            for row, (caption, detail) in zip(rows, captions, strict=True)
+            else Example(*caption, features=self._features(row))
+            for row, caption in zip(rows, captions, strict=True)
         )
 
     def _picture(self, row: np.ndarray) -> str:

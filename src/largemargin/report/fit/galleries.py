@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 
 from largemargin.report.fit.content import Gallery
-from largemargin.report.fit.examples import Album
+from largemargin.report.fit.examples import Album, Caption
 from largemargin.report.fit.outcome import Outcome, Rows
+from largemargin.report.templates import figure
 
 PICTURES = 24  # shown of a kind
 ROWS = 10  # shown of a kind as numbers
@@ -52,7 +53,7 @@ def kept_gallery(model: Any, album: Album, training: Rows | None, labels: list[s
         return _support_gallery(model, final, album, training, labels)
     if hasattr(final, "centers_"):
         centers = final.centers_[: _most(album)]
-        captions = [(f"centre {k + 1}", "") for k in range(len(centers))]
+        captions = [(f"centre {k + 1}", "", "") for k in range(len(centers))]
         note = f"{len(centers)} of {len(final.centers_)} centres of basis functions."
         return Gallery("kept", "Centres", note, album.show(_unscaled(model, centers), captions))
     if hasattr(final, "coef_"):
@@ -70,10 +71,10 @@ def _support_gallery(
     most = SUPPORT if album.pictures else ROWS
     chosen = np.argsort(-coefs, kind="stable")[:most]
     positions = final.support_[chosen].tolist()
-    captions = []
+    captions: list[Caption] = []
     for position, coef in zip(positions, coefs[chosen].tolist(), strict=True):
         label = labels[training.truth[position]] if training else f"row {position}"
-        captions.append((label, f"weight {coef:.3g}"))
+        captions.append((label, f"weight {figure(coef, 3)}", f"training row {position}"))
     shown = "all of them" if len(chosen) == n else f"a sample: the {len(chosen)} of largest weight"
     return Gallery(
         "kept",
@@ -88,7 +89,7 @@ def _weight_gallery(coefs: np.ndarray, album: Album, labels: list[str]) -> Galle
     from dataclasses import replace
 
     names = labels[1:] if len(coefs) == 1 else labels
-    captions = [(name, "") for name in names[: len(coefs)]]
+    captions = [(name, "", "") for name in names[: len(coefs)]]
     if album.pictures:
         size = float(np.abs(coefs).max()) or 1.0
         shown = replace(album, low=-size, high=size, ink=False).show(coefs, captions)
@@ -106,10 +107,10 @@ def _unscaled(model: Any, X: Any) -> Any:
     return model[:-1].inverse_transform(X) if hasattr(model, "steps") else X
 
 
-def _told(outcome: Outcome, labels: list[str], i: int) -> tuple[str, str]:
+def _told(outcome: Outcome, labels: list[str], i: int) -> Caption:
     true, taken = labels[outcome.rows.truth[i]], labels[outcome.predicted[i]]
     caption = true if true == taken else f"{true} taken for {taken}"
-    return caption, f"row {i}, margin {outcome.margins[i]:.3g}"
+    return caption, f"margin {figure(outcome.margins[i], 3)}", f"row {i}"
 
 
 def _most(album: Album) -> int:

@@ -24,7 +24,7 @@ def render(report: FitReport) -> str:
     low, high = outward(report.error.interval)
     templates = environment()
     templates.filters |= {"stated": stated, "interval": interval_bar}
-    return templates.get_template("fit/page.html.j2").render(
+    return templates.get_template("report/fit/page.html.j2").render(
         report=report,
         low=low,
         high=high,
@@ -60,14 +60,12 @@ def interval_bar(error: ErrorRate) -> Any:
 
     low, high = error.interval
     top = min(1.0, max(1.25 * high, 0.01))
-    at = [300 * value / top for value in (low, high, error.share)]
+    at = [100 * value / top for value in (low, high, error.share)]
     low_text, high_text = outward(error.interval)
     says = escape(f"Interval from {low_text} to {high_text} percent")
     return Markup(
-        f'<svg class="interval" viewBox="0 0 300 30" role="img" aria-label="{says}">'
-        '<rect class="track" width="300" height="12" rx="6"/>'
-        f'<rect class="span" x="{at[0]:.1f}" width="{at[1] - at[0]:.1f}" height="12" rx="3"/>'
-        f'<rect class="point" x="{at[2] - 1.5:.1f}" width="3" height="12"/>'
-        '<text y="25">0</text>'
-        f'<text x="300" y="25" text-anchor="end">{100 * top:.3g} %</text></svg>'
+        f'<div class="interval" role="img" aria-label="{says}">'
+        f'<i class="span" style="left: {at[0]:.2f}%; width: {at[1] - at[0]:.2f}%"></i>'
+        f'<i class="point" style="left: {at[2]:.2f}%"></i></div>'
+        f'<div class="scale" aria-hidden="true"><span>0</span><span>{100 * top:.3g} %</span></div>'
     )
