@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
+
+if TYPE_CHECKING:
+    from largemargin.certificates import Certificate
 
 
 class KernelClassifier(ClassifierMixin, BaseEstimator):
@@ -28,6 +31,31 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):
     @property
     def _precomputed(self) -> bool:
         return isinstance(self.kernel, str) and self.kernel == "precomputed"
+
+    def certificate(self, X: Any, y: Any, **options: Any) -> Certificate:
+        """What the theory says of this fit: margins, and bounds with the theorems they come from.
+
+        Parameters
+        ----------
+        X, y :
+            The training data. With other data only what is measured is said, such as the error.
+        delta : float, default=0.05
+            Bounds of this kind may fail for so many of all training sets.
+        constant : float, default=1.0
+            The constant c of the VC and margin bounds, which their theorems do not give.
+        rhos : sequence of float, default=(0.1,)
+            Margins, in units of the largest norm of an example, at which to count margin errors.
+        leave_one_out : bool or "auto", default="auto"
+            Whether to find the leave-one-out error by fitting again; "auto" does up to 200 rows.
+
+        Returns
+        -------
+        largemargin.certificates.Certificate
+            Print it, or read `certificate["margin bound"].value`.
+        """
+        from largemargin.certificates.families import certificate
+
+        return certificate(self, X, y, **options)
 
     @contextmanager
     def _unchanged_by_failure(self) -> Iterator[None]:
