@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
+from largemargin.cli.compare import compare
 from largemargin.cli.evaluate import evaluate
 from largemargin.cli.inspect import inspect
 from largemargin.cli.output import emit, note
@@ -96,5 +97,6 @@ app.command()(predict)
 app.command()(evaluate)
 app.command()(inspect)
 app.command()(report)
+app.command()(compare)
 app.command()(stream)
 app.command()(reproduce)

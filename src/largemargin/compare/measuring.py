@@ -7,6 +7,7 @@ in time, it is taken unsearched.
 
 from __future__ import annotations
 
+import contextlib
 import pickle
 import tempfile
 import time
@@ -37,11 +38,11 @@ def new_result(candidate: Candidate) -> Result:
 
 def measure(task: Task, candidate: Candidate, tell: Tell) -> Result:
     """Everything, telling what is known after each step."""
-    start = time.perf_counter()
     result = new_result(candidate)
+    warm_up(task, candidate)
+    start = time.perf_counter()
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        _warm_up(task, candidate)
         search(task, candidate, result, start, tell)
         tell("training", result)
         model = train(task, candidate, result, start)
@@ -54,15 +55,16 @@ def measure(task: Task, candidate: Candidate, tell: Tell) -> Result:
     return result
 
 
-def _warm_up(task: Task, candidate: Candidate) -> None:
+def warm_up(task: Task, candidate: Candidate) -> None:
+    """Fit a few rows, so that compiled code is loaded, or compiled if this is its first use."""
     rows = np.random.default_rng(task.seed).permutation(len(task.y))[:FEW]
     if len(np.unique(task.y[rows])) < 2:
         return
     model = task.pipeline(candidate.make(candidate.settings[0], task.seed))
-    try:
-        model.fit(task.X[rows], task.y[rows]).predict(task.X[rows[:2]])
-    except ValueError:
-        return  # said of the whole training set, if it is so there
+    with warnings.catch_warnings(), contextlib.suppress(ValueError):
+        # whatever is wrong with a few rows: it is said of all of them, if it is so there
+        warnings.simplefilter("ignore")
+        model.fit(task.X[rows], task.y[rows]).predict(task.X_test)
 
 
 def search(task: Task, candidate: Candidate, result: Result, start: float, tell: Tell) -> None:
@@ -73,6 +75,7 @@ def search(task: Task, candidate: Candidate, result: Result, start: float, tell:
         return
     until = start + SEARCH_SHARE * task.max_seconds
     splits = task.splits()
+    tell("searching", result)
     for setting in settings:
         tell(f"searching, setting {result.searched + 1} of {len(settings)}", result)
         error = cross_validated(task, candidate, setting, splits, until)

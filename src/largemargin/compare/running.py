@@ -24,7 +24,7 @@ from largemargin.compare.task import Task
 from largemargin.report.machine import describe_machine
 
 GRACE = 2.0  # seconds for a machine that keeps the limit itself to say what it found
-START = 60.0  # seconds for a process to start and to read the data
+START = 300.0  # seconds to start, to read the data, and to compile at the very first use
 
 Progress = Callable[[int, str, str], None]
 
@@ -77,7 +77,7 @@ def _measure_apart(
                 return replace(known, trouble=f"its process ended with code {process.exitcode}")
             if stage == "done":
                 return known
-            if not begun:
+            if not begun and stage != "starting":
                 until, begun = time.perf_counter() + max_seconds + GRACE, True
             if progress:
                 progress(place, candidate.title, stage)
