@@ -9,8 +9,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from largemargin import boosting, data, kernels, online, svm
+    from largemargin import boosting, data, kernels, lp, online, svm
     from largemargin.boosting import AdaBoost, RBFNetwork
+    from largemargin.lp import LPSVC, AdaptiveMarginSVC, LeaveOneOutSVC, NuLPSVC
     from largemargin.model_file import ModelFileError, describe, load, save
     from largemargin.online import ALMA, MIRA, ROMMA, AggressivePerceptron
     from largemargin.perceptron import VotedPerceptron
@@ -20,13 +21,17 @@ __version__ = "0.1.0"
 
 __all__ = [
     "ALMA",
+    "LPSVC",
     "MIRA",
     "ROMMA",
     "SVC",
     "AdaBoost",
+    "AdaptiveMarginSVC",
     "AggressivePerceptron",
     "KernelAdatron",
+    "LeaveOneOutSVC",
     "ModelFileError",
+    "NuLPSVC",
     "NuSVC",
     "RBFNetwork",
     "VotedPerceptron",
@@ -35,6 +40,7 @@ __all__ = [
     "describe",
     "kernels",
     "load",
+    "lp",
     "online",
     "save",
     "svm",
@@ -46,6 +52,10 @@ _HOMES = {
     "AggressivePerceptron": "largemargin.online",
     "MIRA": "largemargin.online",
     "ROMMA": "largemargin.online",
+    "AdaptiveMarginSVC": "largemargin.lp",
+    "LPSVC": "largemargin.lp",
+    "LeaveOneOutSVC": "largemargin.lp",
+    "NuLPSVC": "largemargin.lp",
     "KernelAdatron": "largemargin.svm",
     "NuSVC": "largemargin.svm",
     "SVC": "largemargin.svm",

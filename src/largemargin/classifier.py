@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -148,3 +149,8 @@ def checked_weights(X: Any, y: np.ndarray, sample_weight: Any) -> np.ndarray:
     if not weights.any():
         raise ValueError("sample_weight is zero for every example: at least two must count")
     return np.asarray(weights)
+
+
+def check_positive(name: str, value: Any) -> None:
+    if not isinstance(value, Real) or isinstance(value, bool) or not float(value) > 0:
+        raise ValueError(f"{name} must be positive, got {value!r}")
