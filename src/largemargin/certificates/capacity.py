@@ -201,7 +201,8 @@ def _constant_said(constant: float, n_problems: int, delta: float) -> str:
 def _vc(fitted: Fitted, delta: float, constant: float) -> Statement:
     threshold = bool(fitted.thresholds.any()) or _has_threshold(fitted.model)
     h = vc_dimension(fitted.kernel, fitted.model.n_features_in_, threshold)
-    conditions = _conditions(fitted) + [
+    conditions = [
+        *_conditions(fitted),
         Condition(
             "the VC dimension is finite and known", h is not None,
             f"the VC dimension of functions in the feature space of {fitted.kernel} is infinite "
@@ -274,8 +275,9 @@ def _margin(fitted: Fitted, delta: float, constant: float) -> Statement:
 
 def _hard(fitted: Fitted, delta: float, constant: float) -> Statement:
     separated = all(float(f.min()) > 0 for f in fitted.functional)
-    conditions = _margin_conditions(fitted) + [
-        Condition("all margins are positive", separated, "some training example is misclassified")
+    conditions = [
+        *_margin_conditions(fitted),
+        Condition("all margins are positive", separated, "some training example is misclassified"),
     ]
     refuted = HARD.refuted_by(conditions)
     if refuted:
@@ -297,13 +299,15 @@ def _hard(fitted: Fitted, delta: float, constant: float) -> Statement:
 def adaptive_statement(fitted: Fitted, lam: float, delta: float) -> Statement:
     """Theorem 2.2 for an adaptive-margin machine."""
     met = all(bool((f >= 1).any()) for f in fitted.functional)
-    conditions = _margin_conditions(fitted) + [
-        Condition("some example has y f(x) >= 1", met, "no training example has y f(x) >= 1")
+    conditions = [
+        *_margin_conditions(fitted),
+        Condition("some example has y f(x) >= 1", met, "no training example has y f(x) >= 1"),
     ]
     refuted = ADAPTIVE.refuted_by(conditions)
     if refuted:
         return refuted
-    assert fitted.squares is not None and fitted.norms is not None
+    assert fitted.squares is not None
+    assert fitted.norms is not None
     own = lam * fitted.alphas() * fitted.squares
     slack = np.maximum(0.0, 1 - fitted.signs * fitted.scores + own)
     each = [

@@ -37,6 +37,7 @@ CONVERSION = Theorem(
     "leave-one-out conversion", f"{PAPER}, theorem 3 and corollary 1", "expectation", True
 )
 CONVERGED = Theorem("training to convergence", f"{PAPER}, theorem 4", "expectation", True)
+THEOREMS = (MADE, SEPARABLE, ANY, CONVERSION, CONVERGED)
 
 MOST_COMPARED = 3000  # rows up to which support vector machines are trained for comparison
 PRICES = np.geomspace(1e-4, 1e4, 9)  # C, in units of 1/R^2
@@ -156,11 +157,8 @@ def _machines(fitted: Fitted) -> Iterator[Comparison]:
 
 def perceptron_statements(fitted: Fitted) -> list[Statement]:
     """Theorems 1 to 4 for a voted perceptron."""
-    trained = [Condition("these are the training data", not fitted.foreign, fitted.foreign)]
     if fitted.foreign:
-        return [
-            t.fails(fitted.foreign, trained) for t in (MADE, SEPARABLE, ANY, CONVERSION, CONVERGED)
-        ]
+        return [theorem.fails(fitted.foreign) for theorem in THEOREMS]
     made = np.asarray(fitted.model.n_mistakes_, float)
     times = "epoch" if fitted.model.n_epochs_ == 1 else "epochs"
     counted = MADE.says(

@@ -26,6 +26,7 @@ EXPECTED = Theorem("support vectors, expected error", "Cortes & Vapnik 1995", "e
 JAAKKOLA = Theorem("Jaakkola-Haussler", f"{BOOK}, (1.84) as in (2.3)", "always", True)
 XI_ALPHA = Theorem("xi-alpha", "Joachims 2000, theorem 2", "always", True)
 RADIUS = Theorem("radius-margin", "Vapnik 1998, from Jaakkola-Haussler", "always", True)
+LEFT_OUT = (SUPPORT, EXPECTED, JAAKKOLA, XI_ALPHA, RADIUS)
 
 EDGE = 1e-9  # relative distance from its bound at which a coefficient is free
 OTHER_WEIGHTS = 1e-4  # a gap found anew that differs by more shows other weights of the examples
@@ -136,11 +137,8 @@ def gaps_found_again(fitted: Fitted, dual: Dual) -> np.ndarray:
 
 def svm_statements(fitted: Fitted, leave_one_out: bool | str) -> list[Statement]:
     if fitted.foreign:
-        rest = [
-            t.fails(fitted.foreign)
-            for t in (OPTIMAL, SUPPORT, EXPECTED, JAAKKOLA, XI_ALPHA, RADIUS)
-        ]
-        return [_gap(fitted), *rest, true_statement(fitted, leave_one_out)]
+        rest = [theorem.fails(fitted.foreign) for theorem in LEFT_OUT]
+        return [_gap(fitted), OPTIMAL.fails(fitted.foreign), *rest, true_statement(fitted, leave_one_out)]
     dual = dual_of(fitted)
     support = _support(fitted, dual)
     needed = fitted.coefs_used() if support.applies and not dual.of_nu else None
@@ -157,12 +155,12 @@ def svm_statements(fitted: Fitted, leave_one_out: bool | str) -> list[Statement]
 
 
 def _gap(fitted: Fitted) -> Statement:
-    gaps = np.asarray(fitted.model.dual_gap_, float)
+    gaps = np.maximum(np.asarray(fitted.model.dual_gap_, float), 0.0)
     largest = float(gaps.max())
     if not np.isfinite(largest):
         return GAP.fails("the training data were not separated, so there is no primal objective")
     sentence = (
-        f"No machine's objective is better than this fit's by more than {max(largest, 0.0):.3g} of "
+        f"No machine's objective is better than this fit's by more than {largest:.3g} of "
         "it, as its dual objective shows."
     )
     return GAP.says(largest, sentence, by_problem=gaps)
@@ -231,7 +229,7 @@ def _support(fitted: Fitted, dual: Dual) -> Statement:
     share = support_vector_bound(dual.alphas)
     sentence = (
         f"The leave-one-out error{_what(dual)} is at most {share:.4g}: only the "
-        f"{int(round(share * len(fitted)))} support vectors of {len(fitted)} examples can be wrong "
+        f"{round(share * len(fitted))} support vectors of {len(fitted)} examples can be wrong "
         "when left out."
     )
     return SUPPORT.says(share, sentence, conditions, _shares(fitted, dual.alphas > 0))

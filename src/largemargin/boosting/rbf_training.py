@@ -1,0 +1,210 @@
+"""Training of a network of radial basis functions whose centres and widths adapt.
+
+    minimise  E(c, sigma) = min_w 1/2 sum_i d_i |y_i - sum_k w_k g_k(x_i)|^2 + lambda/2 |w|^2,
+    with  g_k(x) = exp(-|x - c_k|^2 / (2 sigma_k^2)),   sum_i d_i = 1
+
+over centres c and widths sigma: w is eliminated, since for given basis functions it solves a small
+linear system, and by the envelope theorem the gradient of E is that of the sum at this w. So a few
+quasi-Newton steps go far (Raetsch, Onoda & Mueller 2001, appendix, take conjugate gradients).
+It starts from the centres of a weighted k-means, each as wide as it is far from the nearest other.
+
+Equal examples are made one with the sum of their weights first, in the order of their values. So an
+example of weight 2 and the same example twice are the same numbers from here on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.optimize import minimize
+
+MOST_LLOYD_STEPS = 10  # a start need not be a local optimum
+
+
+@dataclass(frozen=True)
+class Network:
+    """Centres, a row each, their widths, and their output weights, a column an output."""
+
+    centers: np.ndarray
+    widths: np.ndarray
+    weights: np.ndarray
+    objective: float
+    n_iter: int
+
+
+def basis_values(X: np.ndarray, centers: np.ndarray, widths: np.ndarray) -> np.ndarray:
+    """g_k(x_i), a row an example."""
+    middle = centers.mean(axis=0)  # far from the origin, differences of squares lose digits
+    X, centers = X - middle, centers - middle
+    return _gaussians(_extended(X), centers, widths)
+
+
+def train(
+    X: np.ndarray,
+    labels: np.ndarray,
+    targets: np.ndarray,
+    weights: np.ndarray,
+    *,
+    n_centers: int,
+    regularization: float,
+    max_iter: int,
+    random_state: np.random.RandomState,
+    after_step: Callable[[], bool],
+) -> Network:
+    """Train a network; row k of `targets` is what class k wants of the outputs.
+
+    `after_step` is called after every step and says whether to go on.
+    """
+    X, labels, d = _distinct(X, labels, weights)
+    middle = d @ X
+    X = X - middle
+    centers = kmeans(X, d, n_centers, random_state)
+    problem = _Problem(X, targets[labels], d, regularization, centers.shape)
+    start = np.concatenate([centers.ravel(), np.log(_first_widths(X, d, centers))])
+    found, n_iter = _descend(problem, start, max_iter, after_step)
+    centers, widths = problem.parts(found)
+    weights = problem.best_weights(_gaussians(problem.X, centers, widths))
+    return Network(centers + middle, widths, weights, problem(found)[0], n_iter)
+
+
+def _descend(
+    problem: _Problem, start: np.ndarray, max_iter: int, after_step: Callable[[], bool]
+) -> tuple[np.ndarray, int]:
+    """Quasi-Newton steps; returns where they end and how many they were."""
+    if max_iter == 0:
+        return start, 0
+
+    def step_taken(_: np.ndarray) -> None:
+        if not after_step():
+            raise StopIteration
+
+    found = minimize(
+        problem, start, jac=True, method="L-BFGS-B", callback=step_taken,
+        options={"maxiter": max_iter},
+    )  # fmt: skip
+    return found.x, int(found.nit)
+
+
+class _Problem:
+    """E and its gradient, as a function of centres and logarithms of widths in one vector."""
+
+    def __init__(
+        self, X: np.ndarray, Y: np.ndarray, d: np.ndarray, regularization: float, shape: tuple
+    ) -> None:
+        self.X, self.Y, self.d = _extended(X), Y, d[:, None]
+        self.ridge = regularization * np.eye(shape[0])
+        self.regularization = regularization
+        self.shape = shape
+
+    def parts(self, vector: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Centres and widths."""
+        size = self.shape[0] * self.shape[1]
+        return vector[:size].reshape(self.shape), np.exp(vector[size:])
+
+    def best_weights(self, G: np.ndarray) -> np.ndarray:
+        """The output weights that are best for these values of the basis functions."""
+        dG = self.d * G
+        return np.linalg.solve(dG.T @ G + self.ridge, dG.T @ self.Y)
+
+    def __call__(self, vector: np.ndarray) -> tuple[float, np.ndarray]:
+        centers, widths = self.parts(vector)
+        G = _gaussians(self.X, centers, widths)
+        W = self.best_weights(G)
+        residual = G @ W - self.Y
+        weighted = self.d * residual
+        value = 0.5 * np.vdot(weighted, residual) + 0.5 * self.regularization * np.vdot(W, W)
+        G *= weighted @ W.T  # G_ik dE/dG_ik, which d log G_ik is to be summed with
+        sums = G.T @ self.X  # of x, |x|^2 and 1
+        precisions = widths**-2
+        by_center = (sums[:, :-2] - sums[:, -1:] * centers) * precisions[:, None]
+        squares = (sums * _coefficients(centers)).sum(axis=1)
+        return float(value), np.concatenate([by_center.ravel(), squares * precisions])
+
+
+def _extended(X: np.ndarray) -> np.ndarray:
+    """Rows (x, |x|^2, 1), whose product with (-2 c, 1, |c|^2) is the squared distance to c."""
+    return np.column_stack([X, (X * X).sum(axis=1), np.ones(len(X))])
+
+
+def _coefficients(centers: np.ndarray) -> np.ndarray:
+    found = np.empty((len(centers), centers.shape[1] + 2))
+    found[:, :-2] = centers
+    found[:, :-2] *= -2.0
+    found[:, -2] = 1.0
+    found[:, -1] = np.einsum("kj,kj->k", centers, centers)
+    return found
+
+
+def _squares(extended: np.ndarray, centers: np.ndarray) -> np.ndarray:
+    """Squared distances of rows to centres."""
+    squares = extended @ _coefficients(centers).T
+    return np.maximum(squares, 0.0, out=squares)
+
+
+def _gaussians(extended: np.ndarray, centers: np.ndarray, widths: np.ndarray) -> np.ndarray:
+    exponents = extended @ (_coefficients(centers) * (-0.5 / widths**2)[:, None]).T
+    np.minimum(exponents, 0.0, out=exponents)
+    return np.exp(exponents, out=exponents)
+
+
+def kmeans(
+    X: np.ndarray, d: np.ndarray, n_centers: int, random_state: np.random.RandomState
+) -> np.ndarray:
+    """Centres of clusters of weighted rows; fewer than asked for if there are fewer rows.
+
+    A first centre is drawn by weight, each further one by weight times squared distance to the
+    nearest so far (k-means++); then Lloyd's steps, a few or until nothing moves.
+    """
+    rows = _extended(X)
+    rounding = 1e-10 * rows[:, -2].max()
+    draws = random_state.random_sample(n_centers)
+    chosen: list[int] = []
+    nearest = np.ones(len(X))
+    for draw in draws:
+        reach = np.cumsum(d * nearest)
+        if not reach[-1] > 0:
+            break  # every row is a centre
+        chosen.append(min(int(np.searchsorted(reach, draw * reach[-1], "right")), len(X) - 1))
+        found = _squares(rows, X[chosen[-1:]])[:, 0]
+        found[found <= rounding] = 0.0
+        nearest = np.minimum(nearest, found) if len(chosen) > 1 else found
+    centers = X[chosen]
+    clusters = np.arange(len(centers))[:, None]
+    before = None
+    for _ in range(MOST_LLOYD_STEPS):
+        apart = _squares(rows, centers)
+        # as near as the nearest, to rounding: then the first, whatever the last bits are
+        mine = (apart <= apart.min(axis=1, keepdims=True) + rounding).argmax(axis=1)
+        if before is not None and np.array_equal(mine, before):
+            break
+        before = mine
+        members = np.where(mine == clusters, d, 0.0)
+        mass = members.sum(axis=1)
+        full = mass > 0
+        centers[full] = members[full] @ X / mass[full, None]
+    return centers
+
+
+def _first_widths(X: np.ndarray, d: np.ndarray, centers: np.ndarray) -> np.ndarray:
+    """The distance to the nearest other centre; for one centre, the spread of the rows."""
+    spread = np.sqrt(d @ (X * X).sum(axis=1)) or 1.0
+    if len(centers) == 1:
+        return np.array([spread])
+    apart = _squares(_extended(centers), centers)
+    np.fill_diagonal(apart, np.inf)
+    nearest = np.sqrt(apart.min(axis=1))
+    return np.where(nearest > 1e-6 * spread, nearest, spread)
+
+
+def _distinct(
+    X: np.ndarray, labels: np.ndarray, weights: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Equal examples as one, with the sum of their weights as a share of all, in a fixed order."""
+    order = np.lexsort((labels, *X.T[::-1]))
+    X, labels, weights = X[order], labels[order], weights[order]
+    starts = np.ones(len(labels), bool)
+    starts[1:] = (X[1:] != X[:-1]).any(axis=1) | (labels[1:] != labels[:-1])
+    sums = np.add.reduceat(weights, np.flatnonzero(starts))
+    return X[starts], labels[starts], sums / sums.sum()
