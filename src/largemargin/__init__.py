@@ -9,7 +9,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from largemargin import data, kernels, online, svm
+    from largemargin import boosting, data, kernels, online, svm
+    from largemargin.boosting import AdaBoost, RBFNetwork
     from largemargin.model_file import ModelFileError, describe, load, save
     from largemargin.online import ALMA, MIRA, ROMMA, AggressivePerceptron
     from largemargin.perceptron import VotedPerceptron
@@ -22,11 +23,14 @@ __all__ = [
     "MIRA",
     "ROMMA",
     "SVC",
+    "AdaBoost",
     "AggressivePerceptron",
     "KernelAdatron",
     "ModelFileError",
     "NuSVC",
+    "RBFNetwork",
     "VotedPerceptron",
+    "boosting",
     "data",
     "describe",
     "kernels",
@@ -38,12 +42,14 @@ __all__ = [
 
 _HOMES = {
     "ALMA": "largemargin.online",
+    "AdaBoost": "largemargin.boosting",
     "AggressivePerceptron": "largemargin.online",
     "MIRA": "largemargin.online",
     "ROMMA": "largemargin.online",
     "KernelAdatron": "largemargin.svm",
     "NuSVC": "largemargin.svm",
     "SVC": "largemargin.svm",
+    "RBFNetwork": "largemargin.boosting",
     "ModelFileError": "largemargin.model_file",
     "VotedPerceptron": "largemargin.perceptron",
     "describe": "largemargin.model_file",
