@@ -1,4 +1,4 @@
-"""Compiled loops over the sorted rows of features: arithmetic on plain arrays.
+"""Compiled loops of boosting: arithmetic on plain arrays.
 
 A scan is a stretch of `rows` from starts[s] to starts[s + 1], in the order of a feature; row i is
 written ~i, which is negative, if there is a threshold after it. What a stump gets right there is
@@ -6,6 +6,8 @@ the weight of the heaviest class on the near side of the threshold and of the he
 """
 
 from __future__ import annotations
+
+import math
 
 from numba import njit
 
@@ -80,3 +82,26 @@ def _right(near, totals):
         if totals[k] - near[k] > outside:
             outside = totals[k] - near[k]
     return inside + outside
+
+
+@njit(cache=True, nogil=True)
+def regularized_loss(alpha, z, w, weights, scores, influence, norm, C):
+    """log J of AdaBoost_Reg with the step alpha, and its derivative.
+
+    d/dalpha of |alpha| mu = (A + alpha w)^2 / (B + alpha) is u (2 w - u) with
+    u = (A + alpha w) / (B + alpha), which is w where A = B = 0.
+    """
+    norm += alpha
+    top, total, slope = -math.inf, 0.0, 0.0
+    for i in range(len(z)):
+        u = (influence[i] + alpha * w[i]) / norm if norm > 0 else w[i]
+        exponent = -scores[i] - alpha * z[i] - C * norm * u * u
+        if exponent > top:  # what was added up so far, relative to the new largest
+            shrink = math.exp(top - exponent)
+            total *= shrink
+            slope *= shrink
+            top = exponent
+        term = weights[i] * math.exp(exponent - top)
+        total += term
+        slope -= term * (z[i] + C * u * (2 * w[i] - u))
+    return top + math.log(total), slope / total

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections import deque
 from collections.abc import Iterator
 from numbers import Integral, Real
 from typing import Any, Self
@@ -14,6 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.validation import check_is_fitted
 
+from largemargin.boosting.examples import Examples
 from largemargin.boosting.learners import EstimatorLearner, check_estimator, numbers_of
 from largemargin.boosting.rounds import Ensemble, Learner, boost
 from largemargin.boosting.stumps import Stump, StumpLearner, column
@@ -143,36 +145,24 @@ class AdaBoost(Classifier):
         """
         with self._unchanged_by_failure():
             self._check_parameters()
-            X, y = self._validate(X, y)
-            weights = checked_weights(X, y, sample_weight)
-            there = weights > 0
-            if not there.all():
-                X, y, weights = X[np.flatnonzero(there)], y[there], weights[there]
-            classes, labels = np.unique(y, return_inverse=True)
-            if len(classes) < 2:
-                weighted = " with positive weight" if sample_weight is not None else ""
-                raise ValueError(
-                    f"AdaBoost needs at least two classes, got only one class{weighted}: "
-                    f"{classes.tolist()}"
-                )
-            learner = self._learner(X, y, labels, classes)
+            examples = Examples.of(self, X, y, sample_weight)
+            learner = self._learner(examples)
             watch = Watch(
                 "AdaBoost", int(self.n_rounds), verbose=self.verbose, max_seconds=self.max_seconds
             )
             with watch:
                 ensemble = boost(
-                    learner, labels, weights, len(classes), n_rounds=int(self.n_rounds),
-                    regularization=self.regularization, watch=watch,
+                    learner, examples, n_rounds=int(self.n_rounds),
+                    regularization=float(self.regularization), watch=watch,
                 )  # fmt: skip
-            self._keep(ensemble, classes)
+            self._keep(ensemble, examples.classes)
         self._say()
         return self
 
-    def _learner(self, X: Any, y: np.ndarray, labels: np.ndarray, classes: np.ndarray) -> Learner:
+    def _learner(self, examples: Examples) -> Learner:
         if self.estimator is None:
-            return StumpLearner(X, labels, classes)
-        random_state = check_random_state(self.random_state)
-        return EstimatorLearner(self.estimator, X, y, classes, random_state)
+            return StumpLearner(examples)
+        return EstimatorLearner(self.estimator, examples, check_random_state(self.random_state))
 
     def _keep(self, ensemble: Ensemble, classes: np.ndarray) -> None:
         self.classes_ = classes
@@ -203,10 +193,7 @@ class AdaBoost(Classifier):
         """f for the rows of X, from -1 to 1 (positive for `classes_[1]`); with more than two
         classes the share of the vote of each, from 0 to 1.
         """
-        scores = None
-        for scores in self._staged_scores(X):
-            pass
-        assert scores is not None
+        (scores,) = deque(self._staged_scores(X), maxlen=1)
         return scores
 
     def predict(self, X: Any) -> np.ndarray:
@@ -215,8 +202,7 @@ class AdaBoost(Classifier):
 
     def staged_decision_function(self, X: Any) -> Iterator[np.ndarray]:
         """`decision_function` after each round."""
-        for scores in self._staged_scores(X):
-            yield scores.copy()
+        yield from self._staged_scores(X)
 
     def staged_predict(self, X: Any) -> Iterator[np.ndarray]:
         """`predict` after each round."""
@@ -276,7 +262,7 @@ class AdaBoost(Classifier):
         return float(np.exp(logs.sum()))
 
     def _staged_scores(self, X: Any) -> Iterator[np.ndarray]:
-        """f after each round, in an array that is the next round's too."""
+        """f after each round."""
         check_is_fitted(self)
         X = self._validate(X, reset=False)
         n, two = X.shape[0], len(self.classes_) == 2
@@ -347,5 +333,5 @@ class AdaBoost(Classifier):
 
 
 def _check_rho(rho: Any) -> None:
-    if not isinstance(rho, Real) or isinstance(rho, bool) or not np.isfinite(rho):
+    if not isinstance(rho, Real) or isinstance(rho, bool) or not np.isfinite(float(rho)):
         raise ValueError(f"rho must be a number, from -1 to 1 to mean something, got {rho!r}")

@@ -8,31 +8,19 @@ import numpy as np
 from sklearn.base import clone, is_classifier
 from sklearn.utils.validation import has_fit_parameter
 
+from largemargin.boosting.examples import Examples
+
 LARGEST_SEED = 2**31 - 1
 
 
 class EstimatorLearner:
-    """Fits a clone of an estimator for one weighting after another, each with a seed of its own.
-
-    Parameters
-    ----------
-    estimator : classifier
-        Its `fit` takes `sample_weight`.
-    X, y :
-        Examples and their labels.
-    """
+    """Fits a clone of an estimator for one weighting after another, each with seeds of its own."""
 
     def __init__(
-        self,
-        estimator: Any,
-        X: Any,
-        y: np.ndarray,
-        classes: np.ndarray,
-        random_state: np.random.RandomState,
+        self, estimator: Any, examples: Examples, random_state: np.random.RandomState
     ) -> None:
         self.estimator = estimator
-        self.X, self.y = X, y
-        self.classes = classes
+        self.examples = examples
         self.random_state = random_state
 
     def __call__(self, D: np.ndarray) -> tuple[Any, np.ndarray]:
@@ -44,8 +32,8 @@ class EstimatorLearner:
             if name == "random_state" or name.endswith("__random_state")
         }
         classifier.set_params(**seeds)
-        classifier.fit(self.X, self.y, sample_weight=D)
-        return classifier, numbers_of(classifier.predict(self.X), self.classes)
+        classifier.fit(self.examples.X, self.examples.y, sample_weight=D)
+        return classifier, numbers_of(classifier.predict(self.examples.X), self.examples.classes)
 
 
 def numbers_of(answers: np.ndarray, classes: np.ndarray) -> np.ndarray:

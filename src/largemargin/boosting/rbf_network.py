@@ -12,8 +12,9 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from largemargin.boosting.examples import Examples
 from largemargin.boosting.rbf_training import Network, basis_values, train
-from largemargin.classifier import Classifier, checked_weights
+from largemargin.classifier import Classifier
 from largemargin.watch import Watch, check_seconds
 
 SMALLEST_REGULARIZATION = 1e-12
@@ -111,24 +112,14 @@ class RBFNetwork(Classifier):
         """
         with self._unchanged_by_failure():
             self._check_parameters()
-            X, y = self._validate(X, y)
-            weights = checked_weights(X, y, sample_weight)
-            there = weights > 0
-            X, y, weights = _dense(X)[there], y[there], weights[there]
-            classes, labels = np.unique(y, return_inverse=True)
-            if len(classes) < 2:
-                weighted = " with positive weight" if sample_weight is not None else ""
-                raise ValueError(
-                    f"RBFNetwork needs at least two classes, got only one class{weighted}: "
-                    f"{classes.tolist()}"
-                )
+            examples = Examples.of(self, X, y, sample_weight)
             watch = Watch(
                 "RBFNetwork", int(self.max_iter), verbose=self.verbose,
                 max_seconds=self.max_seconds,
             )  # fmt: skip
             with watch:
-                network = self._train(X, labels, len(classes), weights, watch)
-            self.classes_ = classes
+                network = self._train(examples, watch)
+            self.classes_ = examples.classes
             self._keep(network)
         if watch.stopped:
             warnings.warn(
@@ -139,15 +130,14 @@ class RBFNetwork(Classifier):
             )
         return self
 
-    def _train(
-        self, X: np.ndarray, labels: np.ndarray, n_classes: int, weights: np.ndarray, watch: Watch
-    ) -> Network:
+    def _train(self, examples: Examples, watch: Watch) -> Network:
         def after_step() -> bool:
             watch.advance(1)
             return not watch.stopped
 
         return train(
-            X, labels, _targets(n_classes), weights, n_centers=int(self.n_centers),
+            _dense(examples.X), examples.labels, _targets(len(examples.classes)),
+            examples.weights, n_centers=int(self.n_centers),
             regularization=float(self.regularization), max_iter=int(self.max_iter),
             random_state=check_random_state(self.random_state), after_step=after_step,
         )  # fmt: skip

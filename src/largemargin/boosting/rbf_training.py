@@ -1,6 +1,6 @@
 """Training of a network of radial basis functions whose centres and widths adapt.
 
-    minimise  E(c, sigma) = min over w of  1/2 sum_i d_i |y_i - sum_k w_k g_k(x_i)|^2 + lambda/2 |w|^2
+    minimise  E(c, sigma) = min_w 1/2 sum_i d_i |y_i - sum_k w_k g_k(x_i)|^2 + lambda/2 |w|^2,
     with  g_k(x) = exp(-|x - c_k|^2 / (2 sigma_k^2)),   sum_i d_i = 1
 
 over centres c and widths sigma: w is eliminated, since for given basis functions it solves a small
@@ -25,7 +25,7 @@ MOST_LLOYD_STEPS = 30
 
 @dataclass(frozen=True)
 class Network:
-    """Centres, a row each, their widths, and output weights, a row a centre and a column an output."""
+    """Centres, a row each, their widths, and their output weights, a column an output."""
 
     centers: np.ndarray
     widths: np.ndarray
@@ -174,7 +174,8 @@ def _distinct(
     X: np.ndarray, labels: np.ndarray, weights: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Equal examples as one, with the sum of their weights as a share of all, in a fixed order."""
-    rows = np.column_stack([X + 0.0, labels])  # + 0.0 makes -0.0 the same bytes as 0.0
+    rows = np.ascontiguousarray(np.column_stack([X, labels]))
+    rows += 0.0  # makes -0.0 the same bytes as 0.0
     keys = rows.view(np.dtype((np.void, rows.itemsize * rows.shape[1]))).ravel()
     _, first, which = np.unique(keys, return_index=True, return_inverse=True)
     sums = np.bincount(which, weights)

@@ -35,6 +35,7 @@ from typing import Any
 import numpy as np
 from scipy.optimize import brentq
 
+from largemargin.boosting.examples import Examples
 from largemargin.watch import Watch
 
 Learner = Callable[[np.ndarray], tuple[Any, np.ndarray]]
@@ -61,14 +62,7 @@ class Ensemble:
 
 
 def boost(
-    learner: Learner,
-    labels: np.ndarray,
-    weights: np.ndarray,
-    n_classes: int,
-    *,
-    n_rounds: int,
-    regularization: float,
-    watch: Watch,
+    learner: Learner, examples: Examples, *, n_rounds: int, regularization: float, watch: Watch
 ) -> Ensemble:
     """Run the rounds. A learner takes D and returns a classifier and its answers on the examples,
     as class numbers.
@@ -77,12 +71,13 @@ def boost(
     of chance, 1/2 (1 - 1/K): such a classifier is left out, unless it is the first.
     """
     ensemble = Ensemble()
-    state = _State(weights, regularization)
+    state = _State(examples.weights, regularization)
+    n_classes = len(examples.classes)
     chance = 1 - 1 / n_classes - _HALF
     for _ in range(n_rounds):
         D = state.distribution()
         classifier, answers = learner(D)
-        right = answers == labels
+        right = answers == examples.labels
         error = float(D[~right].sum())
         if right.all():
             ensemble.add(classifier, np.inf, 0.0)
@@ -110,7 +105,7 @@ class _State:
 
     def __init__(self, weights: np.ndarray, regularization: float) -> None:
         self.weights = weights
-        self.C = float(regularization)
+        self.C = regularization
         self.scores = np.zeros(len(weights))  # sum_r alpha_r z_r(i)
         self.influence = np.zeros(len(weights))  # sum_r alpha_r w_i^(r)
         self.norm = 0.0  # |alpha|
@@ -137,25 +132,15 @@ class _State:
 
     def _search(self, z: np.ndarray, w: np.ndarray) -> float:
         """The least of J on a grid, made exact between its neighbours by J' = 0."""
-        values = [self._objective(alpha, z, w)[0] for alpha in _GRID]
-        best = int(np.argmin(values))
+        from largemargin.boosting._loops import regularized_loss
+
+        def loss(alpha: float) -> tuple[float, float]:
+            return regularized_loss(
+                alpha, z, w, self.weights, self.scores, self.influence, self.norm, self.C
+            )
+
+        best = int(np.argmin([loss(alpha)[0] for alpha in _GRID]))
         low, high = _GRID[max(best - 1, 0)], _GRID[min(best + 1, len(_GRID) - 1)]
-        slopes = [self._objective(alpha, z, w)[1] for alpha in (low, high)]
-        if slopes[0] >= 0 or slopes[1] <= 0:  # the end of the range
+        if loss(low)[1] >= 0 or loss(high)[1] <= 0:  # the end of the range
             return float(_GRID[best])
-        return float(brentq(lambda alpha: self._objective(alpha, z, w)[1], low, high, xtol=1e-14))
-
-    def _objective(self, alpha: float, z: np.ndarray, w: np.ndarray) -> tuple[float, float]:
-        """log J with this alpha_t, and its derivative.
-
-        d/dalpha of |alpha| mu = (A + alpha w)^2 / (B + alpha) is u (2 w - u) with
-        u = (A + alpha w) / (B + alpha); w at alpha = B = 0.
-        """
-        norm = self.norm + alpha
-        u = (self.influence + alpha * w) / norm if norm > 0 else w
-        exponent = -self.scores - alpha * z - self.C * norm * u**2
-        top = exponent.max()
-        terms = self.weights * np.exp(exponent - top)
-        total = terms.sum()
-        slope = -terms @ (z + self.C * u * (2 * w - u)) / total
-        return float(top + np.log(total)), float(slope)
+        return float(brentq(lambda alpha: loss(alpha)[1], low, high, xtol=1e-14))

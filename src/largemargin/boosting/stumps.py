@@ -22,6 +22,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from largemargin.boosting.examples import Examples
+
 ROUNDING = 1e-12  # of the total weight: what sums in another order may differ by
 
 
@@ -60,7 +62,7 @@ class Scans:
 
     @classmethod
     def of(cls, X: Any) -> Scans:
-        X = sp.csc_array(X) if sp.issparse(X) else X
+        """Of an array or a sparse matrix in columns."""
         n, n_features = X.shape
         parts = [_scans_of_column(*_entries(X, j), n) for j in range(n_features)]
         scans = [scan for below, above, _ in parts for scan in (below, above)]
@@ -115,23 +117,15 @@ def _marked(rows: np.ndarray, values: np.ndarray) -> np.ndarray:
 
 
 class StumpLearner:
-    """Finds the stump of minimum weighted error, for one weighting after another.
+    """Finds the stump of minimum weighted error, for one weighting after another."""
 
-    Parameters
-    ----------
-    X : array or sparse matrix of shape (n, n_features)
-    labels : array of shape (n,)
-        Class numbers.
-    classes : array
-        The labels that the numbers stand for.
-    """
-
-    def __init__(self, X: Any, labels: np.ndarray, classes: np.ndarray) -> None:
+    def __init__(self, examples: Examples) -> None:
+        X = examples.X
         self.X = sp.csc_array(X) if sp.issparse(X) else X
-        self.labels = labels.astype(np.int32)
-        self.classes = classes
-        self.scans = Scans.of(X)
-        self._near = np.zeros(len(classes))
+        self.labels = examples.labels.astype(np.int32)
+        self.classes = examples.classes
+        self.scans = Scans.of(self.X)
+        self._near = np.zeros(len(self.classes))
         self._best = np.zeros(len(self.scans.starts) - 1)
 
     def __call__(self, D: np.ndarray) -> tuple[Stump, np.ndarray]:
