@@ -136,10 +136,13 @@ def kmeans(
         found[chosen[-1]] = 0.0
         nearest = np.minimum(nearest, found) if len(chosen) > 1 else found
     centers = X[chosen]
+    rounding = 1e-10 * norms.max()
     clusters = np.arange(len(centers))[:, None]
     before = None
     for _ in range(MOST_LLOYD_STEPS):
-        mine = _squares(X, norms, centers).argmin(axis=1)
+        apart = _squares(X, norms, centers)
+        # as near as the nearest, to rounding: then the first, whatever the last bits are
+        mine = (apart <= apart.min(axis=1, keepdims=True) + rounding).argmax(axis=1)
         if before is not None and np.array_equal(mine, before):
             break
         before = mine
