@@ -18,14 +18,22 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from largemargin.boosting import AdaBoost, RBFNetwork
 
 MODELS = [
-    AdaBoost(n_rounds=20),
-    AdaBoost(n_rounds=10, regularization=50.0),
+    AdaBoost(n_rounds=60),
+    AdaBoost(n_rounds=60, regularization=50.0),
     AdaBoost(RBFNetwork(5, max_iter=3), n_rounds=3),
     RBFNetwork(),
 ]
 
 
-@parametrize_with_checks([*MODELS, AdaBoost(DecisionTreeClassifier(max_depth=2), n_rounds=5)])
+@parametrize_with_checks(
+    [
+        AdaBoost(n_rounds=20),
+        AdaBoost(n_rounds=10, regularization=50.0),
+        AdaBoost(RBFNetwork(5, max_iter=3), n_rounds=3),
+        AdaBoost(DecisionTreeClassifier(max_depth=2), n_rounds=3),
+        RBFNetwork(),
+    ]
+)
 def test_estimator_checks(estimator, check):
     check(estimator)
 
@@ -40,10 +48,10 @@ def digits():
 def test_works_inside_scikit_learn(digits, model):
     X, y, X_test, y_test = digits
     pipeline = make_pipeline(StandardScaler(), clone(model))
-    assert cross_val_score(pipeline, X, y, cv=3).mean() > 0.75
+    assert cross_val_score(pipeline, X, y, cv=3).mean() > 0.7
     calibrated = CalibratedClassifierCV(clone(model), cv=3).fit(X, y)
     assert np.allclose(calibrated.predict_proba(X_test).sum(axis=1), 1)
-    assert calibrated.score(X_test, y_test) > 0.75
+    assert calibrated.score(X_test, y_test) > 0.7
 
 
 def test_grid_search(digits):
@@ -62,15 +70,16 @@ def test_labels_of_any_type(digits, model, kind):
         "text": np.array(["nought", "one", "two", "three"]),
         "object": np.array(["a", "b", "c", "d"], object),
         "bool": np.array([False, True, True, False]),
-        "float": np.array([-1.5, 0.0, 2.0, 1e9]),
+        "float": np.array([-1.0, 0.0, 2.0, 1e9]),
     }[kind]
     model = clone(model).set_params(random_state=0).fit(X, names[y])
     answers = model.predict(X_test)
     assert answers.dtype == names.dtype
     assert set(answers.tolist()) <= set(names.tolist())
-    if model.__class__ is AdaBoost:
+    assert np.mean(model.predict(X) == names[y]) > 0.8
+    if isinstance(model, AdaBoost):
         right = model.margins(X, names[y]) > 0
-        assert np.array_equal(right, model.predict(X) == names[y]) or kind == "float"
+        assert not (right & (model.predict(X) != names[y])).any()
 
 
 @pytest.mark.parametrize("model", MODELS)

@@ -83,5 +83,5 @@ def test_margin_errors_count():
 def test_it_does_not_hold_with_regularization():
     X, y = noisy(0)
     model = AdaBoost(regularization=1.0, n_rounds=3).fit(X, y)
-    with pytest.raises(ValueError, match="needs regularization=0, got 1.0"):
+    with pytest.raises(ValueError, match=r"needs regularization=0, got 1\.0"):
         model.margin_error_bound(0.1)
