@@ -23,8 +23,6 @@ from largemargin.model_file.arrays import (
     check_range,
 )
 
-_ENDS = ("n_rounds", "zero error", "chance")
-
 
 def pack(model: Any) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """The facts and arrays of a fitted model."""
@@ -34,7 +32,7 @@ def pack(model: Any) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     facts = {"n_kept": model.n_iter_, "ended": model.ended_}
     arrays = {"alphas": model.alphas_, "errors": model.weighted_errors_}
     classifiers = model.estimators_
-    if all(type(one) is Stump for one in classifiers):
+    if all(type(one) is Stump for one in classifiers):  # whatever the next fit would be with
         return {**facts, "base": "stump"}, arrays | _pack_stumps(classifiers, model.classes_)
     foreign = next((one for one in classifiers if type(one) is not RBFNetwork), None)
     if foreign is not None:
@@ -42,6 +40,8 @@ def pack(model: Any) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
             f"the base learner of AdaBoost is a {type(foreign).__name__}, which is code and cannot "
             "be saved: use estimator=None, for stumps, or RBFNetwork()"
         )
+    if type(model.estimator) is not RBFNetwork:
+        raise ValueError("AdaBoost was fitted with another estimator than it has now: fit it again")
     arrays["seeds"] = np.array([one.random_state for one in classifiers], np.int64)
     return {**facts, "base": "network"}, arrays | _pack_networks(classifiers)
 
@@ -74,7 +74,7 @@ def _unpack_rounds(model: Any, facts: dict[str, Any], arrays: dict[str, np.ndarr
         raise ValueError("ended is not a word")
     alphas, errors = arrays.pop("alphas"), arrays.pop("errors")
     _check_rounds(alphas, errors, n, facts["ended"])
-    if (facts["base"] == "stump") != (model.estimator is None):
+    if facts["base"] == "network" and type(model.estimator) is not RBFNetwork:
         raise ValueError("the classifiers are not those of the base learner")
     if facts["base"] == "stump":
         model.estimators_ = _unpack_stumps(n, model.classes_, model.n_features_in_, arrays)
@@ -97,7 +97,8 @@ def _check_rounds(alphas: np.ndarray, errors: np.ndarray, n: int, ended: str) ->
     if not ((errors >= 0) & (errors <= 1)).all():
         raise ValueError("errors are not all from 0 to 1")
     check_finite(alphas[:-1], "alphas but for the last")
-    check_finite(alphas[:-1].sum(), "the sum of alphas")
+    with np.errstate(over="ignore"):
+        check_finite(alphas[:-1].sum(), "the sum of alphas")
     alone = n == 1 and alphas[0] == 0 and ended == "chance"
     if not (alphas > 0).all() and not alone:
         raise ValueError("alphas are not all positive")
