@@ -118,15 +118,16 @@ def least_kernel_value(fitted: Fitted, most_rows: int) -> float | None:
 
 
 def true_statement(
-    fitted: Fitted, asked: bool | str, needed: np.ndarray | None = None
+    fitted: Fitted, asked: bool | str, needed: np.ndarray | None = None, *, cheap: bool = False
 ) -> Statement:
     """The leave-one-out error. `needed` marks the examples that have to be left out; the others
-    are known to be classified rightly without themselves.
+    are known to be classified rightly without themselves. "auto" asks for it if a fit of few rows
+    is `cheap`.
     """
     rows = np.arange(len(fitted)) if needed is None else np.flatnonzero(needed)
     if fitted.foreign:
         return TRUE.fails(fitted.foreign)
-    if asked is False or (asked == "auto" and len(fitted) > CHEAP):
+    if asked is False or (asked == "auto" and not (cheap and len(fitted) <= CHEAP)):
         return TRUE.fails(
             f"it takes {len(rows)} fits, which were not asked for with leave_one_out=True"
         )
@@ -167,8 +168,8 @@ def frozen(fitted: Fitted) -> dict[str, Any]:
     model, found = fitted.model, {}
     if "gamma" in model.get_params() and hasattr(_plain(fitted.kernel), "gamma"):
         found["gamma"] = _plain(fitted.kernel).gamma
-    if "verbose" in model.get_params():
-        found["verbose"] = 0
+    found |= {name: 0 for name in ("verbose",) if name in model.get_params()}
+    found |= {name: 1 for name in ("n_jobs",) if name in model.get_params()}  # each fit is small
     if model.get_params().get("class_weight") == "balanced":
         counts = np.bincount(fitted.labels, minlength=len(model.classes_))
         factors = len(fitted) / (len(counts) * counts)
