@@ -165,17 +165,11 @@ def leave_one_out_errors(fitted: Fitted, rows: np.ndarray) -> Iterator[bool]:
 
 def frozen(fitted: Fitted) -> dict[str, Any]:
     """Parameters that do not change with what is left out."""
-    model, found = fitted.model, {}
-    if "gamma" in model.get_params() and hasattr(_plain(fitted.kernel), "gamma"):
-        found["gamma"] = _plain(fitted.kernel).gamma
-    found |= {name: 0 for name in ("verbose",) if name in model.get_params()}
-    found |= {name: 1 for name in ("n_jobs",) if name in model.get_params()}  # each fit is small
-    if model.get_params().get("class_weight") == "balanced":
+    model, params = fitted.model, fitted.model.get_params()
+    plain = getattr(fitted.kernel, "kernel", fitted.kernel)  # without the constant of a threshold
+    found: dict[str, Any] = {"n_jobs": 1, "verbose": 0, "gamma": getattr(plain, "gamma", None)}
+    if params.get("class_weight") == "balanced":
         counts = np.bincount(fitted.labels, minlength=len(model.classes_))
         factors = len(fitted) / (len(counts) * counts)
         found["class_weight"] = dict(zip(model.classes_.tolist(), factors.tolist(), strict=True))
-    return found
-
-
-def _plain(kernel: Any) -> Any:
-    return getattr(kernel, "kernel", kernel)
+    return {k: value for k, value in found.items() if k in params and value is not None}
