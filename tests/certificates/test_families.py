@@ -29,6 +29,8 @@ MODELS = [
     largemargin.NuLPSVC(),
     largemargin.LeaveOneOutSVC(),
     largemargin.AdaptiveMarginSVC(),
+    largemargin.MaxMarginHyperplane(),
+    largemargin.MaxMarginHyperplane(norm=1),
     largemargin.AdaBoost(n_rounds=5),
     largemargin.RBFNetwork(n_centers=3, random_state=0),
 ]
@@ -93,7 +95,7 @@ def test_other_labels_are_noticed(model):
     assert "these are not the rows that the model was trained on" in str(found)
 
 
-@pytest.mark.parametrize("model", MODELS[:17], ids=str)
+@pytest.mark.parametrize("model", MODELS[:19], ids=str)
 def test_sparse_rows_say_the_same(model):
     X, y = blobs(2, n=20)
     dense = model.fit(X, y).certificate(X, y)
