@@ -177,7 +177,7 @@ def test_many_support_vectors_make_a_small_page(browser, tmp_path):
 
 
 def test_a_search_is_shown(machine):
-    model, training, test = machine
+    model, _, test = machine
     table = [
         {"parameters": {"C": c, "gamma": g}, "mean": 0.1 / c + g, "spread": 0.01, "seconds": 0.5}
         for c in (0.1, 1.0, 10.0)

@@ -79,7 +79,9 @@ def test_examples_are_in_order():
 def test_histogram_keeps_errors_apart():
     margins = np.r_[np.linspace(0.1, 3, 400), -0.05]
     chart = margin_histogram(outcome(margins), outcome([1.0, 2.0]))
-    below = [share for share, edge in zip(chart.bars, chart.edges[1:], strict=False) if edge <= 1e-9]
+    below = [
+        share for share, edge in zip(chart.bars, chart.edges[1:], strict=False) if edge <= 1e-9
+    ]
     assert sum(below) == pytest.approx(1 / 401)
     assert sum(chart.bars) == pytest.approx(1)
     assert sum(chart.outline) == pytest.approx(1)

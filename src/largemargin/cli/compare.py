@@ -122,8 +122,9 @@ def _show(found: Comparison) -> None:
     emit("")
     emit("error: with the 95 % interval of Clopper and Pearson; model: bytes of the model file, of "
          "a peer its pickle;")  # fmt: skip
-    emit("certified: the smallest bound on the error that says something; ~ holds in expectation "
-         "only, so it is an estimate.")  # fmt: skip
+    emit("certified: the smallest bound of the certificate that says something, on the error or "
+         "the leave-one-out error;")  # fmt: skip
+    emit("~ holds in expectation only, so it is an estimate.")
 
 
 def _tell(result: Result) -> None:

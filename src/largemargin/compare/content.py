@@ -12,7 +12,7 @@ STAGES = ("searching", "training", "certifying")
 
 @dataclass(frozen=True)
 class Certified:
-    """The smallest bound on the error that says something, of a certificate."""
+    """The smallest bound of a certificate that says something."""
 
     name: str
     value: float
