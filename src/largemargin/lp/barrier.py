@@ -318,8 +318,9 @@ def solve_smooth(program: Program, tol: float, watch: Watch) -> Proposal:
         mu *= FALL
         at = barrier.at(at.w, at.extra, mu)
 
-
-def centre(barrier: Barrier, at: Point, mu: float, watch: Watch) -> tuple[Point, np.ndarray, int]:
+def centre(
+    barrier: Barrier, at: Point, mu: float, watch: Watch
+) -> tuple[Point, np.ndarray, int]:
     """The minimum of F for mu, its multipliers, and the steps to it.
 
     The multipliers are taken to first order from the point before the last step, where they

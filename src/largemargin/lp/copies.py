@@ -22,9 +22,7 @@ def distinct(X: Any, labels: np.ndarray, weights: np.ndarray) -> tuple[np.ndarra
     order = np.lexsort((labels, digests))
     sorted_digests, sorted_labels = digests[order], labels[order]
     new = np.ones(len(order), bool)
-    new[1:] = (sorted_digests[1:] != sorted_digests[:-1]) | (
-        sorted_labels[1:] != sorted_labels[:-1]
-    )
+    new[1:] = (sorted_digests[1:] != sorted_digests[:-1]) | (sorted_labels[1:] != sorted_labels[:-1])
     totals = np.add.reduceat(weights[order], np.flatnonzero(new))
     return order[new], totals
 

@@ -75,7 +75,9 @@ class LinearProgram:
     def shape(self) -> tuple[int, int]:
         return self._n_rows, self._n_columns
 
-    def add_columns(self, costs: Any, lower: Any, upper: Any, matrix: Any = None) -> None:
+    def add_columns(
+        self, costs: Any, lower: Any, upper: Any, matrix: Any = None
+    ) -> None:
         """More variables; `matrix` has their coefficients, a row a row of the program; it may be
         sparse.
         """

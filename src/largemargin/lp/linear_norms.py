@@ -110,9 +110,7 @@ class Stated:
                 break
         shares = outcome.duals[first:].reshape(len(taken), m)
         widths = np.diff(np.append(starts, n))
-        w = sum(
-            sigma * np.repeat(share, widths) for sigma, share in zip(taken, shares, strict=True)
-        )
+        w = sum(sigma * np.repeat(share, widths) for sigma, share in zip(taken, shares, strict=True))
         return self._proposal(outcome, np.asarray(w), 1)
 
     def _with_examples(self, matrix: Any, lower: np.ndarray, upper: np.ndarray) -> LinearProgram:
@@ -166,3 +164,4 @@ def _block_sums(V: Any, sigma: np.ndarray, starts: np.ndarray) -> np.ndarray:
 def _stack(parts: list[Any]) -> Any:
     """Rows of the program, one part above the other."""
     return sp.vstack(parts, format="csc") if sp.issparse(parts[0]) else np.vstack(parts)
+
