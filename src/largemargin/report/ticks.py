@@ -26,6 +26,6 @@ def linear_ticks(low: float, high: float, about: int = 5) -> list[float]:
         return [low]
     rough = (high - low) / about
     decade = 10.0 ** math.floor(math.log10(rough))
-    step = decade * next((s for s in (1, 2, 5) if s * decade >= 0.99 * rough), 10)
+    step = decade * min((1, 2, 5, 10), key=lambda s: abs(math.log(s * decade / rough)))
     first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
     return [float(f"{k * step:.12g}") for k in range(first, last + 1)]

@@ -59,7 +59,8 @@ def _edges(margins: np.ndarray) -> np.ndarray:
     low, high = (margins.min(), np.quantile(margins, 1 - OUTLIERS)) if len(margins) else (0, 1)
     high = max(high, 0.0)
     low = min(max(low, -DEEPEST * high) if high else low, 0.0)
-    width = (high - low) / BINS or 1.0 / BINS
+    high = high if high > low else low + 1.0
+    width = (high - low) / BINS
     return width * np.arange(np.floor(low / width), np.ceil(high / width) + 1)
 
 
