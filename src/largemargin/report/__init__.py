@@ -2,4 +2,7 @@
 
 `comparison` and `document` hold the content; `terminal`, `markdown`, `page` and `plots` show it;
 `files` writes a folder. Nothing here knows of a particular paper.
+
+`fit` is the report of one trained model; its charts are in `charts`, drawn by `svg`, its small
+pictures are made by `png`, and its pages look as `look.css` says.
 """
