@@ -10,7 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from largemargin import data, kernels, lp, online, svm
-    from largemargin.lp import MaxMarginHyperplane
+    from largemargin.lp import (
+        LPSVC,
+        AdaptiveMarginSVC,
+        LeaveOneOutSVC,
+        MaxMarginHyperplane,
+        NuLPSVC,
+    )
     from largemargin.model_file import ModelFileError, describe, load, save
     from largemargin.online import ALMA, MIRA, ROMMA, AggressivePerceptron
     from largemargin.perceptron import VotedPerceptron
@@ -20,13 +26,17 @@ __version__ = "0.1.0"
 
 __all__ = [
     "ALMA",
+    "LPSVC",
     "MIRA",
     "ROMMA",
     "SVC",
+    "AdaptiveMarginSVC",
     "AggressivePerceptron",
     "KernelAdatron",
+    "LeaveOneOutSVC",
     "MaxMarginHyperplane",
     "ModelFileError",
+    "NuLPSVC",
     "NuSVC",
     "VotedPerceptron",
     "data",
@@ -44,7 +54,11 @@ _HOMES = {
     "AggressivePerceptron": "largemargin.online",
     "MIRA": "largemargin.online",
     "ROMMA": "largemargin.online",
+    "AdaptiveMarginSVC": "largemargin.lp",
+    "LPSVC": "largemargin.lp",
+    "LeaveOneOutSVC": "largemargin.lp",
     "MaxMarginHyperplane": "largemargin.lp",
+    "NuLPSVC": "largemargin.lp",
     "KernelAdatron": "largemargin.svm",
     "NuSVC": "largemargin.svm",
     "SVC": "largemargin.svm",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -70,3 +71,8 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):
         return self.classes_[
             scores.argmax(axis=1) if scores.ndim == 2 else (scores > 0).astype(int)
         ]
+
+
+def check_positive(name: str, value: Any) -> None:
+    if not isinstance(value, Real) or isinstance(value, bool) or not float(value) > 0:
+        raise ValueError(f"{name} must be positive, got {value!r}")

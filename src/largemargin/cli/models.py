@@ -11,6 +11,11 @@ MODELS = {
     "svc": "SVC",
     "nu-svc": "NuSVC",
     "kernel-adatron": "KernelAdatron",
+    "lp-svc": "LPSVC",
+    "nu-lp-svc": "NuLPSVC",
+    "leave-one-out-svc": "LeaveOneOutSVC",
+    "adaptive-margin-svc": "AdaptiveMarginSVC",
+    "max-margin-hyperplane": "MaxMarginHyperplane",
     "aggressive-perceptron": "AggressivePerceptron",
     "mira": "MIRA",
     "romma": "ROMMA",
@@ -22,8 +27,8 @@ ONLINE = ("aggressive-perceptron", "mira", "romma", "alma")
 _DEFAULTS: dict[str, dict[str, Any]] = {"voted-perceptron": {"epochs": 10}}
 # what tells one machine from another
 _MACHINE = (
-    "C", "nu", "slack", "multiclass", "method", "margin", "aggressive", "alpha", "B", "budget",
-    "policy", "average",
+    "norm", "C", "nu", "lam", "slack", "multiclass", "method", "margin", "aggressive", "alpha", "B",
+    "budget", "policy", "average",
 )  # fmt: skip
 
 
@@ -35,7 +40,7 @@ def make_estimator(model: str, options: dict[str, Any]) -> Any:
     >>> make_estimator("svc", {"nu": 0.1})
     Traceback (most recent call last):
     ...
-    ValueError: --nu is no option of svc: it belongs to nu-svc
+    ValueError: --nu is no option of svc: it belongs to nu-svc and nu-lp-svc
     """
     import largemargin
 
@@ -70,22 +75,22 @@ def machine_words(parameters: dict[str, Any]) -> str:
 
 
 def kernel_words(parameters: dict[str, Any]) -> str:
-    """The kernel and those of the parameters that mean something for it.
+    """The kernel and those of the parameters that mean something for it; a model without one is
+    linear.
 
     >>> kernel_words({"kernel": "rbf", "degree": 4, "gamma": 0.5, "coef0": 1.0})
     'rbf, gamma 0.5'
     """
+    kernel = parameters.get("kernel", "linear")
     wanted = {
         "poly": ("degree", "gamma", "coef0"), "sigmoid": ("gamma", "coef0"),
         "rbf": ("gamma",), "laplacian": ("gamma",),
-    }.get(parameters["kernel"], ())  # fmt: skip
-    return ", ".join(
-        [parameters["kernel"], *(f"{name} {text(parameters[name])}" for name in wanted)]
-    )
+    }.get(kernel, ())  # fmt: skip
+    return ", ".join([kernel, *(f"{name} {text(parameters[name])}" for name in wanted)])
 
 
 def learned(model: Any) -> dict[str, Any]:
-    """What fitting found, of a perceptron, an online learner or a support vector machine."""
+    """What fitting found, of a perceptron, an online learner, a kernel machine or a hyperplane."""
     facts: dict[str, Any] = {"classes": len(model.classes_)}
     if hasattr(model, "online_errors_"):
         facts |= {
@@ -104,6 +109,9 @@ def learned(model: Any) -> dict[str, Any]:
             "iterations": int(model.n_iter_.sum()),
             "dual_gap": float(model.dual_gap_.max()),
         }
+    if not hasattr(model, "n_support_"):
+        used = int(model.coef_.any(axis=0).sum())
+        return {**facts, "margin": float(model.margin_.min()), "features_used": used}
     return {**facts, "support_vectors": model.n_support_}
 
 
@@ -125,6 +133,10 @@ def learned_words(facts: dict[str, Any]) -> list[tuple[str, Any]]:
             ("iterations", facts["iterations"]),
             ("duality gap", f"{facts['dual_gap']:.3g}{end}"),
         ]
+    if "features_used" in facts:
+        least = "smallest margin" if facts["problems"] > 1 else "margin"
+        rows += [(least, f"{facts['margin']:.4g}"), ("features used", facts["features_used"])]
+        return rows
     return [*rows, ("support vectors", facts["support_vectors"])]
 
 

@@ -1,4 +1,4 @@
-"""What a support vector machine is trained on: the examples that count, their weights, their
+"""What a kernel machine is trained on: the examples that count, their weights, their
 kernel.
 """
 
