@@ -29,8 +29,9 @@ Cost = Annotated[
     float | None,
     typer.Option(
         "--C",
-        help="svc, kernel-adatron, lp-svc: price of errors; inf is the hard margin (not lp-svc). "
-        "alma: scale of the steps. [default: 1; kernel-adatron: inf; alma: 1.41]",
+        help="svc, kernel-adatron, lp-svc, max-margin-hyperplane: price of errors; inf is the hard "
+        "margin (not lp-svc). alma: scale of the steps. [default: 1; kernel-adatron: inf; alma: "
+        "1.41]",
     ),
 ]
 Nu = Annotated[
@@ -48,6 +49,14 @@ Lambda = Annotated[
         "leave-one-out-svc. [default: 1]",
     ),
 ]
+NormOfW = Annotated[
+    float | None,
+    typer.Option(
+        "--norm",
+        help="max-margin-hyperplane: p of the norm of w, from 1 to inf; distances are in the "
+        "conjugate norm. [default: 2]",
+    ),
+]
 Slack = Annotated[
     str | None, typer.Option(help="svc: linear, squared or squared-sum. [default: linear]")
 ]
@@ -61,7 +70,8 @@ Multiclass = Annotated[
 ClassWeight = Annotated[
     str | None,
     typer.Option(
-        help="svc, nu-svc, LP machines: balanced gives every class the same weight in all."
+        help="svc, nu-svc, LP machines, max-margin-hyperplane: balanced gives every class the same "
+        "weight in all."
     ),
 ]
 LearningRate = Annotated[
@@ -71,13 +81,15 @@ Tol = Annotated[
     float | None,
     typer.Option(
         help="Support vector machines: largest violation of the optimality conditions; LP "
-        "machines: largest relative duality gap. [default: 0.001; LP machines: 1e-07]"
+        "machines and max-margin-hyperplane: largest relative duality gap. [default: 0.001; LP "
+        "machines and max-margin-hyperplane: 1e-07]"
     ),
 ]
 MinMargin = Annotated[
     float | None,
     typer.Option(
-        help="svc, nu-svc: margin below which a hard margin counts as impossible. [default: 1e-06]"
+        help="svc, nu-svc, max-margin-hyperplane: margin below which a hard margin counts as "
+        "impossible. [default: 1e-06]"
     ),
 ]
 MaxIter = Annotated[

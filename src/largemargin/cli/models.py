@@ -15,6 +15,7 @@ MODELS = {
     "nu-lp-svc": "NuLPSVC",
     "leave-one-out-svc": "LeaveOneOutSVC",
     "adaptive-margin-svc": "AdaptiveMarginSVC",
+    "max-margin-hyperplane": "MaxMarginHyperplane",
     "aggressive-perceptron": "AggressivePerceptron",
     "mira": "MIRA",
     "romma": "ROMMA",
@@ -31,7 +32,7 @@ _DEFAULTS: dict[str, dict[str, Any]] = {
 }
 # what tells one machine from another
 _MACHINE = (
-    "C", "nu", "lam", "slack", "multiclass", "method", "margin", "aggressive", "alpha", "B",
+    "norm", "C", "nu", "lam", "slack", "multiclass", "method", "margin", "aggressive", "alpha", "B",
     "budget", "policy", "average", "estimator", "n_rounds", "n_centers", "regularization",
 )  # fmt: skip
 
@@ -99,18 +100,18 @@ def _base_learner_words(estimator: Any) -> str:
 
 
 def kernel_words(parameters: dict[str, Any]) -> str:
-    """The kernel and those of the parameters that mean something for it.
+    """The kernel and those of the parameters that mean something for it; a model without one is
+    linear.
 
     >>> kernel_words({"kernel": "rbf", "degree": 4, "gamma": 0.5, "coef0": 1.0})
     'rbf, gamma 0.5'
     """
+    kernel = parameters.get("kernel", "linear")
     wanted = {
         "poly": ("degree", "gamma", "coef0"), "sigmoid": ("gamma", "coef0"),
         "rbf": ("gamma",), "laplacian": ("gamma",),
-    }.get(parameters["kernel"], ())  # fmt: skip
-    return ", ".join(
-        [parameters["kernel"], *(f"{name} {text(parameters[name])}" for name in wanted)]
-    )
+    }.get(kernel, ())  # fmt: skip
+    return ", ".join([kernel, *(f"{name} {text(parameters[name])}" for name in wanted)])
 
 
 def learned(model: Any) -> dict[str, Any]:
@@ -139,6 +140,9 @@ def learned(model: Any) -> dict[str, Any]:
             "iterations": int(model.n_iter_.sum()),
             "dual_gap": float(model.dual_gap_.max()),
         }
+    if not hasattr(model, "n_support_"):
+        used = int(model.coef_.any(axis=0).sum())
+        return {**facts, "margin": float(model.margin_.min()), "features_used": used}
     return {**facts, "support_vectors": model.n_support_}
 
 
@@ -166,6 +170,10 @@ def learned_words(facts: dict[str, Any]) -> list[tuple[str, Any]]:
             ("iterations", facts["iterations"]),
             ("duality gap", f"{facts['dual_gap']:.3g}{end}"),
         ]
+    if "features_used" in facts:
+        least = "smallest margin" if facts["problems"] > 1 else "margin"
+        rows += [(least, f"{facts['margin']:.4g}"), ("features used", facts["features_used"])]
+        return rows
     return [*rows, ("support vectors", facts["support_vectors"])]
 
 

@@ -44,8 +44,8 @@ STEPS = 60  # Newton steps a centre at most
 HALVINGS = 40
 ROUNDING = 1e-13
 EXACT = 1e-14
-MISSES = 2  # centres in a row that do not better the gap, after which it is left at that
-BEYOND = 1e-4  # the gap is taken to this fraction of the tolerance, if it can be
+MISSES = 2  # centres that should have bettered the gap and did not, before it is left at that
+BEYOND = 1e-3  # the gap is taken to this fraction of the tolerance, if it can be
 LEAST = 1e-13  # no gap below is looked for
 
 
@@ -221,8 +221,8 @@ def cones(w: np.ndarray, tau: float, p: float, k: float, mu: float) -> Cones:
 def ratios(w: np.ndarray, shift: float, p: float, mu: float) -> np.ndarray:
     """rho > 0 with  (2/p) log(mu (p + 1 + 2 rho)) + shift - log w^2 = log(1 + 1/rho).
 
-    The difference of the two sides rises with x = log rho, from a slope of 1 to one of 2/p: Newton's
-    method in x, within brackets.
+    The difference of the two sides rises with x = log rho, from a slope of 1 to one of 2/p: by
+    Newton's method in x, within brackets.
     """
     found = np.zeros_like(w)
     used = np.abs(w) > 1e-150
@@ -292,9 +292,8 @@ def solve_smooth(program: Program, tol: float, watch: Watch) -> Proposal:
         at = barrier.at(at.w, at.extra, mu)
     return best
 
-def centre(
-    barrier: Barrier, at: Point, mu: float, watch: Watch
-) -> tuple[Point, np.ndarray, int]:
+
+def centre(barrier: Barrier, at: Point, mu: float, watch: Watch) -> tuple[Point, np.ndarray, int]:
     """The minimum of F for mu, its multipliers, and the steps to it.
 
     The multipliers are taken to first order from the point before the last step, where they

@@ -2,10 +2,9 @@
 
     minimise (or maximise)  c.x   subject to   row_lower <= A x <= row_upper,  lower <= x <= upper
 
-A is dense, as kernel values are, or sparse. The status of a solve is read after each one, and a simplex that
-does not end in a solution is followed by other ways to one: from scratch with presolve, then the
-interior point. Whether a solution is good enough is for the caller to see, who has the exact
-numbers.
+The status of a solve is read after each one, and a simplex that does not end in a solution is
+followed by other ways to one: from scratch with presolve, then the interior point. Whether a
+solution is good enough is for the caller to see, who has the exact numbers.
 """
 
 from __future__ import annotations
@@ -74,11 +73,9 @@ class LinearProgram:
     def shape(self) -> tuple[int, int]:
         return self._n_rows, self._n_columns
 
-    def add_columns(
-        self, costs: Any, lower: Any, upper: Any, matrix: Any = None
-    ) -> None:
-        """More variables; `matrix` has their coefficients, a row a row of the program; it may be
-        sparse.
+    def add_columns(self, costs: Any, lower: Any, upper: Any, matrix: Any = None) -> None:
+        """More variables; `matrix`, dense or sparse, has their coefficients, a row a row of the
+        program.
         """
         count = len(np.atleast_1d(costs))
         entries = np.empty((count, 0)) if matrix is None else matrix.T
@@ -190,9 +187,10 @@ class LinearProgram:
 def _entries(matrix: Any) -> tuple[int, np.ndarray, np.ndarray, np.ndarray]:
     """The non-zero entries of some rows, as HiGHS takes them."""
     if sp.issparse(matrix):
-        rows = sp.csr_array(matrix)
-        return rows.nnz, rows.indptr[:-1].astype(np.int32), rows.indices.astype(np.int32), rows.data
-    matrix = np.ascontiguousarray(matrix)
-    which, columns = np.nonzero(matrix)
-    starts = np.searchsorted(which, np.arange(len(matrix)))
-    return len(which), starts.astype(np.int32), columns.astype(np.int32), matrix[which, columns]
+        found = sp.csr_array(matrix)
+        starts, columns, values = found.indptr[:-1], found.indices, found.data
+    else:
+        matrix = np.ascontiguousarray(matrix)
+        rows, columns = np.nonzero(matrix)
+        starts, values = np.searchsorted(rows, np.arange(len(matrix))), matrix[rows, columns]
+    return len(values), starts.astype(np.int32), columns.astype(np.int32), values

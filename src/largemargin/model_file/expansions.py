@@ -48,7 +48,7 @@ def pack_expansion(
         "largest_gap": float(model.dual_gap_.max()),
     }
     facts |= {word: bool(getattr(model, f"_{word}")) for word in words}
-    arrays |= _pack_coefs(expansion.coefs)
+    arrays |= pack_coefs(expansion.coefs)
     arrays["intercepts"] = expansion.intercepts
     for name in reports:
         dtype = np.int64 if name == "n_iter" else np.float64
@@ -68,7 +68,8 @@ def unpack_expansion(
     if set(facts) != wanted:
         raise ValueError(f"{type(model).__name__} needs the facts {', '.join(sorted(wanted))}")
     basis = empty_basis(facts)
-    _check_facts(facts, words, len(model.classes_))
+    check_count(facts["n_given"], "n_given")
+    check_problems(facts, words, len(model.classes_))
     n_given, n_problems = facts["n_given"], facts["n_problems"]
     if basis.kernel.by_column and n_given != model.n_features_in_:
         raise ValueError("a precomputed kernel has not one column an example")
@@ -77,11 +78,11 @@ def unpack_expansion(
     positions = basis.examples.copy()
     if len(np.unique(positions)) < len(positions):
         raise ValueError("an example is in the basis twice")
-    coefs = _unpack_coefs(arrays, n_problems, len(basis))
+    coefs = unpack_coefs(arrays, n_problems, len(basis))
     intercepts = arrays.pop("intercepts")
     check_array(intercepts, "intercepts", np.float64, (n_problems,))
     check_finite(intercepts, "intercepts")
-    known = _unpack_reports(arrays, reports, n_problems)
+    known = unpack_reports(arrays, reports, n_problems)
     if arrays:
         raise ValueError(f"there is an array {sorted(arrays)[0][:60]!r}, which no model has")
     if known["dual_gap"].max() != facts["largest_gap"]:
@@ -96,7 +97,8 @@ def unpack_expansion(
         setattr(model, f"{name}_", values)
 
 
-def _pack_coefs(coefs: np.ndarray) -> dict[str, np.ndarray]:
+def pack_coefs(coefs: np.ndarray) -> dict[str, np.ndarray]:
+    """Coefficients, a row a problem, in whichever form is smaller."""
     entry, place = coefs.itemsize, np.dtype(np.int64).itemsize
     sparse_size = np.count_nonzero(coefs) * (entry + place) + (len(coefs) + 1) * place
     if coefs.size <= MOST_SPARSE and sparse_size < coefs.nbytes:
@@ -104,7 +106,8 @@ def _pack_coefs(coefs: np.ndarray) -> dict[str, np.ndarray]:
     return {"coefs": coefs}
 
 
-def _unpack_coefs(arrays: dict[str, np.ndarray], n_problems: int, n_support: int) -> np.ndarray:
+def unpack_coefs(arrays: dict[str, np.ndarray], n_problems: int, n_support: int) -> np.ndarray:
+    """Take coefficients out of the arrays."""
     if "coefs" in arrays:
         coefs = arrays.pop("coefs")
     elif n_problems * n_support > MOST_SPARSE:
@@ -117,7 +120,7 @@ def _unpack_coefs(arrays: dict[str, np.ndarray], n_problems: int, n_support: int
     return coefs
 
 
-def _unpack_reports(
+def unpack_reports(
     arrays: dict[str, np.ndarray], names: Sequence[str], n_problems: int
 ) -> dict[str, np.ndarray]:
     """What is known of each problem, or of all of them as one."""
@@ -131,8 +134,8 @@ def _unpack_reports(
     return reports
 
 
-def _check_facts(facts: dict[str, Any], words: Sequence[str], n_classes: int) -> None:
-    check_count(facts["n_given"], "n_given")
+def check_problems(facts: dict[str, Any], words: Sequence[str], n_classes: int) -> None:
+    """Refuse facts that are not those of the problems that so many classes make."""
     for name in ("converged", *words):
         if type(facts[name]) is not bool:
             raise ValueError(f"{name} is neither true nor false")

@@ -53,6 +53,11 @@ ESTIMATORS = _entries(
     Entry("LeaveOneOutSVC", "largemargin.lp.leave_one_out_svc", "largemargin.lp.state"),
     Entry("AdaptiveMarginSVC", "largemargin.lp.adaptive_margin_svc", "largemargin.lp.state"),
     Entry(
+        "MaxMarginHyperplane",
+        "largemargin.lp.max_margin_hyperplane",
+        "largemargin.lp.hyperplane_state",
+    ),
+    Entry(
         "AggressivePerceptron",
         "largemargin.online.aggressive_perceptron",
         "largemargin.online.state",
