@@ -21,7 +21,7 @@ def test_train_is_fit(name, run, animals, tmp_path):
     machine, options, words = MODELS[name]
     shown = run("train", animals, "--model", name, *options, "-o", "m")
     assert shown.exit_code == 0
-    for expected in (f"{name}, ", words, "problems         3", "duality gap", "support vectors"):
+    for expected in (name, words, "problems         3", "duality gap", "support vectors"):
         assert expected in shown.stdout
     X, y = data.read(animals)
     loaded = load(tmp_path / "m")

@@ -40,7 +40,7 @@ def check(machine, model, K, y, weights=None, tol=1e-7):
     """The objective is the general solver's, and the coefficients are optimal by themselves."""
     s = np.ones(len(y)) if weights is None else weights
     program = MACHINES[machine][2](K, y, s)
-    wanted = twin.solve(program).fun
+    wanted, *multipliers = twin.solve(program)
     trifle = 1e-11 * np.abs(program.cost).sum()
     assert abs(model.objective_[0] - wanted) <= tol * abs(wanted) + trifle
     assert model.converged_
@@ -48,7 +48,7 @@ def check(machine, model, K, y, weights=None, tol=1e-7):
     alpha = np.zeros(len(y))
     alpha[model.support_] = model.dual_coef_[0] * y[model.support_]
     rho = getattr(model, "margin_", [1.0])[0]
-    twin.check_optimal(program, alpha, model.intercept_[0], rho)
+    twin.check_optimal(program, multipliers, alpha, model.intercept_[0], rho)
 
 
 @machines

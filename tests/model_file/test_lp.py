@@ -53,7 +53,7 @@ def test_arrays_that_cannot_be(name, change, words, again, tmp_path):
 def test_facts_that_cannot_be(again, tmp_path):
     again(LPSVC().fit(*data(60)))
     header, arrays = parts_of(tmp_path / "m.safetensors")
-    way = ("steps", 0, "facts")
+    way = ("model", "facts")
     for key, value in (("n_problems", 2), ("converged", 1), ("n_given", -1), ("n_given", KeyError)):
         forge(tmp_path / "bad", changed(header, (*way, key), value), arrays)
         with pytest.raises(ModelFileError, match="not a valid model"):

@@ -21,6 +21,8 @@ from largemargin.training_set import TrainingSet
 from largemargin.watch import Watch, check_seconds
 from largemargin.workers import workers
 
+LEAST_SINGLE = 1e-5  # float32 values of k(x, z) and k(z, x) are the same to rounding only
+
 
 class LinearProgramMachine(ExpansionClassifier):
     """Training; subclasses say which program a problem of two sides is."""
@@ -61,11 +63,15 @@ class LinearProgramMachine(ExpansionClassifier):
                 solved = []
                 for signs in sides(data):
                     program = self._program(signs, data.weights, values.diagonal)
-                    solved.append(Search(program, values, watch).run(self.tol))
+                    solved.append(Search(program, values, watch).run(self._accepted(data)))
                     watch.advance(1)
             self._keep(data, solved)
         self._say(solved)
         return self
+
+    def _accepted(self, data: TrainingSet) -> float:
+        """The largest relative gap of a solution."""
+        return max(self.tol, LEAST_SINGLE) if data.dtype == np.float32 else self.tol
 
     @contextmanager
     def _sitting(self, data: TrainingSet, total: int) -> Iterator[tuple[KernelValues, Watch]]:

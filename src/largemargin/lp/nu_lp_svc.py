@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from dataclasses import replace
 from numbers import Real
 from typing import Any
 
@@ -33,7 +34,8 @@ class NuLPSVC(LinearProgramMachine):
     nu : float, default=0.1
         Between 0 and twice the smaller class's share of the weight. For two classes a larger value
         is an error; in problems of one class against the rest, or with class weights, it is lowered
-        where it has to be, with one warning. 0 is the limit of small values: the largest margin
+        where it has to be, with one warning; with class weights the threshold then gives way too,
+        to the side of more weight. 0 is the limit of small values: the largest margin
         without errors or, if there is none, the least loss.
     kernel, degree, gamma, coef0, class_weight, tol, max_seconds, memory, n_jobs, precision, \
     verbose :
@@ -126,8 +128,24 @@ class NuLPSVC(LinearProgramMachine):
         return nu_machine(signs, weights, diagonal, nu)
 
     def _keep(self, data: TrainingSet, solved: Sequence[Solved]) -> None:
+        if self.class_weight is not None:
+            solved = [
+                self._given_way(one, signs, data.weights)
+                for one, signs in zip(solved, sides(data), strict=True)
+            ]
         super()._keep(data, solved)
         self.margin_ = np.array([one.rho for one in solved])
+
+    def _given_way(self, one: Solved, signs: np.ndarray, weights: np.ndarray) -> Solved:
+        """A solution with its threshold moved to the larger side, if class weights lowered nu.
+
+        At the largest feasible nu the smaller side is at its bounds, and rho may be as large as one
+        likes, with b as much nearer to the larger side, at no cost; for larger values it would be.
+        """
+        if self.nu <= largest_nu(signs, weights):
+            return one
+        larger = 1.0 if weights @ signs > 0 else -1.0
+        return replace(one, b=one.b + larger * one.rho, rho=2 * one.rho)
 
     def _say(self, solved: Sequence[Solved]) -> None:
         super()._say(solved)
