@@ -9,7 +9,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from largemargin import data, kernels, online, svm
+    from largemargin import boosting, data, kernels, lp, online, svm
+    from largemargin.boosting import AdaBoost, RBFNetwork
+    from largemargin.lp import LPSVC, AdaptiveMarginSVC, LeaveOneOutSVC, NuLPSVC
     from largemargin.model_file import ModelFileError, describe, load, save
     from largemargin.online import ALMA, MIRA, ROMMA, AggressivePerceptron
     from largemargin.perceptron import VotedPerceptron
@@ -19,18 +21,26 @@ __version__ = "0.1.0"
 
 __all__ = [
     "ALMA",
+    "LPSVC",
     "MIRA",
     "ROMMA",
     "SVC",
+    "AdaBoost",
+    "AdaptiveMarginSVC",
     "AggressivePerceptron",
     "KernelAdatron",
+    "LeaveOneOutSVC",
     "ModelFileError",
+    "NuLPSVC",
     "NuSVC",
+    "RBFNetwork",
     "VotedPerceptron",
+    "boosting",
     "data",
     "describe",
     "kernels",
     "load",
+    "lp",
     "online",
     "save",
     "svm",
@@ -38,12 +48,18 @@ __all__ = [
 
 _HOMES = {
     "ALMA": "largemargin.online",
+    "AdaBoost": "largemargin.boosting",
     "AggressivePerceptron": "largemargin.online",
     "MIRA": "largemargin.online",
     "ROMMA": "largemargin.online",
+    "AdaptiveMarginSVC": "largemargin.lp",
+    "LPSVC": "largemargin.lp",
+    "LeaveOneOutSVC": "largemargin.lp",
+    "NuLPSVC": "largemargin.lp",
     "KernelAdatron": "largemargin.svm",
     "NuSVC": "largemargin.svm",
     "SVC": "largemargin.svm",
+    "RBFNetwork": "largemargin.boosting",
     "ModelFileError": "largemargin.model_file",
     "VotedPerceptron": "largemargin.perceptron",
     "describe": "largemargin.model_file",

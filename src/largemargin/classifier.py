@@ -4,30 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from numbers import Real
 from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import _check_sample_weight, validate_data
 
 
-class KernelClassifier(ClassifierMixin, BaseEstimator):
-    """A classifier with a `kernel` parameter."""
+class Classifier(ClassifierMixin, BaseEstimator):
+    """A classifier of rows of numbers, dense or sparse."""
 
-    kernel: Any
     classes_: np.ndarray
     n_features_in_: int
+    _accepts_sparse: bool | str = "csr"
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
-        tags.input_tags.pairwise = self._precomputed
         return tags
-
-    @property
-    def _precomputed(self) -> bool:
-        return isinstance(self.kernel, str) and self.kernel == "precomputed"
 
     @contextmanager
     def _unchanged_by_failure(self) -> Iterator[None]:
@@ -41,7 +37,7 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):
 
     def _validate(self, X: Any, y: Any = "no_validation", reset: bool = True) -> Any:
         checked = validate_data(
-            self, X, y, reset=reset, accept_sparse=False if self._precomputed else "csr",
+            self, X, y, reset=reset, accept_sparse=self._accepts_sparse,
             dtype=[np.float64, np.float32],
         )  # fmt: skip
         if isinstance(y, str) and y == "no_validation":
@@ -49,8 +45,6 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):
         X, y = checked
         if y.dtype.kind not in "biuUS":  # these are labels, whatever they say
             check_classification_targets(y)
-        if self._precomputed and X.shape[0] != X.shape[1]:
-            raise ValueError(f"a precomputed kernel matrix must be square, got shape {X.shape}")
         return X, y
 
     def _is_valid(self, X: Any) -> bool:
@@ -70,3 +64,52 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):
         return self.classes_[
             scores.argmax(axis=1) if scores.ndim == 2 else (scores > 0).astype(int)
         ]
+
+
+class KernelClassifier(Classifier):
+    """A classifier with a `kernel` parameter."""
+
+    kernel: Any
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = self._precomputed
+        return tags
+
+    @property
+    def _precomputed(self) -> bool:
+        return isinstance(self.kernel, str) and self.kernel == "precomputed"
+
+    @property
+    def _accepts_sparse(self) -> bool | str:  # type: ignore[override]
+        return False if self._precomputed else "csr"
+
+    def _validate(self, X: Any, y: Any = "no_validation", reset: bool = True) -> Any:
+        checked = super()._validate(X, y, reset)
+        if isinstance(checked, tuple) and self._precomputed:
+            rows, columns = checked[0].shape
+            if rows != columns:
+                raise ValueError(
+                    f"a precomputed kernel matrix must be square, got shape {checked[0].shape}"
+                )
+        return checked
+
+
+def checked_weights(X: Any, y: np.ndarray, sample_weight: Any) -> np.ndarray:
+    """The weights of the examples."""
+    if sample_weight is None:
+        return np.ones(len(y))
+    weights = _check_sample_weight(sample_weight, X, dtype=np.float64)
+    if (weights < 0).any():
+        where = int(np.argmin(weights))
+        raise ValueError(
+            f"sample_weight must not be negative, got {weights[where]} for example {where}"
+        )
+    if not weights.any():
+        raise ValueError("sample_weight is zero for every example: at least two must count")
+    return np.asarray(weights)
+
+
+def check_positive(name: str, value: Any) -> None:
+    if not isinstance(value, Real) or isinstance(value, bool) or not float(value) > 0:
+        raise ValueError(f"{name} must be positive, got {value!r}")

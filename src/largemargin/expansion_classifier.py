@@ -11,8 +11,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from largemargin.classifier import KernelClassifier
 from largemargin.expansion import Expansion
-from largemargin.gram import prepare
+from largemargin.gram import Basis, prepare
 from largemargin.kernels import Linear
+from largemargin.training_set import TrainingSet
 
 
 class ExpansionClassifier(KernelClassifier):
@@ -21,6 +22,19 @@ class ExpansionClassifier(KernelClassifier):
     n_jobs: int | None
     _expansion: Expansion
     _positions: np.ndarray  # of the expansion's vectors in the training data
+    _n_given: int  # examples that the training data had
+
+    def _set_expansion(self, data: TrainingSet, coefs: np.ndarray, intercepts: np.ndarray) -> None:
+        """Keep what was trained, from coefficients of all examples, a row a problem."""
+        order = np.flatnonzero(coefs.any(axis=0))
+        # vectors of a class together, so that few problems use a stretch of them
+        order = order[np.argsort(data.labels[order], kind="stable")]
+        basis = Basis(data.kernel, data.dtype)
+        basis.add(data.X[order], data.positions[order])
+        self.classes_ = data.classes
+        self._n_given = data.n_given
+        self._positions = data.positions[order]
+        self._expansion = Expansion(basis, coefs[:, order], intercepts)
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Scores of the rows of X: one a row for two classes (positive for `classes_[1]`), else one

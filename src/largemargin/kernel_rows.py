@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,8 @@ from largemargin.workers import Workers
 PLACES = 24
 BATCH = 8 * PLACES  # rows a product; more is hardly faster
 BLOCK = 64  # rows that are always summed together; also the fewest that are held
+STRIP = 256  # rows of the whole Gram matrix at a time
+FEW = 64  # the same, where there are no more than a strip
 
 
 class Segment:
@@ -230,3 +233,31 @@ class KernelRows:
             self._scratch.size = n_rows * width
             self._scratch.flat = np.empty(n_rows * width, self.dtype)
         return self._scratch.flat[: n_rows * width].reshape(n_rows, width)
+
+
+def whole_gram(
+    X: Any, positions: np.ndarray, kernel: Kernel, dtype: np.dtype, team: Workers
+) -> np.ndarray:
+    """All kernel values among the rows of X, a strip of rows at a time."""
+    n = X.shape[0]
+    squares = squared_norms(X).astype(dtype) if kernel.on_products else np.zeros(n)
+    vectors = positions[:, None] if kernel.by_column else X
+    gram = np.empty((n, n), dtype)
+    # a kernel of inner products is symmetric, to the last bit: half of it will do
+    half = kernel.on_products
+
+    def strip(first: int, height: int) -> None:
+        part = slice(first, min(first + height, n))
+        rest = slice(first if half else 0, n)
+        values = np.empty((part.stop - first, n - rest.start), dtype)
+        fill(kernel, dtype, (X[rest], squares[rest]), (vectors[part], squares[part]), values)
+        gram[part, rest] = values
+        if half:
+            gram[part.stop :, part] = values[:, part.stop - first :].T
+
+    if n <= STRIP:  # not worth a second thread
+        for first in range(0, n, FEW):
+            strip(first, FEW)
+    else:
+        team.map(partial(strip, height=STRIP), range(0, n, STRIP))
+    return gram

@@ -93,6 +93,13 @@ class Watch:
         if limit is not None and not self.stopped and time.monotonic() - self._start > limit:
             self.stopped = f"max_seconds={limit:g} was reached"
 
+    @property
+    def seconds_left(self) -> float:
+        """Until the time is up; infinite without a limit."""
+        if self._max_seconds is None:
+            return float("inf")
+        return max(0.0, self._max_seconds - (time.monotonic() - self._start))
+
     def _interrupt(self, number: int, frame: Any) -> None:
         self.stopped = "it was interrupted"
         self._restore()

@@ -34,6 +34,15 @@ def test_agreement(ours, published, unit, agrees):
     assert cell.difference == ours - published
 
 
+@pytest.mark.parametrize(("ours", "agrees"), [(11.3, True), (9.9, True), (11.31, False)])
+def test_agreement_within_a_published_deviation(ours, agrees):
+    cell = Cell(ours, 0.5, Published(10.6, "print", deviation=0.7))
+    assert cell.agrees is agrees
+    assert cell.as_json()["published_deviation"] == 0.7
+    table = Table("t", "T", "", ("a",), (Group("g", (Row("Error", "percent", (cell,)),)),))
+    assert table.verdict.endswith("(within one published deviation).")
+
+
 def test_without_a_pair_there_is_no_difference():
     for cell in (Cell(), Cell(1.0), Cell(published=Published(1.0, "print"))):
         assert cell.difference is None

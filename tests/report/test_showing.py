@@ -9,13 +9,14 @@ import xml.etree.ElementTree as ET
 from dataclasses import replace
 from html.parser import HTMLParser
 
+import numpy as np
 import pytest
 from rich.console import Console
 
 from largemargin.report import files, markdown, page, plots, terminal
 from largemargin.report.comparison import Cell, Group, Published, Row
 from largemargin.report.document import duration
-from largemargin.report.figures import Bars, Curve, Figure, Panel, Plane
+from largemargin.report.figures import Bars, Conic, Curve, Figure, Gaussians, Panel, Plane
 from largemargin.report.machine import describe_machine
 
 VOID = {"meta", "link", "br", "img", "hr", "input"}
@@ -69,6 +70,7 @@ def test_page_says_what_must_be_said(html, report):
     for expected in (
         "2 permutations in place of 10", "Other seeds.", "a processor, 2 cores",
         "2 of 4 published numbers reached", "2026-01-01 to 2026-01-02", "1 h 7 min",
+        "not reached (test errors within 0.2 points, counts within 3%)",
     ):  # fmt: skip
         assert expected in text
     assert html.count('<td class="off">') == 2
@@ -138,18 +140,22 @@ def test_svg_is_one_element_and_always_the_same(report):
 def pictures():
     plane = Plane(
         "two points", ((0.0, 0.0), (1.0, 1.0), (0.9, 0.2)), (-1, 1, -1), (0, 1), (2,),
-        (-1.0, 1.0, 1.0, 0.0, 0.0, 0.0),
+        Conic((-1.0, 1.0, 1.0, 0.0, 0.0, 0.0)),
     )  # fmt: skip
+    expansion = Gaussians(0.5, ((0.0, 0.0), (1.0, 1.0)), (-1.0, 1.0), 0.1)
     bars = Bars("data", ("linear", "LeNet", "tree"), (8.0, None, 17.25), (8.4, 1.7, None))
     alone = Bars("data", ("linear", "tree"), (8.0, 17.25), (None, None))
     return {
         "plane": Figure("planes", "In the plane", "", "", (plane, plane)),
+        "gaussians": Figure(
+            "planes", "In the plane", "", "", (replace(plane, decision=expansion, margin=0.0),)
+        ),
         "bars": Figure("bars", "Benchmark", "", "test error", (bars,)),
         "alone": Figure("alone", "Benchmark", "", "test error", (alone,)),
     }
 
 
-@pytest.mark.parametrize("kind", ["plane", "bars", "alone"])
+@pytest.mark.parametrize("kind", ["plane", "gaussians", "bars", "alone"])
 def test_other_kinds_of_figures(report, pictures, kind):
     figure = pictures[kind]
     picture = plots.svg(figure)
@@ -244,3 +250,18 @@ def test_machine_names_no_host():
     assert "Python" in text
     assert "NumPy" in text
     assert not platform.node() or platform.node() not in text
+
+
+def test_plain_axes_may_have_zeros():
+    curves = (Curve("error", (0.0, 1.0, 2.0), (0.0, 5.0, 2.0)),)
+    panel = Panel("banana", curves, log_x=False, log_y=False)
+    (axes,) = plots.draw(Figure("lambda", "Lambda", "lambda", "error", (panel,))).axes
+    assert (axes.get_xscale(), axes.get_yscale()) == ("linear", "linear")
+
+
+def test_gaussians_against_their_sum():
+    decision = Gaussians(0.5, ((0.0, 1.0), (2.0, 0.0)), (1.5, -2.0), 0.25)
+    found = decision.values(np.array([1.0, 2.0]), np.array([1.0, 0.0]))
+    assert found == pytest.approx(
+        [0.25 + 1.5 * np.exp(-2) - 2 * np.exp(-4), 0.25 + 1.5 * np.exp(-10) - 2]
+    )

@@ -1,6 +1,7 @@
 """Finished experiments are kept whole, and only what is missing is run."""
 
 import json
+import os
 from dataclasses import dataclass
 
 import pytest
@@ -72,3 +73,16 @@ def test_record(tmp_path):
     assert record["seconds"] == {"run": 0.5}
     assert record["machine"]
     assert len(record["date"]) == 10
+
+
+def square(one):
+    return {"square": one.of**2, "process": os.getpid()}, {"run": 0.1}
+
+
+def test_several_processes_keep_the_order_and_everything(tmp_path):
+    wanted = [Square(n) for n in (3, 1, 2, 5)]
+    run = {"name": str, "cost": lambda _: 1.0, "progress": False}
+    found = run_missing(Store(tmp_path), wanted, square, processes=2, **run)
+    assert [record["results"]["square"] for record in found] == [9, 1, 4, 25]
+    assert all(record["results"]["process"] != os.getpid() for record in found)
+    assert run_missing(Store(tmp_path), wanted, None, processes=2, **run) == found

@@ -24,13 +24,16 @@ INTERRUPTED = 130
 def reproduce(
     paper: Annotated[
         str,
-        typer.Argument(help="freund-schapire, cortes-vapnik or budget", show_default=False),
+        typer.Argument(
+            help="freund-schapire, cortes-vapnik, adaptive-margin or budget", show_default=False
+        ),
     ],
     part: Annotated[
         str | None,
         typer.Argument(
             help="One part of it, such as table2; all of them by default. freund-schapire: table1, "
             "table2, table3, figure2. cortes-vapnik: planes, table2, table3, benchmark, bound. "
+            "adaptive-margin: table, planes, width, lambda, margins. "
             "budget: panels, one-pass, bound, noise.",
             show_default=False,
         ),
@@ -43,6 +46,13 @@ def reproduce(
         typer.Option(
             help="freund-schapire and budget: random orders of the training data; by default as "
             "many as in the paper.",
+            show_default=False,
+        ),
+    ] = None,
+    splits: Annotated[
+        int | None,
+        typer.Option(
+            help="adaptive-margin: random splits of each data set; 100 in the chapter.",
             show_default=False,
         ),
     ] = None,
@@ -79,10 +89,16 @@ def reproduce(
     Example:
       largemargin reproduce freund-schapire table1 --quick
       largemargin reproduce cortes-vapnik --quick
+      largemargin reproduce adaptive-margin table --quick
       largemargin reproduce budget noise --quick
     """
     package = _package(paper, part)
-    given = {"permutations": permutations, "degrees": degrees, "epochs": epochs}
+    given = {
+        "permutations": permutations,
+        "splits": splits,
+        "degrees": degrees,
+        "epochs": epochs,
+    }
     plan = _plan(paper, package.Plan, part, quick, given)
 
     from largemargin import data

@@ -55,6 +55,12 @@ class Report:
         return {label: meaning for label, meaning in LABELS.items() if label in used}
 
     @property
+    def nearness(self) -> str:
+        """How near ours must be to the published numbers, in words."""
+        found = [t.nearness for t in self.tables if t.is_compared and not t.is_of_statements]
+        return "; ".join(dict.fromkeys(found))
+
+    @property
     def provenance(self) -> str:
         """When, how long and on what, in one sentence."""
         when = " to ".join(dict.fromkeys(self.dates))

@@ -1,13 +1,15 @@
 """Figures as data: what is drawn in each panel, and the line that stands for it in a terminal.
 
-Three kinds of panels: curves on logarithmic axes, bars, and points in the plane with the conic that
-separates them. Each holds numbers only; `plots` draws them.
+Three kinds of panels: curves, bars, and points in the plane with the function whose sign separates
+them. Each holds numbers only; `plots` draws them.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any, ClassVar
+
+import numpy as np
 
 
 @dataclass(frozen=True)
@@ -27,11 +29,16 @@ class Curve:
 
 @dataclass(frozen=True)
 class Panel:
-    """Curves on logarithmic axes; `summary` is said in a terminal, by default where they end."""
+    """Curves; `summary` is said in a terminal, by default where they end.
+
+    The axes are logarithmic unless `log_x` or `log_y` says otherwise.
+    """
 
     title: str
     curves: tuple[Curve, ...]
     summary: str = ""
+    log_x: bool = True
+    log_y: bool = True
 
     size: ClassVar = (3.3, 2.75)
 
@@ -75,8 +82,46 @@ class Bars:
 
 
 @dataclass(frozen=True)
+class Conic:
+    """The polynomial a + b x + c y + d x^2 + e xy + f y^2 of `coefficients` a to f."""
+
+    coefficients: tuple[float, ...]
+
+    def values(self, x: np.ndarray, y: np.ndarray) -> np.ndarray:
+        a, b, c, d, e, f = self.coefficients
+        return np.asarray(a + b * x + c * y + d * x * x + e * x * y + f * y * y)
+
+    def as_json(self) -> dict[str, Any]:
+        return {"conic": list(self.coefficients)}
+
+
+@dataclass(frozen=True)
+class Gaussians:
+    """The sum of a_i exp(-|p - c_i|^2 / (2 width^2)) over the centres c_i, plus a constant."""
+
+    width: float
+    centres: tuple[tuple[float, float], ...]
+    coefficients: tuple[float, ...]
+    constant: float = 0.0
+
+    def values(self, x: np.ndarray, y: np.ndarray) -> np.ndarray:
+        found = np.full(np.shape(x), self.constant)
+        for (s, t), a in zip(self.centres, self.coefficients, strict=True):
+            found += a * np.exp(-((x - s) ** 2 + (y - t) ** 2) / (2 * self.width**2))
+        return found
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "width": self.width,
+            "centres": [list(centre) for centre in self.centres],
+            "coefficients": list(self.coefficients),
+            "constant": self.constant,
+        }
+
+
+@dataclass(frozen=True)
 class Plane:
-    """Points of two classes, and the polynomial of degree 2 whose sign separates them.
+    """Points of two classes, and the function whose sign separates them.
 
     Attributes
     ----------
@@ -87,9 +132,10 @@ class Plane:
         Positions of the points that are ringed.
     errors : tuple of int
         Positions of the points that are crossed.
-    conic : tuple of six float
-        a, b, c, d, e, f of a + b x + c y + d x^2 + e xy + f y^2. It is zero on the decision line
-        and one or minus one on the margins.
+    decision : Conic or Gaussians
+        Zero on the decision line.
+    margin : float
+        Its value on the margins, and less that; they are drawn unless it is 0.
     """
 
     title: str
@@ -97,7 +143,8 @@ class Plane:
     labels: tuple[int, ...]
     support: tuple[int, ...]
     errors: tuple[int, ...]
-    conic: tuple[float, ...]
+    decision: Conic | Gaussians
+    margin: float = 1.0
 
     size: ClassVar = (3.3, 3.1)
 
@@ -114,7 +161,8 @@ class Plane:
             "labels": list(self.labels),
             "support": list(self.support),
             "errors": list(self.errors),
-            "conic": list(self.conic),
+            "decision": self.decision.as_json(),
+            "margin": self.margin,
         }
 
 

@@ -32,7 +32,7 @@ def _table(table: Table, report: Report) -> list[str]:
     lines = [f"## {table.title}", ""]
     if report.reduced:
         lines += [_reduced(report), ""]
-    deviation = " ± deviation over permutations" if table.has_deviations else ""
+    deviation = " ± deviation over runs" if table.has_deviations else ""
     compared = (
         "; published [label]; difference, **in bold with !** where the published number was not "
         "reached"

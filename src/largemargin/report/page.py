@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from importlib.resources import files
 
-from largemargin.report.comparison import POINTS, SHARE, difference, number, published_number
+from largemargin.report.comparison import difference, number, published_number
 from largemargin.report.document import Report
 
 
@@ -24,6 +24,4 @@ def render(report: Report, pictures: Mapping[str, str]) -> str:
     return environment.from_string(template).render(
         report=report,
         pictures={name: Markup(picture) for name, picture in pictures.items()},
-        points=POINTS,
-        share=SHARE,
     )

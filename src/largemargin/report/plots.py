@@ -26,7 +26,7 @@ SETTINGS: Any = {
 }
 
 
-def svg(figure: Figure, columns: int = 3) -> str:
+def svg(figure: Figure, columns: int | None = None) -> str:
     """The figure as an SVG element that can stand inside a page, beside others.
 
     So it has no XML declaration and no metadata, and its ids begin with that of the figure.
@@ -36,7 +36,7 @@ def svg(figure: Figure, columns: int = 3) -> str:
     return re.sub(r'(\bid="|href="#|url\(#)', rf"\g<1>{figure.id}-", text)
 
 
-def png(figure: Figure, columns: int = 3) -> bytes:
+def png(figure: Figure, columns: int | None = None) -> bytes:
     return _render(figure, columns, "png")
 
 
@@ -51,12 +51,12 @@ def _render(figure: Figure, columns: int, kind: str) -> bytes:
     return out.getvalue()
 
 
-def draw(figure: Figure, columns: int = 3) -> Any:
+def draw(figure: Figure, columns: int | None = None) -> Any:
     """A matplotlib figure: a grid of panels, and one legend for all."""
     from matplotlib.figure import Figure as Canvas
     from matplotlib.layout_engine import ConstrainedLayoutEngine
 
-    columns = min(columns, len(figure.panels))
+    columns = min(columns or (4 if len(figure.panels) == 4 else 3), len(figure.panels))
     rows = math.ceil(len(figure.panels) / columns)
     width, height = figure.panels[0].size
     canvas = Canvas(
@@ -100,8 +100,6 @@ def _draw_panel(axes: Any, figure: Figure, place: int) -> dict[str, Any]:
 
 def _draw_curves(axes: Any, panel: Panel, names: list[str], marked: list[str]) -> dict[str, Any]:
     """`names` are those of all curves of the figure, `marked` of those that are points."""
-    from matplotlib.ticker import FuncFormatter, NullFormatter
-
     handles = {}
     for curve in panel.curves:
         if curve.marks:
@@ -121,22 +119,31 @@ def _draw_curves(axes: Any, panel: Panel, names: list[str], marked: list[str]) -
         if curve.spread:
             color = style.get("color", style.get("mec"))
             axes.errorbar(curve.x, curve.y, curve.spread, fmt="none", ecolor=color, elinewidth=0.9)
-    axes.set_xscale("log")
-    axes.set_yscale("log")
-    plain = FuncFormatter(lambda value, _: f"{value:g}")
-    axes.xaxis.set_major_formatter(plain)
-    axes.xaxis.set_minor_formatter(NullFormatter())
-    across = [x for curve in panel.curves for x in curve.x if x > 0]
-    if across and max(across) < 100 * min(across):
-        sparse = max(across) > 10 * min(across)  # else the numbers run into each other
-        axes.set_xticks(_ticks(min(across), max(across), (1, 2, 5) if sparse else ()))
-    values = [y for curve in panel.curves for y in curve.y if y > 0]
-    if values:
-        axes.set_yticks(_ticks(min(values), max(values)))
-    axes.yaxis.set_major_formatter(plain)
-    axes.minorticks_off()
+    _set_scales(axes, panel)
     axes.grid(True, color="#e4e4e4", linewidth=0.6)
     return handles
+
+
+def _set_scales(axes: Any, panel: Panel) -> None:
+    """Logarithmic axes with round numbers on them, or plain ones."""
+    from matplotlib.ticker import FuncFormatter, NullFormatter
+
+    plain = FuncFormatter(lambda value, _: f"{value:g}")
+    if panel.log_x:
+        axes.set_xscale("log")
+        across = [x for curve in panel.curves for x in curve.x if x > 0]
+        if across and max(across) < 100 * min(across):
+            sparse = max(across) > 10 * min(across)  # else the numbers run into each other
+            axes.set_xticks(_ticks(min(across), max(across), (1, 2, 5) if sparse else ()))
+    if panel.log_y:
+        axes.set_yscale("log")
+        values = [y for curve in panel.curves for y in curve.y if y > 0]
+        if values:
+            axes.set_yticks(_ticks(min(values), max(values)))
+    axes.xaxis.set_major_formatter(plain)
+    axes.xaxis.set_minor_formatter(NullFormatter())
+    axes.yaxis.set_major_formatter(plain)
+    axes.minorticks_off()
 
 
 def _draw_bars(axes: Any, panel: Bars) -> dict[str, Any]:
@@ -169,11 +176,11 @@ def _draw_plane(axes: Any, panel: Plane) -> dict[str, Any]:
     across = np.linspace(x.min() - margin, x.max() + margin, 300)
     up = np.linspace(y.min() - margin, y.max() + margin, 300)
     u, v = np.meshgrid(across, up)
-    a, b, c, d, e, f = panel.conic
-    values = a + b * u + c * v + d * u * u + e * u * v + f * v * v
+    values = panel.decision.values(u, v)
     line, dash = {"colors": INK, "linewidths": 1.2}, {"colors": "#888888", "linewidths": 0.8}
     axes.contour(u, v, values, [0], **line)
-    axes.contour(u, v, values, [-1, 1], linestyles="dashed", **dash)
+    if panel.margin:
+        axes.contour(u, v, values, [-panel.margin, panel.margin], linestyles="dashed", **dash)
     support, errors = list(panel.support), list(panel.errors)
     handles = {
         "class 1": axes.scatter(*_where(x, y, labels > 0), s=14, c=INK, zorder=3),

@@ -8,6 +8,7 @@ was.
 PAPERS = {
     "freund-schapire": ("table1", "table2", "table3", "figure2"),
     "cortes-vapnik": ("planes", "table2", "table3", "benchmark", "bound"),
+    "adaptive-margin": ("table", "planes", "width", "lambda", "margins"),
     "budget": ("panels", "one-pass", "bound", "noise"),
 }
 """The papers that can be reproduced, and the parts of each."""

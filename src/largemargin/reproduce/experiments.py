@@ -10,7 +10,7 @@ from __future__ import annotations
 import datetime
 import json
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -73,21 +73,49 @@ def run_missing(
     name: Callable[[Any], str],
     cost: Callable[[Any], float],
     progress: bool,
+    processes: int = 1,
 ) -> list[dict[str, Any]]:
     """The experiments in `wanted`, running those that the store does not have.
 
-    `cost` is an estimate of the work of an experiment in any unit, for the time left.
+    `cost` is an estimate of the work of an experiment in any unit, for the time left. With several
+    processes that many experiments run at the same time, each with one thread, and are kept as
+    they finish.
     """
     wanted = list(wanted)
     done = {settings: store.load(settings) for settings in wanted}
     missing = [settings for settings in wanted if done[settings] is None]
     with _Bar(len(wanted), len(missing), sum(map(cost, missing)), progress) as bar:
-        for settings in missing:
-            bar.begin(name(settings))
-            results, seconds = run(settings)
+        begin = lambda settings: bar.begin(name(settings))  # noqa: E731
+        for settings, (results, seconds) in _outcomes(run, missing, processes, begin):
             done[settings] = store.save(settings, results, seconds)
             bar.finish(cost(settings))
     return [record for record in done.values() if record is not None]
+
+
+def _outcomes(
+    run: Callable[[Any], Any], missing: list[Any], processes: int, begin: Callable[[Any], None]
+) -> Iterator[tuple[Any, Any]]:
+    """The experiments with what they gave, as they finish; `begin` is told of each start."""
+    if processes == 1 or len(missing) < 2:
+        for settings in missing:
+            begin(settings)
+            yield settings, run(settings)
+        return
+    from joblib import Parallel, delayed
+
+    def dispatched() -> Iterator[Any]:
+        for place, settings in enumerate(missing):
+            begin(settings)
+            yield delayed(_numbered)(run, place, settings)
+
+    # loky keeps each process to its share of the cores; a killed one is an error, not a wait
+    pool = Parallel(n_jobs=processes, return_as="generator_unordered", pre_dispatch=processes)
+    for place, outcome in pool(dispatched()):
+        yield missing[place], outcome
+
+
+def _numbered(run: Callable[[Any], Any], place: int, settings: Any) -> tuple[int, Any]:
+    return place, run(settings)
 
 
 def provenance(records: Sequence[dict[str, Any]]) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from largemargin.svm.estimator import Fit
 from largemargin.svm.machines import SoftMargin
 from largemargin.svm.reductions import splits
 from largemargin.svm.svc import SVC, checked_Cs
-from largemargin.svm.training_set import TrainingSet
+from largemargin.training_set import TrainingSet
 
 
 @dataclass(frozen=True)

@@ -6,19 +6,19 @@ import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from largemargin.expansion import Expansion
-from largemargin.gram import Basis, memory_bytes
+from largemargin.classifier import check_positive
+from largemargin.gram import memory_bytes
 from largemargin.svm.machines import Machine
 from largemargin.svm.reading import ExpansionReader
 from largemargin.svm.reductions import Split, splits
 from largemargin.svm.session import Formulation, Job, Session, Trained
-from largemargin.svm.training_set import TrainingSet
+from largemargin.training_set import TrainingSet
 from largemargin.watch import Watch, check_seconds
 from largemargin.workers import workers
 
@@ -51,7 +51,6 @@ class SupportVectorMachine(ExpansionReader):
     precision: str
     min_margin: float
     verbose: int
-    _n_given: int
     _reductions: tuple[str, ...] = ("ovr", "ovo")
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -159,16 +158,8 @@ class SupportVectorMachine(ExpansionReader):
 
     def _keep(self, data: TrainingSet, fit: Fit) -> None:
         """Make the fitted attributes."""
-        order = np.flatnonzero(fit.coefs.any(axis=0))
-        # vectors of a class together, so that few problems use a stretch of them
-        order = order[np.argsort(data.labels[order], kind="stable")]
-        basis = Basis(data.kernel, data.dtype)
-        basis.add(data.X[order], data.positions[order])
-        self.classes_ = data.classes
-        self._n_given = data.n_given
-        self._positions = data.positions[order]
+        self._set_expansion(data, fit.coefs, fit.intercepts)
         self._by_pairs = data.n_classes > 2 and self.multiclass == "ovo"
-        self._expansion = Expansion(basis, fit.coefs[:, order], fit.intercepts)
         machines = fit.machines
         self.objective_ = np.array([m.objective for m in machines])
         self.dual_gap_ = np.array([m.gap for m in machines])
@@ -225,8 +216,3 @@ class SupportVectorMachine(ExpansionReader):
         if not isinstance(self.verbose, Integral):
             raise ValueError(f"verbose must be 0 or 1, got {self.verbose!r}")
         check_seconds(self.max_seconds)
-
-
-def check_positive(name: str, value: Any) -> None:
-    if not isinstance(value, Real) or isinstance(value, bool) or not float(value) > 0:
-        raise ValueError(f"{name} must be positive, got {value!r}")

@@ -17,7 +17,8 @@ from typing import Any, Self
 
 import numpy as np
 
-from largemargin.svm.estimator import Fit, SupportVectorMachine, check_positive
+from largemargin.classifier import check_positive
+from largemargin.svm.estimator import Fit, SupportVectorMachine
 from largemargin.svm.machines import Machine, relative_gap
 from largemargin.svm.reductions import splits
 from largemargin.svm.session import Session

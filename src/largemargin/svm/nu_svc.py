@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from largemargin.svm.estimator import Fit, SupportVectorMachine, check_positive
+from largemargin.classifier import check_positive
+from largemargin.svm.estimator import Fit, SupportVectorMachine
 from largemargin.svm.machines import HardMargin, Nu, largest_nu
 from largemargin.svm.reductions import Split, splits
 from largemargin.svm.session import Formulation, Session

@@ -10,14 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
 
-from largemargin.gram import SMALL_PROBLEM, fill
-from largemargin.kernel_rows import BATCH, KernelRows
-from largemargin.kernels import Kernel, squared_norms
+from largemargin.gram import SMALL_PROBLEM
+from largemargin.kernel_rows import BATCH, KernelRows, whole_gram
+from largemargin.kernels import Kernel
 from largemargin.svm.block import BURST, PATIENCE, State, solve_block
 from largemargin.svm.exact import enough, polish
 from largemargin.svm.lockstep import WORKING_SET, Progress, solve
@@ -30,8 +29,6 @@ from largemargin.workers import Workers
 ROUNDING = 1e-12  # of a box
 CLOSER = 1e-8  # of the tolerance, to which small problems are taken by steps
 STUCK = 4  # rounds that do not halve the violation, after which it is left at that
-STRIP = 256  # rows of the whole Gram matrix at a time
-FEW = 64  # the same, where there are no more than a strip
 HELD = 150  # bytes an example and class: bounds, gradients, coefficients
 WHOLE = 2048  # rows up to which the whole Gram matrix is computed at once
 
@@ -284,31 +281,3 @@ class Session:
     @staticmethod
     def _exact(problem: Problem, K: np.ndarray, at: Solution) -> Solution:
         return polish(problem, at, lambda F: K[np.ix_(F, F)], lambda F, d: K[:, F] @ d)
-
-
-def whole_gram(
-    X: Any, positions: np.ndarray, kernel: Kernel, dtype: np.dtype, team: Workers
-) -> np.ndarray:
-    """All kernel values among the rows of X, a strip of rows at a time."""
-    n = X.shape[0]
-    squares = squared_norms(X).astype(dtype) if kernel.on_products else np.zeros(n)
-    vectors = positions[:, None] if kernel.by_column else X
-    gram = np.empty((n, n), dtype)
-    # a kernel of inner products is symmetric, to the last bit: half of it will do
-    half = kernel.on_products
-
-    def strip(first: int, height: int) -> None:
-        part = slice(first, min(first + height, n))
-        rest = slice(first if half else 0, n)
-        values = np.empty((part.stop - first, n - rest.start), dtype)
-        fill(kernel, dtype, (X[rest], squares[rest]), (vectors[part], squares[part]), values)
-        gram[part, rest] = values
-        if half:
-            gram[part.stop :, part] = values[:, part.stop - first :].T
-
-    if n <= STRIP:  # not worth a second thread
-        for first in range(0, n, FEW):
-            strip(first, FEW)
-    else:
-        team.map(partial(strip, height=STRIP), range(0, n, STRIP))
-    return gram

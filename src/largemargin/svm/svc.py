@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
+from largemargin.classifier import check_positive
 from largemargin.svm import crammer_singer, shared_box
-from largemargin.svm.estimator import Fit, SupportVectorMachine, check_positive
+from largemargin.svm.estimator import Fit, SupportVectorMachine
 from largemargin.svm.machines import HardMargin, SoftMargin
 from largemargin.svm.reductions import Split, splits
 from largemargin.svm.session import Formulation, Job, Session, Trained
-from largemargin.svm.training_set import TrainingSet
+from largemargin.training_set import TrainingSet
 from largemargin.watch import Watch
 
 SMALLEST_C = 1e-100

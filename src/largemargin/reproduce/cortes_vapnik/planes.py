@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from largemargin.report.figures import Figure, Plane
+from largemargin.report.figures import Conic, Figure, Plane
 
 N_POINTS = 90
 SOFT_C = 1.0
@@ -106,7 +106,7 @@ def planes(records: dict[str, dict[str, Any]]) -> Figure:
             tuple(found["labels"]),
             tuple(found["support"]),
             tuple(found["errors"]),
-            tuple(found["conic"]),
+            Conic(tuple(found["conic"])),
         )
         for name, found in records.items()
     )

@@ -1,4 +1,4 @@
-"""What a support vector machine is trained on: the examples that count, their weights, their
+"""What a kernel machine is trained on: the examples that count, their weights, their
 kernel.
 """
 
@@ -7,8 +7,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import _check_sample_weight
 
+from largemargin.classifier import checked_weights
 from largemargin.gram import SMALL_PROBLEM, choose_dtype, prepare
 from largemargin.kernels import make_kernel
 
@@ -56,21 +56,6 @@ class TrainingSet:
     @property
     def n_classes(self) -> int:
         return len(self.classes)
-
-
-def checked_weights(X: Any, y: np.ndarray, sample_weight: Any) -> np.ndarray:
-    """The weights of the examples."""
-    if sample_weight is None:
-        return np.ones(len(y))
-    weights = _check_sample_weight(sample_weight, X, dtype=np.float64)
-    if (weights < 0).any():
-        where = int(np.argmin(weights))
-        raise ValueError(
-            f"sample_weight must not be negative, got {weights[where]} for example {where}"
-        )
-    if not weights.any():
-        raise ValueError("sample_weight is zero for every example: at least two must count")
-    return np.asarray(weights)
 
 
 def class_factors(

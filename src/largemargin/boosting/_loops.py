@@ -1,0 +1,107 @@
+"""Compiled loops of boosting: arithmetic on plain arrays.
+
+A scan is a stretch of `rows` from starts[s] to starts[s + 1], in the order of a feature; row i is
+written ~i, which is negative, if there is a threshold after it. What a stump gets right there is
+the weight of the heaviest class on the near side of the threshold and of the heaviest beyond.
+"""
+
+from __future__ import annotations
+
+import math
+
+from numba import njit
+
+
+@njit(cache=True, nogil=True)
+def most_right(rows, starts, labels, weights, totals, near, best):
+    """best[s]: the largest weight that a threshold of scan s gets right; 0 without thresholds."""
+    for s in range(len(starts) - 1):
+        near[:] = 0.0
+        most = 0.0
+        for e in range(starts[s], starts[s + 1]):
+            i = rows[e]
+            if i >= 0:
+                near[labels[i]] += weights[i]
+            else:
+                near[labels[~i]] += weights[~i]
+                right = _right(near, totals)
+                if right > most:
+                    most = right
+        best[s] = most
+
+
+@njit(cache=True, nogil=True)
+def most_right_of_two(rows, starts, signed, totals, best):
+    """`most_right` for two classes, from weights that are negative for class 0.
+
+    With P the sum of such weights on the near side, class 1 there and 0 beyond gets totals[0] + P
+    right, the opposite totals[1] - P, and one class on both sides its total.
+    """
+    least = max(totals[0], totals[1])
+    for s in range(len(starts) - 1):
+        near, low, high = 0.0, 0.0, 0.0
+        any_threshold = False
+        for e in range(starts[s], starts[s + 1]):
+            i = rows[e]
+            if i >= 0:
+                near += signed[i]
+            else:
+                near += signed[~i]
+                any_threshold = True
+                if near < low:
+                    low = near
+                if near > high:
+                    high = near
+        best[s] = max(least, totals[0] + high, totals[1] - low) if any_threshold else 0.0
+
+
+@njit(cache=True, nogil=True)
+def entry_reaching(rows, start, end, labels, weights, totals, near, wanted, last):
+    """The first entry of a scan, or its last, whose threshold gets `wanted` right; -1 if none."""
+    found = -1
+    near[:] = 0.0
+    for e in range(start, end):
+        i = rows[e]
+        if i >= 0:
+            near[labels[i]] += weights[i]
+        else:
+            near[labels[~i]] += weights[~i]
+            if _right(near, totals) >= wanted:
+                found = e
+                if not last:
+                    break
+    return found
+
+
+@njit(cache=True, nogil=True)
+def _right(near, totals):
+    inside, outside = near[0], totals[0] - near[0]
+    for k in range(1, len(totals)):
+        if near[k] > inside:
+            inside = near[k]
+        if totals[k] - near[k] > outside:
+            outside = totals[k] - near[k]
+    return inside + outside
+
+
+@njit(cache=True, nogil=True)
+def regularized_loss(alpha, z, w, weights, scores, influence, norm, C):
+    """log J of AdaBoost_Reg with the step alpha, and its derivative.
+
+    d/dalpha of |alpha| mu = (A + alpha w)^2 / (B + alpha) is u (2 w - u) with
+    u = (A + alpha w) / (B + alpha), which is w where A = B = 0.
+    """
+    norm += alpha
+    top, total, slope = -math.inf, 0.0, 0.0
+    for i in range(len(z)):
+        u = (influence[i] + alpha * w[i]) / norm if norm > 0 else w[i]
+        exponent = -scores[i] - alpha * z[i] - C * norm * u * u
+        if exponent > top:  # what was added up so far, relative to the new largest
+            shrink = math.exp(top - exponent)
+            total *= shrink
+            slope *= shrink
+            top = exponent
+        term = weights[i] * math.exp(exponent - top)
+        total += term
+        slope -= term * (z[i] + C * u * (2 * w[i] - u))
+    return top + math.log(total), slope / total

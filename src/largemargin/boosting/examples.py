@@ -1,0 +1,38 @@
+"""The examples that a fit is about: those of positive weight, and their classes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from largemargin.classifier import Classifier, checked_weights
+
+
+@dataclass(frozen=True)
+class Examples:
+    """Rows of X with positive weight, in the order given; `labels` are numbers of `classes`."""
+
+    X: Any
+    y: np.ndarray
+    weights: np.ndarray
+    labels: np.ndarray
+    classes: np.ndarray
+
+    @classmethod
+    def of(cls, model: Classifier, X: Any, y: Any, sample_weight: Any) -> Examples:
+        """What `fit` of a model was given, checked."""
+        X, y = model._validate(X, y)
+        weights = checked_weights(X, y, sample_weight)
+        there = np.flatnonzero(weights > 0)
+        if len(there) < len(y):  # weight 0 is absence
+            X, y, weights = X[there], y[there], weights[there]
+        classes, labels = np.unique(y, return_inverse=True)
+        if len(classes) < 2:
+            weighted = " with positive weight" if sample_weight is not None else ""
+            raise ValueError(
+                f"{type(model).__name__} needs at least two classes, got only one class{weighted}: "
+                f"{classes.tolist()}"
+            )
+        return cls(X, y, weights, labels, classes)

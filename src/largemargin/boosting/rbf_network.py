@@ -1,0 +1,191 @@
+"""`RBFNetwork`: a network of radial basis functions with adaptive centres and widths."""
+
+from __future__ import annotations
+
+import warnings
+from numbers import Integral, Real
+from typing import Any, Self
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from largemargin.boosting.examples import Examples
+from largemargin.boosting.rbf_training import Network, basis_values, train
+from largemargin.classifier import Classifier
+from largemargin.watch import Watch, check_seconds
+
+SMALLEST_REGULARIZATION = 1e-12
+
+
+class RBFNetwork(Classifier):
+    """A small network of Gaussian basis functions, trained by least squares.
+
+    Centres start from a weighted k-means, widths from the distance to the nearest other centre.
+    A few quasi-Newton steps then move both, with the output weights at their optimum throughout.
+    It is the base learner with which regularized AdaBoost was published: weak with few centres and
+    few steps, and quick.
+
+    Parameters
+    ----------
+    n_centers : int, default=10
+        Basis functions; at most one for each different row.
+    regularization : float, default=1e-6
+        Price of the squared output weights, beside the weighted mean of the squared errors.
+    max_iter : int, default=10
+        Steps on centres and widths; 0 keeps them where they start. Few steps are meant: this
+        is no optimisation to run to its end.
+    random_state : int, RandomState or None, default=None
+        For the start of the k-means.
+    max_seconds : float or None, default=None
+        Stop after so many seconds, with a warning and a model that can be used. So does Ctrl-C.
+    verbose : int, default=0
+        1 shows a progress bar.
+
+    Attributes
+    ----------
+    classes_ : array of shape (n_classes,)
+    centers_ : array of shape (n_centers, n_features)
+    widths_ : array of shape (n_centers,)
+        sigma of exp(-|x - c|^2 / (2 sigma^2)).
+    coef_ : array of shape (n_outputs, n_centers)
+        Output weights: one output for two classes, else one a class.
+    objective_ : float
+        Half the weighted mean squared error plus half the price of the weights.
+    n_iter_ : int
+        Steps made, counted as 1 if there were none.
+
+    See Also
+    --------
+    AdaBoost : Boosts it, with `estimator=RBFNetwork()`.
+
+    References
+    ----------
+    Raetsch, G., Onoda, T. and Mueller, K.-R. (2001). Soft margins for AdaBoost. Machine Learning
+    42.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = RBFNetwork(n_centers=6, random_state=0).fit(X, y)
+    >>> model.centers_.shape
+    (6, 4)
+    >>> round(model.score(X, y), 2)
+    0.97
+    """
+
+    def __init__(
+        self,
+        n_centers: int = 10,
+        *,
+        regularization: float = 1e-6,
+        max_iter: int = 10,
+        random_state: Any = None,
+        max_seconds: float | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.n_centers = n_centers
+        self.regularization = regularization
+        self.max_iter = max_iter
+        self.random_state = random_state
+        self.max_seconds = max_seconds
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Train on the rows of X.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
+            Sparse rows are made dense, as centres are.
+        y : array of shape (n_samples,)
+            Labels of any type.
+        sample_weight : array of shape (n_samples,), optional
+            A weight of 2 is exactly an example twice, a weight of 0 exactly its absence.
+
+        Returns
+        -------
+        self
+        """
+        with self._unchanged_by_failure():
+            self._check_parameters()
+            examples = Examples.of(self, X, y, sample_weight)
+            watch = Watch(
+                "RBFNetwork", int(self.max_iter), verbose=self.verbose,
+                max_seconds=self.max_seconds,
+            )  # fmt: skip
+            with watch:
+                network = self._train(examples, watch)
+            self.classes_ = examples.classes
+            self._keep(network)
+        if watch.stopped:
+            warnings.warn(
+                f"RBFNetwork stopped after {network.n_iter} of {self.max_iter} steps because "
+                f"{watch.stopped}. The model can be used",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
+        return self
+
+    def _train(self, examples: Examples, watch: Watch) -> Network:
+        def after_step() -> bool:
+            watch.advance(1)
+            return not watch.stopped
+
+        return train(
+            _dense(examples.X), examples.labels, _targets(len(examples.classes)),
+            examples.weights, n_centers=int(self.n_centers),
+            regularization=float(self.regularization), max_iter=int(self.max_iter),
+            random_state=check_random_state(self.random_state), after_step=after_step,
+        )  # fmt: skip
+
+    def _keep(self, network: Network) -> None:
+        self.centers_ = network.centers
+        self.widths_ = network.widths
+        self.coef_ = network.weights.T
+        self.objective_ = network.objective
+        self.n_iter_ = max(1, network.n_iter)
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Outputs for the rows of X: one a row for two classes (positive for `classes_[1]`), else
+        one a class.
+        """
+        check_is_fitted(self)
+        if not self._is_valid(X):
+            X = self._validate(X, reset=False)
+        outputs = basis_values(_dense(X), self.centers_, self.widths_) @ self.coef_.T
+        return outputs[:, 0] if len(self.classes_) == 2 else outputs
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The class with the largest output, for each row of X."""
+        return self._classes_of(self.decision_function(X))
+
+    def _check_parameters(self) -> None:
+        for name, least in (("n_centers", 1), ("max_iter", 0)):
+            value: Any = getattr(self, name)
+            if not isinstance(value, Integral) or isinstance(value, bool) or value < least:
+                raise ValueError(f"{name} must be an integer of at least {least}, got {value!r}")
+        price = self.regularization
+        number = isinstance(price, Real) and not isinstance(price, bool)
+        if not number or not SMALLEST_REGULARIZATION <= price < np.inf:
+            raise ValueError(
+                f"regularization must be a number of at least {SMALLEST_REGULARIZATION:g} to be "
+                f"computed with, got {price!r}"
+            )
+        if not isinstance(self.verbose, Integral):
+            raise ValueError(f"verbose must be 0 or 1, got {self.verbose!r}")
+        check_seconds(self.max_seconds)
+
+
+def _targets(n_classes: int) -> np.ndarray:
+    """What each class wants of the outputs: -1 or 1."""
+    if n_classes == 2:
+        return np.array([[-1.0], [1.0]])
+    return 2.0 * np.eye(n_classes) - 1.0
+
+
+def _dense(X: Any) -> np.ndarray:
+    return np.asarray(X.toarray() if sp.issparse(X) else X, np.float64)

@@ -1,0 +1,182 @@
+"""Training of a network of radial basis functions whose centres and widths adapt.
+
+    minimise  E(c, sigma) = min_w 1/2 sum_i d_i |y_i - sum_k w_k g_k(x_i)|^2 + lambda/2 |w|^2,
+    with  g_k(x) = exp(-|x - c_k|^2 / (2 sigma_k^2)),   sum_i d_i = 1
+
+over centres c and widths sigma: w is eliminated, since for given basis functions it solves a small
+linear system, and by the envelope theorem the gradient of E is that of the sum at this w. So a few
+quasi-Newton steps go far (Raetsch, Onoda & Mueller 2001, appendix, take conjugate gradients).
+It starts from the centres of a weighted k-means, each as wide as it is far from the nearest other.
+
+Equal examples are made one with the sum of their weights first, in an order that is that of their
+values. So an example of weight 2 and the same example twice are the same numbers from here on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.optimize import minimize
+
+MOST_LLOYD_STEPS = 30
+
+
+@dataclass(frozen=True)
+class Network:
+    """Centres, a row each, their widths, and their output weights, a column an output."""
+
+    centers: np.ndarray
+    widths: np.ndarray
+    weights: np.ndarray
+    objective: float
+    n_iter: int
+
+
+def basis_values(X: np.ndarray, centers: np.ndarray, widths: np.ndarray) -> np.ndarray:
+    """g_k(x_i), a row an example."""
+    middle = centers.mean(axis=0)  # far from the origin, differences of squares lose digits
+    X, centers = X - middle, centers - middle
+    return np.exp(_squares(X, (X * X).sum(axis=1), centers) * (-0.5 / widths**2))
+
+
+def train(
+    X: np.ndarray,
+    labels: np.ndarray,
+    targets: np.ndarray,
+    weights: np.ndarray,
+    *,
+    n_centers: int,
+    regularization: float,
+    max_iter: int,
+    random_state: np.random.RandomState,
+    after_step: Callable[[], bool],
+) -> Network:
+    """Train a network; row k of `targets` is what class k wants of the outputs.
+
+    `after_step` is called after every step and says whether to go on.
+    """
+    X, labels, d = _distinct(X, labels, weights)
+    middle = d @ X
+    X = X - middle
+    centers = kmeans(X, d, n_centers, random_state)
+    problem = _Problem(X, targets[labels], d, regularization, centers.shape)
+    start = np.concatenate([centers.ravel(), np.log(_first_widths(X, d, centers))])
+
+    def step_taken(_: np.ndarray) -> None:
+        if not after_step():
+            raise StopIteration
+
+    found = minimize(
+        problem, start, jac=True, method="L-BFGS-B", callback=step_taken,
+        options={"maxiter": max_iter},
+    )  # fmt: skip
+    centers, widths = problem.parts(found.x)
+    return Network(centers + middle, widths, problem.outputs(found.x), float(found.fun), found.nit)
+
+
+class _Problem:
+    """E and its gradient, as a function of centres and logarithms of widths in one vector."""
+
+    def __init__(
+        self, X: np.ndarray, Y: np.ndarray, d: np.ndarray, regularization: float, shape: tuple
+    ) -> None:
+        self.X, self.Y, self.d = X, Y, d[:, None]
+        self.norms = (X * X).sum(axis=1)
+        self.ridge = regularization * np.eye(shape[0])
+        self.regularization = regularization
+        self.shape = shape
+
+    def parts(self, vector: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        size = self.shape[0] * self.shape[1]
+        return vector[:size].reshape(self.shape), np.exp(vector[size:])
+
+    def outputs(self, vector: np.ndarray) -> np.ndarray:
+        centers, widths = self.parts(vector)
+        G = np.exp(_squares(self.X, self.norms, centers) * (-0.5 / widths**2))
+        return self._solve(G, self.d * G)
+
+    def _solve(self, G: np.ndarray, dG: np.ndarray) -> np.ndarray:
+        return np.linalg.solve(dG.T @ G + self.ridge, dG.T @ self.Y)
+
+    def __call__(self, vector: np.ndarray) -> tuple[float, np.ndarray]:
+        centers, widths = self.parts(vector)
+        precisions = widths**-2
+        scaled = _squares(self.X, self.norms, centers) * precisions
+        G = np.exp(-0.5 * scaled)
+        W = self._solve(G, self.d * G)
+        residual = G @ W - self.Y
+        weighted = self.d * residual
+        value = 0.5 * np.vdot(weighted, residual) + 0.5 * self.regularization * np.vdot(W, W)
+        H = (weighted @ W.T) * G  # dE/dG_ik G_ik
+        by_center = (H.T @ self.X - H.sum(axis=0)[:, None] * centers) * precisions[:, None]
+        by_log_width = (H * scaled).sum(axis=0)
+        return float(value), np.concatenate([by_center.ravel(), by_log_width])
+
+
+def kmeans(
+    X: np.ndarray, d: np.ndarray, n_centers: int, random_state: np.random.RandomState
+) -> np.ndarray:
+    """Centres of clusters of weighted rows; fewer than asked for if there are fewer rows.
+
+    A first centre is drawn by weight, each further one by weight times squared distance to the
+    nearest so far (k-means++); then Lloyd's steps until nothing moves.
+    """
+    norms = (X * X).sum(axis=1)
+    draws = random_state.random_sample(n_centers)
+    chosen: list[int] = []
+    nearest = np.ones(len(X))
+    for draw in draws:
+        reach = np.cumsum(d * nearest)
+        if not reach[-1] > 0:
+            break  # every row is a centre
+        chosen.append(min(int(np.searchsorted(reach, draw * reach[-1], "right")), len(X) - 1))
+        found = _squares(X, norms, X[chosen[-1:]])[:, 0]
+        found[chosen[-1]] = 0.0
+        nearest = np.minimum(nearest, found) if len(chosen) > 1 else found
+    centers = X[chosen]
+    clusters = np.arange(len(centers))[:, None]
+    before = None
+    for _ in range(MOST_LLOYD_STEPS):
+        mine = _squares(X, norms, centers).argmin(axis=1)
+        if before is not None and np.array_equal(mine, before):
+            break
+        before = mine
+        members = np.where(mine == clusters, d, 0.0)
+        mass = members.sum(axis=1)
+        full = mass > 0
+        centers[full] = members[full] @ X / mass[full, None]
+    return centers
+
+
+def _first_widths(X: np.ndarray, d: np.ndarray, centers: np.ndarray) -> np.ndarray:
+    """The distance to the nearest other centre; for one centre, the spread of the rows."""
+    spread = np.sqrt(d @ (X * X).sum(axis=1)) or 1.0
+    if len(centers) == 1:
+        return np.array([spread])
+    apart = _squares(centers, (centers * centers).sum(axis=1), centers)
+    np.fill_diagonal(apart, np.inf)
+    nearest = np.sqrt(apart.min(axis=1))
+    return np.where(nearest > 1e-6 * spread, nearest, spread)
+
+
+def _squares(X: np.ndarray, norms: np.ndarray, centers: np.ndarray) -> np.ndarray:
+    """Squared distances of rows to centres."""
+    squares = X @ centers.T
+    squares *= -2.0
+    squares += norms[:, None]
+    squares += (centers * centers).sum(axis=1)
+    return np.maximum(squares, 0.0, out=squares)
+
+
+def _distinct(
+    X: np.ndarray, labels: np.ndarray, weights: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Equal examples as one, with the sum of their weights as a share of all, in a fixed order."""
+    rows = np.ascontiguousarray(np.column_stack([X, labels]))
+    rows += 0.0  # makes -0.0 the same bytes as 0.0
+    keys = rows.view(np.dtype((np.void, rows.itemsize * rows.shape[1]))).ravel()
+    _, first, which = np.unique(keys, return_index=True, return_inverse=True)
+    sums = np.bincount(which, weights)
+    return rows[first, :-1], labels[first], sums / sums.sum()

@@ -1,0 +1,123 @@
+"""The training half that the kernel machines of linear programs share."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from numbers import Integral
+from typing import Any, Self
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from largemargin.classifier import check_positive
+from largemargin.expansion_classifier import ExpansionClassifier
+from largemargin.gram import memory_bytes
+from largemargin.lp.kernel_values import KernelValues, kernel_values
+from largemargin.lp.programs import Program
+from largemargin.lp.solver import Search, Solved
+from largemargin.training_set import TrainingSet
+from largemargin.watch import Watch, check_seconds
+from largemargin.workers import workers
+
+
+class LinearProgramMachine(ExpansionClassifier):
+    """Training; subclasses say which program a problem of two sides is."""
+
+    degree: int
+    gamma: float | str
+    coef0: float
+    class_weight: Any
+    tol: float
+    max_seconds: float | None
+    memory: int | str
+    precision: str
+    verbose: int
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Train on the rows of X.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
+            For kernel="precomputed", the kernel matrix of shape (n_samples, n_samples), which need
+            not be symmetric: the values k(x_i, x_j) of a row are those of what is scored.
+        y : array of shape (n_samples,)
+            Labels of any type.
+        sample_weight : array of shape (n_samples,), optional
+            A weight of 2 is exactly an example twice, a weight of 0 exactly its absence.
+
+        Returns
+        -------
+        self
+        """
+        with self._unchanged_by_failure():
+            self._check_parameters()
+            X, y = self._validate(X, y)
+            data = TrainingSet(self, X, y, sample_weight)
+            self._check_data(data)
+            with self._sitting(data, len(sides(data))) as (values, watch):
+                solved = []
+                for signs in sides(data):
+                    program = self._program(signs, data.weights, values.diagonal)
+                    solved.append(Search(program, values, watch).run(self.tol))
+                    watch.advance(1)
+            self._keep(data, solved)
+        self._say()
+        return self
+
+    @contextmanager
+    def _sitting(self, data: TrainingSet, total: int) -> Iterator[tuple[KernelValues, Watch]]:
+        """Kernel values for all the problems, and a watch over them."""
+        watch = Watch(
+            type(self).__name__, total, verbose=self.verbose, max_seconds=self.max_seconds
+        )
+        enough = len(data) ** 2 * data.dtype.itemsize
+        with watch, workers(self.n_jobs) as team:
+            memory = memory_bytes(self.memory, enough=enough)
+            yield kernel_values(data.X, data.kernel, data.dtype, memory, team), watch
+
+    def _program(self, signs: np.ndarray, weights: np.ndarray, diagonal: np.ndarray) -> Program:
+        raise NotImplementedError
+
+    def _keep(self, data: TrainingSet, solved: Sequence[Solved]) -> None:
+        """Make the fitted attributes."""
+        coefs = np.zeros((len(solved), len(data)))
+        for row, signs, one in zip(coefs, sides(data), solved, strict=True):
+            row[one.examples] = signs[one.examples] * one.coefs
+        self._set_expansion(data, coefs, np.array([one.b for one in solved]))
+        self.objective_ = np.array([one.objective for one in solved])
+        self.dual_gap_ = np.array([one.gap for one in solved])
+        self.n_iter_ = np.array([max(1, one.n_steps) for one in solved])
+        self.converged_ = not any(one.reason for one in solved)
+        self._reason = next((one.reason for one in solved if one.reason), "")
+
+    def _say(self) -> None:
+        """Warn of what kept the fit from its solution."""
+        if not self.converged_:
+            warnings.warn(
+                f"{type(self).__name__} stopped before it converged because {self._reason}; the "
+                f"largest relative duality gap is {self.dual_gap_.max():.3g}. The model can be "
+                "used",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+        del self._reason
+
+    def _check_data(self, data: TrainingSet) -> None:
+        """Refuse data that a subclass cannot be trained on."""
+
+    def _check_parameters(self) -> None:
+        check_positive("tol", self.tol)
+        if not isinstance(self.verbose, Integral):
+            raise ValueError(f"verbose must be 0 or 1, got {self.verbose!r}")
+        check_seconds(self.max_seconds)
+
+
+def sides(data: TrainingSet) -> list[np.ndarray]:
+    """The signs of the examples in each problem: two classes are one, positive for the second;
+    several are one each, against the rest.
+    """
+    positive = [1] if data.n_classes == 2 else range(data.n_classes)
+    return [np.where(data.labels == c, 1.0, -1.0) for c in positive]

@@ -1,0 +1,181 @@
+"""One linear program inside HiGHS: built in parts, solved again from where it was.
+
+    minimise (or maximise)  c.x   subject to   row_lower <= A x <= row_upper,  lower <= x <= upper
+
+A is dense, as kernel values are. The status of a solve is read after each one, and a simplex that
+does not end in a solution is followed by other ways to one: from scratch with presolve, then the
+interior point. Whether a solution is good enough is for the caller to see, who has the exact
+numbers.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+OPTIMAL, INFEASIBLE, UNBOUNDED, STOPPED, FAILED = (
+    "optimal", "infeasible", "unbounded", "stopped", "failed",
+)  # fmt: skip
+# each a way to solve, the first from the last basis: (solver, presolve, whether to start afresh)
+WAYS = (("simplex", "off", False), ("simplex", "on", True), ("ipm", "on", True))
+# A simplex that takes longer than so many seconds, so many times the longest so far, and so many
+# seconds an entry, counts as stalled.
+SHORTEST, PATIENCE, AN_ENTRY = 2.0, 20.0, 1e-5
+SLICE = 0.5  # seconds of a simplex at a time, in between which it can be stopped
+SMALLEST = 1e-12  # entries below are zero to HiGHS, which allows no less
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a solve ended, with the solution if it is "optimal".
+
+    `duals` are the multipliers of the rows: what the objective gains by a unit of their bounds.
+    """
+
+    status: str
+    x: np.ndarray
+    duals: np.ndarray
+    objective: float
+    n_steps: int
+
+
+class LinearProgram:
+    """A program that columns and rows are added to; their numbers count from 0 in order.
+
+    Parameters
+    ----------
+    solvable : bool
+        Whether it is known to have a solution, so that any other verdict is a failure of the solver
+        and to be looked into by other ways.
+    """
+
+    def __init__(self, *, maximize: bool = False, solvable: bool = False) -> None:
+        import highspy
+
+        self._highspy = highspy
+        self._highs: Any = highspy.Highs()
+        for option, value in (
+            ("output_flag", False), ("threads", 1), ("simplex_scale_strategy", 0),
+            ("primal_feasibility_tolerance", 1e-9), ("dual_feasibility_tolerance", 1e-9),
+            ("small_matrix_value", SMALLEST),
+        ):  # fmt: skip
+            self._highs.setOptionValue(option, value)
+        if maximize:
+            self._highs.changeObjectiveSense(highspy.ObjSense.kMaximize)
+        self._n_rows = self._n_columns = 0
+        self._longest = 0.0
+        self._verdicts = (OPTIMAL,) if solvable else (OPTIMAL, INFEASIBLE, UNBOUNDED)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self._n_rows, self._n_columns
+
+    def add_columns(
+        self, costs: Any, lower: Any, upper: Any, matrix: np.ndarray | None = None
+    ) -> None:
+        """More variables; `matrix` has their coefficients, a row a row of the program."""
+        count = len(np.atleast_1d(costs))
+        entries = np.empty((count, 0)) if matrix is None else np.ascontiguousarray(matrix.T)
+        arrays = [np.broadcast_to(np.asarray(part, float), count) for part in (costs, lower, upper)]
+        self._checked(self._highs.addCols(count, *arrays, *_entries(entries)))
+        self._n_columns += count
+
+    def add_rows(self, matrix: np.ndarray, lower: Any, upper: Any) -> None:
+        """More constraints; `matrix` has a column a variable of the program."""
+        count = len(matrix)
+        arrays = [np.broadcast_to(np.asarray(part, float), count) for part in (lower, upper)]
+        self._checked(self._highs.addRows(count, *arrays, *_entries(matrix)))
+        self._n_rows += count
+
+    def delete_rows(self, rows: np.ndarray) -> None:
+        """The numbers of the rows after them move up."""
+        self._checked(self._highs.deleteRows(len(rows), np.asarray(rows, np.int32)))
+        self._n_rows -= len(rows)
+
+    def set_column(self, column: int, cost: float, values: np.ndarray) -> None:
+        """Another cost and other coefficients, a number a row, for a variable."""
+        self._checked(self._highs.changeColCost(column, cost))
+        for row, value in enumerate(values.tolist()):
+            self._highs.changeCoeff(row, column, value)
+
+    def set_coefficient(self, row: int, column: int, value: float) -> None:
+        self._checked(self._highs.changeCoeff(row, column, value))
+
+    def solve(
+        self,
+        seconds: float | None = None,
+        stopped: Callable[[], Any] = lambda: False,
+        *,
+        afresh: bool = False,
+    ) -> Outcome:
+        """Solve from the last basis, unless `afresh`; if that comes to nothing, in other ways.
+
+        `stopped` is asked now and then whether to give up.
+        """
+        until = np.inf if seconds is None else time.monotonic() + seconds
+        for way in WAYS[1:] if afresh else WAYS:
+            outcome = self._try(*way, until, stopped)
+            if outcome.status in self._verdicts or stopped() or time.monotonic() >= until:
+                break
+        return outcome
+
+    def _try(
+        self, solver: str, presolve: str, afresh: bool, until: float, stopped: Callable[[], Any]
+    ) -> Outcome:
+        highs = self._highs
+        if afresh:
+            highs.clearSolver()
+        highs.setOptionValue("solver", solver)
+        highs.setOptionValue("presolve", presolve)
+        began = time.monotonic()
+        patience = max(SHORTEST, PATIENCE * self._longest) + AN_ENTRY * np.prod(self.shape)
+        if solver == "simplex":
+            until = min(until, began + float(patience))
+        n_steps = 0
+        while True:
+            left = max(until - time.monotonic(), 1e-3)
+            slice_ = min(left, SLICE if solver == "simplex" else 1e9)
+            highs.setOptionValue("time_limit", highs.getRunTime() + slice_)
+            highs.run()
+            outcome = self._outcome(n_steps)
+            n_steps = outcome.n_steps
+            if outcome.status != STOPPED or stopped() or time.monotonic() >= until:
+                break
+            highs.setOptionValue("presolve", "off")  # on from the basis reached
+        if outcome.status == OPTIMAL:
+            self._longest = max(self._longest, time.monotonic() - began)
+        return outcome
+
+    def _outcome(self, n_before: int) -> Outcome:
+        status, of = self._highs.getModelStatus(), self._highspy.HighsModelStatus
+        word = {
+            of.kOptimal: OPTIMAL, of.kModelEmpty: OPTIMAL, of.kInfeasible: INFEASIBLE,
+            of.kUnbounded: UNBOUNDED, of.kTimeLimit: STOPPED, of.kIterationLimit: STOPPED,
+        }.get(status, FAILED)  # fmt: skip
+        solution, info = self._highs.getSolution(), self._highs.getInfo()
+        steps = sum(
+            max(count, 0)
+            for count in (
+                info.simplex_iteration_count, info.ipm_iteration_count,
+                info.crossover_iteration_count,
+            )
+        )  # fmt: skip
+        return Outcome(
+            word, np.array(solution.col_value), np.array(solution.row_dual),
+            float(info.objective_function_value), n_before + steps,
+        )  # fmt: skip
+
+    def _checked(self, status: Any) -> None:
+        if status == self._highspy.HighsStatus.kError:
+            raise RuntimeError("HiGHS refused a change of a linear program")
+
+
+def _entries(matrix: np.ndarray) -> tuple[int, np.ndarray, np.ndarray, np.ndarray]:
+    """The non-zero entries of some rows, as HiGHS takes them."""
+    rows, columns = np.nonzero(matrix)
+    starts = np.searchsorted(rows, np.arange(len(matrix)))
+    return len(rows), starts.astype(np.int32), columns.astype(np.int32), matrix[rows, columns]

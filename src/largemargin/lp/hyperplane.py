@@ -1,0 +1,168 @@
+"""The hyperplane of largest margin in a norm: the program, its dual, and proof of a solution.
+
+With signs y, weights s (an example of weight s counts as s examples), q conjugate to p and
+r = min(p, q) (see `norms`):
+
+    minimise  |w|_p^r / r + C sum_i s_i xi_i    subject to  y_i (w.x_i + b) >= 1 - xi_i,  xi_i >= 0
+    maximise  sum_i alpha_i - |v|_q^r' / r'     where  v = sum_i alpha_i y_i x_i,  1/r + 1/r' = 1,
+                                                0 <= alpha_i <= C s_i,  sum_i y_i alpha_i = 0
+
+For r = 1 the dual's second term is the condition |v|_q <= 1. Without a threshold b there is no
+condition on the sum. C = inf is the program of the chapter, (1.18)-(1.22), in the form of (1.19):
+the smallest |w|_p among those that separate with y (w.x + b) >= 1 has the margin 1/|w|_p, which is
+the distance to the nearest example in the q-norm. There, any alpha bounds the margin that any
+hyperplane can have, by |v|_q / sum alpha: it is half of the distance of two points of the convex
+hulls.
+
+Solvers propose (w, b) and alpha; what they are worth is computed here, from these and the data
+alone: the primal objective of (w, b), the dual objective of the best multiple of alpha, which is a
+lower bound of every primal objective, and the gap between them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from largemargin.lp.norms import Norm
+from largemargin.svm.machines import larger_side, relative_gap, slacks
+
+
+@dataclass(frozen=True)
+class Program:
+    """One problem of two sides.
+
+    Attributes
+    ----------
+    X : array or CSR matrix of shape (m, n)
+    y : array of +1 and -1
+    s : array of positive weights
+    C : float
+        May be inf.
+    threshold : bool
+        Whether there is a b.
+    min_margin : float
+        With C = inf, the margin below which data counts as not separable.
+    """
+
+    X: Any
+    y: np.ndarray
+    s: np.ndarray
+    norm: Norm
+    C: float
+    threshold: bool
+    min_margin: float
+
+    @property
+    def hard(self) -> bool:
+        return bool(np.isinf(self.C))
+
+    def outputs(self, w: np.ndarray, b: float) -> np.ndarray:
+        """y (w.x + b) of every example."""
+        return self.y * (np.asarray(self.X @ w) + b)
+
+    def pull(self, alpha: np.ndarray) -> np.ndarray:
+        """v, the sum of alpha_i y_i x_i."""
+        return np.asarray(self.X.T @ (self.y * alpha))
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """What a solver found: a hyperplane, multipliers of the examples, the steps that it made, and
+    what kept it from the solution, in words, if anything did.
+    """
+
+    w: np.ndarray
+    b: float
+    alpha: np.ndarray
+    n_steps: int
+    trouble: str = ""
+
+
+@dataclass(frozen=True)
+class Hyperplane:
+    """A proposal and what it is worth.
+
+    Attributes
+    ----------
+    objective : float
+        The primal objective of (w, b).
+    gap : float
+        Its difference to the dual objective, relative to the larger of the two.
+    margin : float
+        The smallest y (w.x + b) / |w|_p.
+    separable : bool
+        False if alpha shows that no hyperplane has the least margin wanted.
+    """
+
+    w: np.ndarray
+    b: float
+    objective: float
+    gap: float
+    margin: float
+    n_steps: int
+    separable: bool
+    trouble: str
+
+
+def judge(program: Program, found: Proposal) -> Hyperplane:
+    """What a proposal is worth, by the data alone."""
+    alpha = feasible(program, found.alpha)
+    total, size = float(alpha.sum()), program.norm.dual_of(program.pull(alpha))
+    if program.hard and size <= total * program.min_margin:
+        return _none(program, found)
+    w, b = found.w, found.b
+    if program.hard:
+        w, b = scaled(program, w, b)
+        dual = program.norm.best_dual(total, size, np.inf)
+    else:
+        used = alpha > 0
+        room = (program.C * program.s[used] / alpha[used]).min(initial=np.inf)
+        dual = program.norm.best_dual(total, size, float(room) if used.any() else 1.0)
+    primal = objective(program, w, b)
+    gap = relative_gap(primal, dual) if np.isfinite(primal) else np.inf
+    if primal == dual == 0:
+        gap = 0.0
+    return Hyperplane(
+        w, b, primal, gap, margin(program, w, b), found.n_steps, True, found.trouble
+    )  # fmt: skip
+
+
+def _none(program: Program, found: Proposal) -> Hyperplane:
+    """Where there is no margin there is no direction: the larger side, always."""
+    b = larger_side(program.y, program.s) if program.threshold else 0.0
+    w = np.zeros(program.X.shape[1])
+    return Hyperplane(w, b, np.inf, np.inf, -np.inf, found.n_steps, False, found.trouble)
+
+
+def feasible(program: Program, alpha: np.ndarray) -> np.ndarray:
+    """Multipliers within the bounds, the heavier side scaled down to the other."""
+    alpha = np.clip(alpha, 0.0, program.C * program.s)
+    if program.threshold:
+        sums = {side: float(alpha[program.y == side].sum()) for side in (1.0, -1.0)}
+        for side in sums:
+            if sums[side] > sums[-side]:
+                alpha[program.y == side] *= sums[-side] / sums[side]
+    return alpha
+
+
+def scaled(program: Program, w: np.ndarray, b: float) -> tuple[np.ndarray, float]:
+    """The same hyperplane with y (w.x + b) >= 1, if it separates."""
+    least = float(program.outputs(w, b).min())
+    return (w / least, b / least) if least > 0 else (w, b)
+
+
+def objective(program: Program, w: np.ndarray, b: float) -> float:
+    lack = slacks(1.0, program.outputs(w, b))
+    price = program.norm.price(program.norm.of(w))
+    if program.hard:
+        return np.inf if lack.any() else price
+    return price + program.C * float(program.s @ lack)
+
+
+def margin(program: Program, w: np.ndarray, b: float) -> float:
+    """The smallest distance to the hyperplane in the conjugate norm, negative on the wrong side."""
+    size = program.norm.of(w)
+    return float(program.outputs(w, b).min()) / size if size > 0 else -np.inf

@@ -1,0 +1,147 @@
+"""Kernel values for linear programs: all of them for small data, rows on request for large.
+
+Values below TRACE of the diagonal are made zero. A Gaussian so narrow that its values are 1e-15
+would have coefficients of 1e15, which no solver can tell from infinity; values of 1e-9 on the other
+hand can be all that a machine has to go by, and stay.
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import Any, Protocol
+
+import numpy as np
+
+from largemargin.kernel_rows import BLOCK, KernelRows, Segment, whole_gram
+from largemargin.kernels import Kernel
+from largemargin.workers import Workers
+
+TRACE = 1e-12
+WHOLE = 2048  # rows up to which all values are computed at once
+SEGMENT = 8192  # columns at most
+
+
+class KernelValues(Protocol):
+    """Values k(x_i, x_j), a row a j: what a coefficient of j adds to each score."""
+
+    diagonal: np.ndarray
+    largest: np.ndarray  # of the other absolute values in each column, as far as they were computed
+
+    def rows(self, examples: np.ndarray, columns: np.ndarray) -> np.ndarray:
+        """A block of values."""
+
+    def scores(self, examples: np.ndarray, coefs: np.ndarray) -> np.ndarray:
+        """sum_j coefs_j k(x_i, x_j) for all i."""
+
+    def prices(self, examples: np.ndarray, duals: np.ndarray) -> np.ndarray:
+        """sum_i duals_i k(x_i, x_j) for all j."""
+
+    def among(self, examples: np.ndarray) -> np.ndarray:
+        """The values among some examples, not kept."""
+
+
+class WholeGram:
+    """All values; they need not be symmetric."""
+
+    def __init__(self, gram: np.ndarray) -> None:
+        self.gram = gram  # of j down, i across
+        self.diagonal = np.diagonal(gram).astype(np.float64)
+        self._transposed = gram
+        off = np.abs(gram)
+        np.fill_diagonal(off, 0.0)
+        self.largest = off.max(axis=1, initial=0.0)
+
+    @classmethod
+    def of(cls, X: Any, kernel: Kernel, dtype: np.dtype, team: Workers) -> WholeGram:
+        gram = whole_gram(X, np.arange(X.shape[0]), kernel, dtype, team)
+        drop_traces(gram, np.diagonal(gram).copy(), np.diagonal(gram).copy())
+        made = cls(gram)
+        if not kernel.on_products and not np.array_equal(gram, gram.T):
+            made._transposed = np.ascontiguousarray(gram.T)
+        return made
+
+    def rows(self, examples: np.ndarray, columns: np.ndarray) -> np.ndarray:
+        return self.gram[np.ix_(examples, columns)]
+
+    def scores(self, examples: np.ndarray, coefs: np.ndarray) -> np.ndarray:
+        return coefs @ self.gram[examples]
+
+    def prices(self, examples: np.ndarray, duals: np.ndarray) -> np.ndarray:
+        return duals @ self._transposed[examples]
+
+    def among(self, examples: np.ndarray) -> np.ndarray:
+        return self.gram[np.ix_(examples, examples)]
+
+
+class GramRows(KernelRows):
+    """Rows computed when they are asked for, and kept within the memory; the kernel is taken to be
+    symmetric.
+    """
+
+    def __init__(self, X: Any, kernel: Kernel, dtype: np.dtype, memory: int, team: Workers) -> None:
+        n = X.shape[0]
+        self.diagonal = np.asarray(kernel.diag(X), np.float64)
+        self.largest = np.zeros(n)
+        self._lock = threading.Lock()
+        segments = np.array_split(np.arange(n), -(-n // SEGMENT))
+        super().__init__(X, kernel, dtype, segments, memory, team)
+
+    def rows(self, examples: np.ndarray, columns: np.ndarray) -> np.ndarray:
+        found = np.empty((len(examples), len(columns)), self.dtype)
+        ends = np.cumsum([segment.width for segment in self.segments])
+        home = np.searchsorted(ends, columns, side="right")
+        step = max(BLOCK, self.capacity // BLOCK * BLOCK)
+        wanted = {s: [examples] for s in np.unique(home).tolist()}
+        self.announce(wanted)
+        for first in range(0, len(examples), step):
+            part = examples[first : first + step]
+            self.fetch({s: [part] for s in wanted})
+            for s in wanted:
+                segment, mine = self.segments[s], np.flatnonzero(home == s)
+                place = columns[mine] - (ends[s] - segment.width)
+                values = segment.values[np.ix_(segment.slot_of[part], place)]
+                found[first : first + len(part), mine] = values
+        return found
+
+    def scores(self, examples: np.ndarray, coefs: np.ndarray) -> np.ndarray:
+        return self.products(examples, coefs[None])[0]
+
+    prices = scores
+
+    def among(self, examples: np.ndarray) -> np.ndarray:
+        values = self.block(examples)
+        return drop_traces(values, self.diagonal[examples], self.diagonal[examples])
+
+    def _compute(self, task: tuple[Segment, np.ndarray]) -> None:
+        super()._compute(task)
+        segment, layout = task
+        examples, columns = layout[layout >= 0], segment.columns
+        largest = np.zeros(segment.width)
+        for example, slot in zip(examples, segment.slot_of[examples], strict=True):
+            row, own = segment.values[slot], columns == example
+            drop_traces(row[None], self.diagonal[[example]], self.diagonal[columns])
+            row[own] = 0.0
+            np.maximum(largest, np.abs(row), out=largest)
+            row[own] = self.diagonal[example]  # what is taken from it must leave nothing else
+        with self._lock:
+            self.largest[columns] = np.maximum(self.largest[columns], largest)
+
+
+def drop_traces(values: np.ndarray, down: np.ndarray, across: np.ndarray) -> np.ndarray:
+    """Make zero, in place, what is below TRACE of the diagonal."""
+    low = TRACE * np.sqrt(np.abs(down))
+    high = np.sqrt(np.abs(across))
+    for k in range(len(values)):  # a row at a time, while it is in cache
+        row = values[k]
+        row[np.abs(row) < low[k] * high] = 0.0
+    return values
+
+
+def kernel_values(
+    X: Any, kernel: Kernel, dtype: np.dtype, memory: int, team: Workers
+) -> WholeGram | GramRows:
+    """All values if there are few or they are given, else rows."""
+    n = X.shape[0]
+    if kernel.by_column or (n <= WHOLE and n**2 * dtype.itemsize <= memory):
+        return WholeGram.of(X, kernel, dtype, team)
+    return GramRows(X, kernel, dtype, memory, team)

@@ -1,0 +1,140 @@
+"""`LPSVC`: the support vector machine with the sum of coefficients in place of the norm."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from largemargin.classifier import check_positive
+from largemargin.lp.estimator import LinearProgramMachine
+from largemargin.lp.programs import Program, lp_machine
+
+
+class LPSVC(LinearProgramMachine):
+    """Linear-programming support vector classification.
+
+        min  sum_j alpha_j + C sum_i s_i xi_i
+        with y_i sum_j alpha_j y_j k(x_j, x_i) >= 1 - xi_i,   alpha >= 0,  xi >= 0
+
+    The margin is measured in the sum of the coefficients, which makes most of them zero: far fewer
+    vectors are left than with `SVC`. There is no threshold. Several classes are one problem each
+    against the rest, and share kernel values.
+
+    Parameters
+    ----------
+    C : float, default=1.0
+        The price of slack, finite; for the hard margin there is `NuLPSVC` with nu=0.
+    kernel : {"rbf", "linear", "poly", "laplacian", "sigmoid", "precomputed"} or callable,
+    default="rbf"
+        A callable takes two blocks of rows and returns the block of kernel values. Nothing is asked
+        of a kernel but finite values. Those below 1e-12 of the diagonal are made zero in training.
+    degree : int, default=3
+        Degree of the polynomial (gamma a.b + coef0)^degree.
+    gamma : float, "scale" or "auto", default="scale"
+        Kernel coefficient; "scale" is 1 / (n_features * X.var()), with the sample weights, "auto"
+        is 1 / n_features.
+    coef0 : float, default=1.0
+        Constant of the polynomial and sigmoid kernels.
+    class_weight : dict, "balanced" or None, default=None
+        Factors of the weights of examples, a class.
+    tol : float, default=1e-7
+        The largest relative duality gap of a solution that counts as one. Solutions are those of
+        the simplex method, so it says what to accept and saves no time.
+    max_seconds : float or None, default=None
+        Stop after so many seconds, with a warning and a model that can be used. So does Ctrl-C.
+    memory : int or str, default="auto"
+        Bytes, or a size such as "500MB", for kernel values held at any time. "auto" is half of what
+        is free.
+    n_jobs : int or None, default=None
+        Threads that compute kernel values. None is every core this process may use, within the BLAS
+        and OpenMP limits in force, and 1 inside a joblib worker; note that scikit-learn's None
+        means 1. The model does not depend on it.
+    precision : {"auto", "float32", "float64"}, default="auto"
+        The type of kernel values; sums are always float64. "auto" is float64 for up to 8,192 rows
+        and float32 beyond.
+    verbose : int, default=0
+        1 shows progress.
+
+    Attributes
+    ----------
+    classes_ : array of shape (n_classes,)
+    support_, support_vectors_, n_support_ :
+        The examples with a coefficient other than zero in any problem: their sorted positions in
+        the training data, their rows, their number.
+    dual_coef_, intercept_, coef_ :
+        f = dual_coef_ @ K(support_vectors_, x) + intercept_, a row a problem: one for two classes,
+        positive for `classes_[1]`; else one a class. `coef_` with the linear kernel only. Without a
+        threshold, `intercept_` is zero.
+    objective_ : array of shape (n_problems,)
+        The objective above, computed from the coefficients.
+    dual_gap_ : array of shape (n_problems,)
+        What the objective is above the dual objective, relative to it: the fit is optimal to this
+        accuracy.
+    n_iter_ : array of shape (n_problems,)
+        Iterations of the simplex method.
+    converged_ : bool
+        Whether every problem was solved, to a relative gap of `tol`.
+    n_features_in_, feature_names_in_ :
+        As everywhere in scikit-learn.
+
+    See Also
+    --------
+    NuLPSVC : The same machine, told a fraction of errors instead of a price.
+    AdaptiveMarginSVC : Margins that grow with an example's own coefficient.
+    SVC : The norm in place of the sum of coefficients.
+
+    References
+    ----------
+    Weston, J. and Herbrich, R. (2000). Adaptive margin support vector machines. In Smola et al.
+    (eds), Advances in Large Margin Classifiers, chapter 2. MIT Press.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.preprocessing import scale
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = LPSVC(C=1.0).fit(scale(X), y)
+    >>> model.n_support_, round(model.score(scale(X), y), 3)
+    (35, 0.982)
+    """
+
+    def __init__(
+        self,
+        *,
+        C: float = 1.0,
+        kernel: Any = "rbf",
+        degree: int = 3,
+        gamma: float | str = "scale",
+        coef0: float = 1.0,
+        class_weight: Any = None,
+        tol: float = 1e-7,
+        max_seconds: float | None = None,
+        memory: int | str = "auto",
+        n_jobs: int | None = None,
+        precision: str = "auto",
+        verbose: int = 0,
+    ) -> None:
+        self.C = C
+        self.kernel = kernel
+        self.degree = degree
+        self.gamma = gamma
+        self.coef0 = coef0
+        self.class_weight = class_weight
+        self.tol = tol
+        self.max_seconds = max_seconds
+        self.memory = memory
+        self.n_jobs = n_jobs
+        self.precision = precision
+        self.verbose = verbose
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        check_positive("C", self.C)
+        if not np.isfinite(self.C):
+            raise ValueError(
+                f"C must be finite, got {self.C!r}: for the hard margin use NuLPSVC(nu=0)"
+            )
+
+    def _program(self, signs: np.ndarray, weights: np.ndarray, diagonal: np.ndarray) -> Program:
+        return lp_machine(signs, weights, float(self.C))

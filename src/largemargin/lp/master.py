@@ -1,0 +1,184 @@
+"""The part of a program that HiGHS holds: some examples, some coefficients, and the errors as two.
+
+Of the dual (see `programs`), HiGHS has the rows of the coefficients in J and the variables of the
+examples in W. An example left out has u = 0, or is among the **errors**: those of a class have one
+variable between them, u_i = z prices_i with 0 <= z <= 1. In the primal their slacks are one slack,
+of the sum of what they lack: a lower bound of the sum of their slacks, so whatever is left out, the
+part is feasible and bounded like the whole. With z fixed at 1 it would not be.
+
+Rows are scaled to a largest entry of 1, and u is measured in the program's unit. Kernel values of
+1e-9 then weigh as much as those of 1, for the tolerances of HiGHS are absolute.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from largemargin.lp.highs import OPTIMAL, LinearProgram, Outcome
+from largemargin.lp.kernel_values import KernelValues
+from largemargin.lp.programs import Program
+from largemargin.watch import Watch
+
+CLASSES = (1.0, -1.0)
+
+
+@dataclass(frozen=True)
+class Point:
+    """A solution of a part: coefficients of J, duals of all examples and the largest sum over them
+    that a coefficient may have, the threshold, the margin.
+    """
+
+    examples: np.ndarray
+    coefs: np.ndarray
+    duals: np.ndarray
+    level: float
+    b: float = 0.0
+    rho: float = 1.0
+
+
+class Master:
+    """The part, which grows; `coefficients` are J, `examples` are W, `is_error` who is an error."""
+
+    def __init__(self, program: Program, values: KernelValues) -> None:
+        self.program, self.values = program, values
+        n = len(program)
+        self.unit = program.unit
+        self.examples = np.empty(0, np.int64)
+        self.coefficients = np.empty(0, np.int64)
+        self.scales = np.empty(0)
+        self.in_examples, self.in_coefficients, self.is_error = np.zeros((3, n), bool)
+        self.lp = LinearProgram(maximize=True, solvable=True)
+        self._of_errors = np.zeros((len(CLASSES), n))  # sum of prices_i B_ij over the errors
+        self._with_margin = program.nu is not None
+        self.lp.add_columns(np.zeros(len(CLASSES)), 0.0, 1.0)
+        if program.nu is not None:
+            self.lp.add_columns(-1.0, -np.inf, np.inf)  # t
+            sums = np.zeros((2, self._first))
+            self.lp.add_rows(sums, [0.0, program.nu / self.unit], [0.0, np.inf])
+
+    @property
+    def _first(self) -> int:
+        """The number of the first variable that is an example's."""
+        return len(CLASSES) + self._with_margin
+
+    @property
+    def _first_row(self) -> int:
+        return 2 * self._with_margin
+
+    def entries(self, coefficients: np.ndarray, examples: np.ndarray) -> np.ndarray:
+        """B_ij for j down and i across."""
+        y = self.program.signs
+        block = self.values.rows(coefficients, examples) * np.outer(y[coefficients], y[examples])
+        own = coefficients[:, None] == examples[None, :]
+        block[own] -= np.broadcast_to(self.program.own[coefficients, None], own.shape)[own]
+        return block
+
+    def reduced(self, examples: np.ndarray, duals: np.ndarray) -> np.ndarray:
+        """sum_i duals_i B_ij over some examples, for all j."""
+        y = self.program.signs
+        found = y * self.values.prices(examples, duals * y[examples])
+        found[examples] -= self.program.own[examples] * duals
+        return found
+
+    def margins(self, point: Point) -> np.ndarray:
+        """(B alpha)_i + y_i b for all i."""
+        y, used = self.program.signs, point.coefs > 0
+        examples, coefs = point.examples[used], point.coefs[used]
+        found = y * (self.values.scores(examples, coefs * y[examples]) + point.b)
+        found[examples] -= self.program.own[examples] * coefs
+        return found
+
+    def add_examples(self, new: np.ndarray) -> None:
+        """Give examples variables of their own, the errors among them too."""
+        if not len(new):
+            return
+        self.set_errors(new[self.is_error[new]], False)
+        block = self.entries(self.coefficients, new) / self.scales[:, None]
+        if self._with_margin:
+            block = np.vstack([self.program.signs[new], np.ones(len(new)), block])
+        cost = 0.0 if self._with_margin else 1.0
+        upper = self.program.prices[new] / self.unit
+        self.lp.add_columns(np.full(len(new), cost), 0.0, upper, block)
+        self.examples = np.concatenate([self.examples, new])
+        self.in_examples[new] = True
+
+    def add_coefficients(self, new: np.ndarray) -> None:
+        """Let examples have coefficients; one without any effect is left out."""
+        if not len(new):
+            return
+        everyone = np.arange(len(self.program))
+        block = self.entries(new, everyone)
+        scales = np.abs(block).max(axis=1)
+        new, block, scales = new[scales > 0], block[scales > 0], scales[scales > 0]
+        parts = [self._of_errors[:, new].T / self.unit, block[:, self.examples]]
+        if self._with_margin:
+            parts.insert(1, np.full((len(new), 1), -1.0))
+        upper = self.program.cost / self.unit / scales
+        self.lp.add_rows(np.hstack(parts) / scales[:, None], -np.inf, upper)
+        self.coefficients = np.concatenate([self.coefficients, new])
+        self.scales = np.concatenate([self.scales, scales])
+        self.in_coefficients[new] = True
+
+    def drop_coefficients(self, where: np.ndarray) -> None:
+        """Forget the coefficients in some places of J."""
+        self.lp.delete_rows(where + self._first_row)
+        self.in_coefficients[self.coefficients[where]] = False
+        self.coefficients = np.delete(self.coefficients, where)
+        self.scales = np.delete(self.scales, where)
+
+    def set_errors(self, examples: np.ndarray, is_error: bool) -> None:
+        """Count examples that have no variable among the errors, or no longer."""
+        if not len(examples):
+            return
+        self.is_error[examples] = is_error
+        y, prices = self.program.signs, self.program.prices
+        for k, side in enumerate(CLASSES):
+            mine = examples[y[examples] == side]
+            if not len(mine):
+                continue
+            self._of_errors[k] += self.reduced(mine, prices[mine] if is_error else -prices[mine])
+            total = float(prices[self.is_error & (y == side)].sum()) / self.unit
+            column = self._of_errors[k, self.coefficients] / self.unit / self.scales
+            if self._with_margin:
+                column = np.concatenate([[side * total, total], column])
+            self.lp.set_column(k, 0.0 if self._with_margin else total, column)
+
+    def set_own(self, own: np.ndarray) -> None:
+        """Change what coefficients take from their examples' own margins."""
+        change = own - self.program.own
+        self.program = replace(self.program, own=own)
+        y, prices = self.program.signs, self.program.prices
+        column = np.full(len(own), -1)
+        column[self.examples] = self._first + np.arange(len(self.examples))
+        for k, side in enumerate(CLASSES):
+            mine = self.is_error & (y == side)
+            self._of_errors[k, mine] -= (prices * change)[mine]
+            column[mine] = k
+        diagonal = self.values.diagonal - own
+        for row, (j, scale) in enumerate(zip(self.coefficients, self.scales, strict=True)):
+            if column[j] < 0 or not change[j]:
+                continue
+            value = (
+                diagonal[j] if self.in_examples[j] else self._of_errors[column[j], j] / self.unit
+            )
+            self.lp.set_coefficient(self._first_row + row, int(column[j]), float(value / scale))
+
+    def solve(self, watch: Watch, afresh: bool = False) -> tuple[Outcome, Point | None]:
+        """Solve the part, and say what its solution, if there is one, means for the whole."""
+        outcome = self.lp.solve(watch.seconds_left, lambda: watch.stopped, afresh=afresh)
+        return outcome, self._read(outcome) if outcome.status == OPTIMAL else None
+
+    def _read(self, outcome: Outcome) -> Point:
+        prices = self.program.prices
+        z = np.clip(outcome.x[: len(CLASSES)], 0.0, 1.0)
+        duals = np.where(self.program.signs > 0, z[0], z[1]) * prices * self.is_error
+        own = outcome.x[self._first :] * self.unit
+        duals[self.examples] = np.clip(own, 0.0, prices[self.examples])
+        coefs = np.maximum(outcome.duals[self._first_row :], 0.0) / self.scales
+        if not self._with_margin:
+            return Point(self.coefficients, coefs, duals, self.program.cost)
+        b, rho, total = outcome.duals[0], max(0.0, -outcome.duals[1]), coefs.sum()
+        t = outcome.x[self._first - 1] * self.unit
+        return Point(self.coefficients, coefs / total, duals, t, b, rho)

@@ -1,0 +1,114 @@
+"""The linear programs of the kernel machines, each stated once.
+
+With signs y, weights s (an example of weight s counts as s examples), kernel values k_ij and
+f_i = sum_j alpha_j y_j k_ij, all alpha >= 0 and slacks xi >= 0:
+
+    adaptive margin   min sum_i s_i xi_i                     y_i f_i - lambda (alpha_i/s_i) k_ii
+                                                                             >= 1 - xi_i   (2.10-12)
+    leave-one-out     the same with lambda = 1: an example has no part in its own score    (2.7-9)
+    LP                min sum_j alpha_j + C sum_i s_i xi_i   y_i f_i >= 1 - xi_i           (2.18)
+    nu-LP             min sum_i (s_i/sum s) xi_i - nu rho    y_i (f_i + b) >= rho - xi_i,
+                                                             sum_j alpha_j = 1, rho >= 0
+
+(numbers of Advances in Large Margin Classifiers, chapter 2). Why alpha_i/s_i: of s copies of an
+example with alpha_i among them, each takes no part in its own score but votes for its twins.
+
+All are one `Program`, with B_ij = y_i y_j k_ij - [i = j] own_i:
+
+    min  cost sum_j alpha_j + sum_i prices_i xi_i - nu rho     B alpha + y b >= 1 (or rho) - xi
+
+which is solved through its dual, whose variables have bounds and need no slacks:
+
+    max  sum_i u_i (or -t)     0 <= u_i <= prices_i,  sum_i u_i B_ij <= cost (or t)  for all j
+                               and for nu-LP  sum_i y_i u_i = 0,  sum_i u_i >= nu
+
+Each has a solution: u = 0 is feasible for the first three, the sums of the third bound nu by twice
+the smaller class's share, and the bounds keep the objective finite.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+MUCH_ROOM = 0.5  # of the least price: below it a margin error costs more than any margin gains
+TRIFLE = 1e-6  # of the objective of no coefficients at all
+
+
+@dataclass(frozen=True)
+class Program:
+    """A machine as a linear program over examples.
+
+    Attributes
+    ----------
+    own : array
+        What an example's coefficient takes from its own margin: lambda k_ii / s_i.
+    nu : float or None
+        None where the margin is 1 and there is no threshold.
+    """
+
+    signs: np.ndarray
+    prices: np.ndarray
+    own: np.ndarray
+    cost: float = 0.0
+    nu: float | None = None
+
+    def __len__(self) -> int:
+        return len(self.signs)
+
+    @property
+    def unit(self) -> float:
+        """What the dual variables are measured in, to be near 1: the largest price, or, between it
+        and the cost of coefficients, the geometric mean.
+        """
+        largest = float(self.prices.max())
+        return np.sqrt(largest) if self.cost and largest > 1 else largest
+
+    @property
+    def trifle(self) -> float:
+        """An objective that is as good as zero, where it can be zero."""
+        if self.cost:
+            return float(np.finfo(float).tiny)
+        return TRIFLE * (float(self.prices.sum()) if self.nu is None else self.nu)
+
+    def of(self, sample: np.ndarray) -> Program:
+        """The same machine on a part of the examples, as if they were all there is."""
+        part = replace(
+            self, signs=self.signs[sample], prices=self.prices[sample], own=self.own[sample]
+        )
+        if not self.cost and self.nu is None:
+            return part
+        prices = part.prices * (self.prices.sum() / part.prices.sum())
+        if self.nu is None:
+            return replace(part, prices=prices)
+        return replace(part, prices=prices, nu=min(self.nu, largest_nu(part.signs, prices)))
+
+    def objective(self, coefs: np.ndarray, margins: np.ndarray, rho: float) -> float:
+        """The primal objective; `margins` are B alpha + y b."""
+        least = 1.0 if self.nu is None else rho
+        loss = float(self.prices @ np.maximum(least - margins, 0.0))
+        return loss + self.cost * float(coefs.sum()) - (self.nu or 0.0) * rho
+
+
+def adaptive_margin(y: np.ndarray, s: np.ndarray, diagonal: np.ndarray, lam: float) -> Program:
+    return Program(y, s, lam * diagonal / s)
+
+
+def lp_machine(y: np.ndarray, s: np.ndarray, C: float) -> Program:
+    return Program(y, C * s, np.zeros(len(y)), cost=1.0)
+
+
+def nu_machine(y: np.ndarray, s: np.ndarray, nu: float) -> Program:
+    """`nu` = 0 is the limit of small values, and reached where a margin error costs more than any
+    margin can gain: each adds at least its price to the slope of the loss in rho.
+    """
+    prices = s / s.sum()
+    least = MUCH_ROOM * float(prices.min())
+    return Program(y, prices, np.zeros(len(y)), nu=nu if nu > 0 else least)
+
+
+def largest_nu(y: np.ndarray, prices: np.ndarray) -> float:
+    """Twice the smaller class's share."""
+    share = float(prices[y > 0].sum() / prices.sum())
+    return 2 * min(share, 1 - share)

@@ -1,0 +1,245 @@
+"""Solving a program (see `programs`) by growing the part of it that HiGHS holds (see `master`).
+
+A few examples in a hundred have a coefficient, and few lie at the margin; the others are plain
+errors or plainly right. So:
+
+1. Solve a sample of the examples, by the same method; its scores tell errors, examples near the
+   margin and others apart, and its coefficients are the first.
+2. Solve the part, from the last basis. Give a variable to each example that was left out on the
+   wrong side of the margin, and a coefficient to those j for which sum_i u_i B_ij exceeds the cost
+   by most, no two of them much alike. Forget coefficients that are far from being used.
+3. End when there are none. The part's solution is then one of the whole.
+
+The margins and sums of the whole are products with kernel rows; only those that changed are taken.
+The solution is accepted when the primal objective, computed from the coefficients, meets the dual.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from largemargin.lp.kernel_values import KernelValues, WholeGram
+from largemargin.lp.master import CLASSES, Master, Point
+from largemargin.lp.programs import Program
+from largemargin.watch import Watch
+
+SAMPLE = 250  # examples that are solved without a sample of them
+GROWTH = 4  # from a sample to the next
+NEAR = (0.0, 2.0)  # margins that may end at 1
+NEW_COEFFICIENTS = 50
+NEW_EXAMPLES = 200
+CANDIDATES = 8  # a coefficient: those looked at to find some that differ
+ALIKE = 0.9
+UNUSED = 0.02  # of a row's largest entry: slack of a coefficient that will hardly be used
+FORGETTING = 30  # rounds, after which nothing is forgotten any more, so that it ends
+PRECISION = 1e-9  # of a scaled row or a margin
+
+
+@dataclass(frozen=True)
+class Solved:
+    """How a program ended: coefficients, threshold and margin, the objective and its relative gap.
+
+    `reason` is why it is not the solution, and empty if it is.
+    """
+
+    examples: np.ndarray
+    coefs: np.ndarray
+    b: float
+    rho: float
+    objective: float
+    gap: float
+    n_steps: int
+    reason: str
+
+
+class Search:
+    """The rounds on one program; kept to go on from when the program changes a little."""
+
+    def __init__(self, program: Program, values: KernelValues, watch: Watch) -> None:
+        self.program, self.values, self.watch = program, values, watch
+        self.master = Master(program, values)
+        self.n_steps = self.n_rounds = 0
+        self._best: Point | None = None
+        self._objective = np.inf
+        self._duals = np.zeros(len(program))
+        self._sums = np.zeros(len(program))  # sum_i u_i B_ij of these duals
+        self._start()
+
+    def change(self, own: np.ndarray) -> None:
+        """Go on with the program in which coefficients take so much from their own margins."""
+        self._sums -= (own - self.program.own) * self._duals
+        self.master.set_own(own)
+        self.program = self.master.program
+        self.n_steps = self.n_rounds = 0
+        point = self._best
+        assert point is not None
+        self._best = None
+        self._keep_best(point, self.master.margins(point))
+
+    def run(self, tol: float) -> Solved:
+        reason = ""
+        for afresh in (False, True):
+            point, reason = self._rounds(afresh)
+            bound = self._bound(point) if point is not None else self._least
+            gap = relative_gap(self._objective, bound, self.program.trifle)
+            if reason or gap <= tol:
+                break
+            reason = f"rounding errors leave a gap of {gap:.3g}"
+        assert self._best is not None
+        return Solved(
+            self._best.examples, self._best.coefs, self._best.b, self._best.rho, self._objective,
+            gap, self.n_steps, reason,
+        )  # fmt: skip
+
+    def _rounds(self, afresh: bool) -> tuple[Point | None, str]:
+        """Solve and grow until nothing is missing; the last solution, and why it is not one of the
+        whole.
+        """
+        point, growing = None, True
+        while growing and not self.watch.stopped:
+            outcome, found = self.master.solve(self.watch, afresh)
+            self.n_steps += outcome.n_steps
+            self.n_rounds += 1
+            self.watch.advance(0, f"objective {self._objective:.6g}")
+            if found is None:
+                return point, self.watch.stopped or f"HiGHS called a part of it {outcome.status}"
+            point, afresh = found, False
+            margins = self.master.margins(point)
+            self._keep_best(point, margins)
+            growing = self._grow(point, margins)
+        return point, self.watch.stopped
+
+    def _start(self) -> None:
+        n, master = len(self.program), self.master
+        if n <= 1.5 * SAMPLE:
+            master.add_examples(np.arange(n))
+            self._keep_best(self._anything, np.zeros(n))
+            master.add_coefficients(self._differing(self._excess(self._balanced(), -np.inf)))
+            return
+        point = self._from_sample(
+            draw(self.program.signs, SAMPLE * GROWTH if n > 1.5 * GROWTH * SAMPLE else SAMPLE)
+        )
+        margins = master.margins(point)
+        self._keep_best(point, margins)
+        relative = margins / point.rho if point.rho > 0 else np.ones(n)
+        master.set_errors(np.flatnonzero(relative < NEAR[0]), True)
+        master.add_examples(np.flatnonzero((relative >= NEAR[0]) & (relative <= NEAR[1])))
+        master.add_coefficients(point.examples[point.coefs > 0])
+
+    def _from_sample(self, sample: np.ndarray) -> Point:
+        """The solution of a sample of the examples."""
+        part = WholeGram(self.values.among(sample))
+        search = Search(self.program.of(sample), part, self.watch)
+        found = search.run(np.inf)
+        self.n_steps += found.n_steps
+        return Point(sample[found.examples], found.coefs, self._duals, 0.0, found.b, found.rho)
+
+    @property
+    def _anything(self) -> Point:
+        """Something to begin with, and to end with if there is no time for more: no coefficients,
+        or, if they must have a sum, Parzen windows.
+        """
+        prices = self.program.prices
+        if self.program.nu is None:
+            return Point(np.arange(0), np.empty(0), self._duals, 0.0)
+        return Point(np.arange(len(prices)), prices / prices.sum(), self._duals, 0.0, 0.0, 0.0)
+
+    def _balanced(self) -> np.ndarray:
+        """Duals of the same sum for both classes."""
+        y, prices = self.program.signs, self.program.prices
+        return prices / np.where(y > 0, *(float(prices[y == side].sum()) for side in CLASSES))
+
+    def _keep_best(self, point: Point, margins: np.ndarray) -> None:
+        objective = self.program.objective(point.coefs, margins, point.rho)
+        if self._best is None or objective < self._objective:
+            self._best, self._objective = point, objective
+
+    def _excess(self, duals: np.ndarray, level: float) -> np.ndarray:
+        """What sum_i u_i B_ij exceeds its largest allowed value by, in the scale of a row."""
+        changed = np.flatnonzero(duals != self._duals)
+        self._sums += self.master.reduced(changed, (duals - self._duals)[changed])
+        self._duals = duals
+        return self._scaled(self._sums, level)
+
+    def _scaled(self, sums: np.ndarray, level: float) -> np.ndarray:
+        scales = self._scales * self.master.unit
+        excess = sums - (level if np.isfinite(level) else 0.0)
+        return np.divide(excess, scales, out=np.full(len(sums), -np.inf), where=scales > 0)
+
+    @property
+    def _scales(self) -> np.ndarray:
+        """The largest B_ij of each j, as far as they are known."""
+        return np.maximum(self.values.largest, np.abs(self.values.diagonal - self.program.own))
+
+    def _grow(self, point: Point, margins: np.ndarray) -> bool:
+        """Add what is missing, if anything is."""
+        master = self.master
+        excess = self._excess(point.duals, point.level)
+        if self.n_rounds < FORGETTING:
+            unused = point.coefs == 0
+            unused &= excess[master.coefficients] < -UNUSED
+            if unused.mean() > 0.2:
+                master.drop_coefficients(np.flatnonzero(unused))
+        lack = np.where(master.is_error, margins - point.rho, point.rho - margins)
+        lack[master.in_examples] = 0.0
+        excess[master.in_coefficients] = -np.inf
+        wrong = largest_of(lack, NEW_EXAMPLES, PRECISION * max(point.rho, PRECISION))
+        new = self._differing(excess)
+        master.add_examples(wrong)
+        master.add_coefficients(new)
+        return len(wrong) > 0 or len(new) > 0
+
+    def _differing(self, excess: np.ndarray) -> np.ndarray:
+        """The coefficients of largest excess, without those much like one that exceeds more."""
+        first = largest_of(excess, NEW_COEFFICIENTS * CANDIDATES, PRECISION)
+        if not len(first):
+            return first
+        y, diagonal = self.program.signs[first], np.sqrt(np.abs(self.values.diagonal[first]))
+        alike = self.values.among(first) * np.outer(y, y) > ALIKE * np.outer(diagonal, diagonal)
+        chosen: list[int] = []
+        left = np.ones(len(first), bool)
+        for k in range(len(first)):
+            if left[k] and len(chosen) < NEW_COEFFICIENTS:
+                chosen.append(k)
+                left &= ~alike[k]
+        return first[chosen]
+
+    @property
+    def _least(self) -> float:
+        """A bound of the objective that needs no solution."""
+        return 0.0 if self.program.nu is None else -np.inf
+
+    def _bound(self, point: Point) -> float:
+        """The dual objective, less what the sums that are still too large could gain at the size of
+        the largest coefficient: nothing, but for rounding.
+        """
+        used = np.flatnonzero(point.duals)
+        sums = self.master.reduced(used, point.duals[used])
+        if self.program.nu is not None:
+            return -float(sums.max())
+        over = np.maximum(self._scaled(sums, point.level), 0.0).sum() * self.master.unit
+        size = float((point.coefs * self._scales[point.examples]).max(initial=0.0))
+        return max(self._least, float(point.duals.sum()) - over * size)
+
+
+def largest_of(values: np.ndarray, count: int, least: float) -> np.ndarray:
+    """The places of the largest values above `least`, at most `count`, from the largest down."""
+    above = np.flatnonzero(values > least)
+    return above[np.argsort(-values[above], kind="stable")[:count]]
+
+
+def draw(signs: np.ndarray, count: int) -> np.ndarray:
+    """A sample of both classes, in proportion and always the same."""
+    order = np.random.default_rng(0).permutation(len(signs))
+    parts = []
+    for side in CLASSES:
+        members = order[signs[order] == side]
+        share = round(count * len(members) / len(signs))
+        parts.append(members[: max(1, share)])
+    return np.sort(np.concatenate(parts))
+
+
+def relative_gap(primal: float, dual: float, trifle: float) -> float:
+    return max(0.0, primal - dual) / max(abs(primal), abs(dual), trifle)
