@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from sklearn.metrics.pairwise import rbf_kernel
 
 from largemargin import LPSVC, AdaptiveMarginSVC, LeaveOneOutSVC, NuLPSVC
 from tests.svm.problems import KERNELS, noisy, separable

@@ -73,9 +73,11 @@ def check_optimal(program, alpha, b=0.0, rho=1.0, tol=1e-7):
     assert slack.min() > -tol
     if program.E is not None:
         assert np.allclose(program.E @ v, program.e)
-    # multipliers u >= 0 of A, free w of E: cost - A'u - E'w >= 0, = 0 where v > 0, u = 0 where slack
+    # u >= 0 of A, free w of E: cost - A'u - E'w >= 0, = 0 where v > 0; u = 0 where there is slack
     E = np.zeros((0, len(v))) if program.E is None else program.E
     M = np.r_[program.A, E].T
+    sizes = np.maximum(np.abs(M).max(axis=1), np.abs(program.cost))  # whatever alpha's unit is
+    M, cost = M / sizes[:, None], program.cost / sizes
     free = np.array([low is None for low, _ in program.bounds])
     size = max(1.0, np.abs(v).max())
     tight = (np.abs(v) > tol * size) | free
@@ -83,9 +85,9 @@ def check_optimal(program, alpha, b=0.0, rho=1.0, tol=1e-7):
     bounds = [(0, 0 if gap > tol * size else None) for gap in slack] + [(None, None)] * n_w
     column = np.ones((len(v), 1))
     rows = np.r_[np.c_[M, -column], np.c_[-M, -column][tight]]
-    limits = np.r_[program.cost, -program.cost[tight]]
+    limits = np.r_[cost, -cost[tight]]
     result = linprog(
         np.r_[np.zeros(n_u + n_w), 1.0], rows, limits, bounds=[*bounds, (0, None)], method="highs"
     )
     assert result.status == 0, result.message
-    assert result.fun < tol * max(1.0, np.abs(program.cost).max())
+    assert result.fun < tol

@@ -59,7 +59,7 @@ class LinearProgram:
         self._highspy = highspy
         self._highs: Any = highspy.Highs()
         for option, value in (
-            ("output_flag", False), ("threads", 1), ("simplex_scale_strategy", 0),
+            ("output_flag", False), ("threads", 1),
             ("primal_feasibility_tolerance", 1e-9), ("dual_feasibility_tolerance", 1e-9),
             ("small_matrix_value", SMALLEST),
         ):  # fmt: skip
@@ -129,6 +129,7 @@ class LinearProgram:
         highs = self._highs
         if afresh:
             highs.clearSolver()
+        highs.setOptionValue("simplex_scale_strategy", 2 if afresh else 0)
         highs.setOptionValue("solver", solver)
         highs.setOptionValue("presolve", presolve)
         began = time.monotonic()

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from largemargin.lp.highs import OPTIMAL, LinearProgram, Outcome
+from largemargin.lp.highs import LinearProgram, Outcome
 from largemargin.lp.kernel_values import KernelValues
 from largemargin.lp.programs import Program
 from largemargin.watch import Watch
@@ -168,7 +168,9 @@ class Master:
     def solve(self, watch: Watch, afresh: bool = False) -> tuple[Outcome, Point | None]:
         """Solve the part, and say what its solution, if there is one, means for the whole."""
         outcome = self.lp.solve(watch.seconds_left, lambda: watch.stopped, afresh=afresh)
-        return outcome, self._read(outcome) if outcome.status == OPTIMAL else None
+        if not np.isfinite(outcome.x).all() or len(outcome.duals) != self.lp.shape[0]:
+            return outcome, None
+        return outcome, self._read(outcome)
 
     def _read(self, outcome: Outcome) -> Point:
         prices = self.program.prices

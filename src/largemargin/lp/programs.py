@@ -33,7 +33,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 MUCH_ROOM = 0.5  # of the least price: below it a margin error costs more than any margin gains
-TRIFLE = 1e-6  # of the objective of no coefficients at all
+TRIFLE = 1e-4  # of the objective of no coefficients at all
 
 
 @dataclass(frozen=True)

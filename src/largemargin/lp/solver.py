@@ -16,10 +16,11 @@ The solution is accepted when the primal objective, computed from the coefficien
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from largemargin.lp.highs import OPTIMAL
 from largemargin.lp.kernel_values import KernelValues, WholeGram
 from largemargin.lp.master import CLASSES, Master, Point
 from largemargin.lp.programs import Program
@@ -32,8 +33,10 @@ NEW_COEFFICIENTS = 50
 NEW_EXAMPLES = 200
 CANDIDATES = 8  # a coefficient: those looked at to find some that differ
 ALIKE = 0.9
+MANY = 0.4  # of a sample, with coefficients
 UNUSED = 0.02  # of a row's largest entry: slack of a coefficient that will hardly be used
 FORGETTING = 30  # rounds, after which nothing is forgotten any more, so that it ends
+NEGLIGIBLE = 1e-10  # of the objective
 PRECISION = 1e-9  # of a scaled row or a margin
 
 
@@ -76,7 +79,7 @@ class Search:
         point = self._best
         assert point is not None
         self._best = None
-        self._keep_best(point, self.master.margins(point))
+        self._keep_best(point)
 
     def run(self, tol: float) -> Solved:
         reason = ""
@@ -87,11 +90,13 @@ class Search:
             if reason or gap <= tol:
                 break
             reason = f"rounding errors leave a gap of {gap:.3g}"
-        assert self._best is not None
+        best = self._best
+        assert best is not None
+        if not best.coefs.any():
+            best = self._windows()
         return Solved(
-            self._best.examples, self._best.coefs, self._best.b, self._best.rho, self._objective,
-            gap, self.n_steps, reason,
-        )  # fmt: skip
+            best.examples, best.coefs, best.b, best.rho, self._objective, gap, self.n_steps, reason
+        )
 
     def _rounds(self, afresh: bool) -> tuple[Point | None, str]:
         """Solve and grow until nothing is missing; the last solution, and why it is not one of the
@@ -103,11 +108,13 @@ class Search:
             self.n_steps += outcome.n_steps
             self.n_rounds += 1
             self.watch.advance(0, f"objective {self._objective:.6g}")
-            if found is None:
+            if outcome.status != OPTIMAL:
+                if found is not None:
+                    self._keep_best(found)
                 return point, self.watch.stopped or f"HiGHS called a part of it {outcome.status}"
+            assert found is not None
             point, afresh = found, False
-            margins = self.master.margins(point)
-            self._keep_best(point, margins)
+            margins = self._keep_best(point)
             growing = self._grow(point, margins)
         return point, self.watch.stopped
 
@@ -115,26 +122,28 @@ class Search:
         n, master = len(self.program), self.master
         if n <= 1.5 * SAMPLE:
             master.add_examples(np.arange(n))
-            self._keep_best(self._anything, np.zeros(n))
+            self._keep_best(self._anything)
             master.add_coefficients(self._differing(self._excess(self._balanced(), -np.inf)))
             return
-        point = self._from_sample(
-            draw(self.program.signs, SAMPLE * GROWTH if n > 1.5 * GROWTH * SAMPLE else SAMPLE)
-        )
-        margins = master.margins(point)
-        self._keep_best(point, margins)
+        sample = draw(self.program.signs, SAMPLE * (GROWTH if n > 1.5 * GROWTH * SAMPLE else 1))
+        point = self._from_sample(sample)
+        used = point.examples[point.coefs > 0]
+        margins = self._keep_best(point)
         relative = margins / point.rho if point.rho > 0 else np.ones(n)
         master.set_errors(np.flatnonzero(relative < NEAR[0]), True)
         master.add_examples(np.flatnonzero((relative >= NEAR[0]) & (relative <= NEAR[1])))
-        master.add_coefficients(point.examples[point.coefs > 0])
+        # where most examples have a coefficient, a part is harder to solve than the whole
+        master.add_coefficients(np.arange(n) if len(used) > MANY * len(sample) else used)
 
     def _from_sample(self, sample: np.ndarray) -> Point:
         """The solution of a sample of the examples."""
         part = WholeGram(self.values.among(sample))
         search = Search(self.program.of(sample), part, self.watch)
-        found = search.run(np.inf)
-        self.n_steps += found.n_steps
-        return Point(sample[found.examples], found.coefs, self._duals, 0.0, found.b, found.rho)
+        search._rounds(False)
+        self.n_steps += search.n_steps
+        found = search._best
+        assert found is not None
+        return replace(found, examples=sample[found.examples], duals=self._duals)
 
     @property
     def _anything(self) -> Point:
@@ -146,15 +155,30 @@ class Search:
             return Point(np.arange(0), np.empty(0), self._duals, 0.0)
         return Point(np.arange(len(prices)), prices / prices.sum(), self._duals, 0.0, 0.0, 0.0)
 
+    def _windows(self) -> Point:
+        """Parzen windows, of a size that does not count, in place of no coefficients at all.
+
+        With lambda above sum_i y_i y_j k_ij / k_jj for all j (or with a C so low) the best
+        coefficients are zero, which decides nothing. The limit that the chapter speaks of, all
+        coefficients equal and small, costs as little as one likes.
+        """
+        everyone, prices = np.arange(len(self.program)), self.program.prices
+        slopes = self.program.cost - self.master.reduced(everyone, prices)
+        size = NEGLIGIBLE * self._objective / max(float(prices @ np.abs(slopes)), self._objective)
+        return Point(everyone, size * prices, self._duals, 0.0)
+
     def _balanced(self) -> np.ndarray:
         """Duals of the same sum for both classes."""
         y, prices = self.program.signs, self.program.prices
         return prices / np.where(y > 0, *(float(prices[y == side].sum()) for side in CLASSES))
 
-    def _keep_best(self, point: Point, margins: np.ndarray) -> None:
+    def _keep_best(self, point: Point) -> np.ndarray:
+        """The margins of a point, which is kept if there is no better."""
+        margins = self.master.margins(point)
         objective = self.program.objective(point.coefs, margins, point.rho)
         if self._best is None or objective < self._objective:
             self._best, self._objective = point, objective
+        return margins
 
     def _excess(self, duals: np.ndarray, level: float) -> np.ndarray:
         """What sum_i u_i B_ij exceeds its largest allowed value by, in the scale of a row."""
@@ -180,20 +204,21 @@ class Search:
         if self.n_rounds < FORGETTING:
             unused = point.coefs == 0
             unused &= excess[master.coefficients] < -UNUSED
-            if unused.mean() > 0.2:
+            if unused.sum() > 0.2 * len(unused):
                 master.drop_coefficients(np.flatnonzero(unused))
         lack = np.where(master.is_error, margins - point.rho, point.rho - margins)
         lack[master.in_examples] = 0.0
         excess[master.in_coefficients] = -np.inf
         wrong = largest_of(lack, NEW_EXAMPLES, PRECISION * max(point.rho, PRECISION))
-        new = self._differing(excess)
+        new = self._differing(excess, int(np.count_nonzero(point.coefs)))
         master.add_examples(wrong)
         master.add_coefficients(new)
         return len(wrong) > 0 or len(new) > 0
 
-    def _differing(self, excess: np.ndarray) -> np.ndarray:
+    def _differing(self, excess: np.ndarray, count: int = 0) -> np.ndarray:
         """The coefficients of largest excess, without those much like one that exceeds more."""
-        first = largest_of(excess, NEW_COEFFICIENTS * CANDIDATES, PRECISION)
+        count = max(count, NEW_COEFFICIENTS)
+        first = largest_of(excess, count * CANDIDATES, PRECISION)
         if not len(first):
             return first
         y, diagonal = self.program.signs[first], np.sqrt(np.abs(self.values.diagonal[first]))
@@ -201,7 +226,7 @@ class Search:
         chosen: list[int] = []
         left = np.ones(len(first), bool)
         for k in range(len(first)):
-            if left[k] and len(chosen) < NEW_COEFFICIENTS:
+            if left[k] and len(chosen) < count:
                 chosen.append(k)
                 left &= ~alike[k]
         return first[chosen]
@@ -212,16 +237,17 @@ class Search:
         return 0.0 if self.program.nu is None else -np.inf
 
     def _bound(self, point: Point) -> float:
-        """The dual objective, less what the sums that are still too large could gain at the size of
-        the largest coefficient: nothing, but for rounding.
+        """The dual objective, less what the sums that are still too large, by rounding, could gain:
+        at the size of their coefficients, or at least of one that makes a margin of 1.
         """
         used = np.flatnonzero(point.duals)
         sums = self.master.reduced(used, point.duals[used])
         if self.program.nu is not None:
             return -float(sums.max())
-        over = np.maximum(self._scaled(sums, point.level), 0.0).sum() * self.master.unit
-        size = float((point.coefs * self._scales[point.examples]).max(initial=0.0))
-        return max(self._least, float(point.duals.sum()) - over * size)
+        over = np.maximum(self._scaled(sums, point.level), 0.0) * self.master.unit
+        sizes = np.ones(len(sums))
+        sizes[point.examples] = np.maximum(1.0, point.coefs * self._scales[point.examples])
+        return max(self._least, float(point.duals.sum() - over @ sizes))
 
 
 def largest_of(values: np.ndarray, count: int, least: float) -> np.ndarray:
