@@ -11,7 +11,13 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from largemargin import boosting, data, kernels, lp, online, svm
     from largemargin.boosting import AdaBoost, RBFNetwork
-    from largemargin.lp import LPSVC, AdaptiveMarginSVC, LeaveOneOutSVC, NuLPSVC
+    from largemargin.lp import (
+        LPSVC,
+        AdaptiveMarginSVC,
+        LeaveOneOutSVC,
+        MaxMarginHyperplane,
+        NuLPSVC,
+    )
     from largemargin.model_file import ModelFileError, describe, load, save
     from largemargin.online import ALMA, MIRA, ROMMA, AggressivePerceptron
     from largemargin.perceptron import VotedPerceptron
@@ -30,6 +36,7 @@ __all__ = [
     "AggressivePerceptron",
     "KernelAdatron",
     "LeaveOneOutSVC",
+    "MaxMarginHyperplane",
     "ModelFileError",
     "NuLPSVC",
     "NuSVC",
@@ -56,6 +63,7 @@ _HOMES = {
     "LPSVC": "largemargin.lp",
     "LeaveOneOutSVC": "largemargin.lp",
     "NuLPSVC": "largemargin.lp",
+    "MaxMarginHyperplane": "largemargin.lp",
     "KernelAdatron": "largemargin.svm",
     "NuSVC": "largemargin.svm",
     "SVC": "largemargin.svm",

@@ -119,7 +119,7 @@ class AdaBoost(Classifier):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        if self.estimator is not None:
+        if hasattr(self.estimator, "__sklearn_tags__") and not isinstance(self.estimator, type):
             tags.input_tags.sparse = get_tags(self.estimator).input_tags.sparse
         return tags
 

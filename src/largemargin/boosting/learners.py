@@ -43,7 +43,7 @@ def numbers_of(answers: np.ndarray, classes: np.ndarray) -> np.ndarray:
 
 def check_estimator(estimator: Any) -> None:
     """Refuse what cannot be a base learner."""
-    if isinstance(estimator, type) or not is_classifier(estimator):
+    if isinstance(estimator, type) or not hasattr(estimator, "fit") or not is_classifier(estimator):
         raise ValueError(f"estimator must be None, for stumps, or a classifier, got {estimator!r}")
     if not has_fit_parameter(estimator, "sample_weight"):
         raise ValueError(

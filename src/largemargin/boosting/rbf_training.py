@@ -8,8 +8,8 @@ linear system, and by the envelope theorem the gradient of E is that of the sum 
 quasi-Newton steps go far (Raetsch, Onoda & Mueller 2001, appendix, take conjugate gradients).
 It starts from the centres of a weighted k-means, each as wide as it is far from the nearest other.
 
-Equal examples are made one with the sum of their weights first, in an order that is that of their
-values. So an example of weight 2 and the same example twice are the same numbers from here on.
+Equal examples are made one with the sum of their weights first, in the order of their values. So an
+example of weight 2 and the same example twice are the same numbers from here on.
 """
 
 from __future__ import annotations
@@ -64,6 +64,19 @@ def train(
     problem = _Problem(X, targets[labels], d, regularization, centers.shape)
     start = np.concatenate([centers.ravel(), np.log(_first_widths(X, d, centers))])
 
+    found, n_iter = _descend(problem, start, max_iter, after_step)
+    centers, widths = problem.parts(found)
+    weights, objective = problem.outputs(found), problem(found)[0]
+    return Network(centers + middle, widths, weights, objective, n_iter)
+
+
+def _descend(
+    problem: _Problem, start: np.ndarray, max_iter: int, after_step: Callable[[], bool]
+) -> tuple[np.ndarray, int]:
+    """Quasi-Newton steps; returns where they end and how many they were."""
+    if max_iter == 0:
+        return start, 0
+
     def step_taken(_: np.ndarray) -> None:
         if not after_step():
             raise StopIteration
@@ -72,8 +85,7 @@ def train(
         problem, start, jac=True, method="L-BFGS-B", callback=step_taken,
         options={"maxiter": max_iter},
     )  # fmt: skip
-    centers, widths = problem.parts(found.x)
-    return Network(centers + middle, widths, problem.outputs(found.x), float(found.fun), found.nit)
+    return found.x, int(found.nit)
 
 
 class _Problem:
@@ -136,10 +148,13 @@ def kmeans(
         found[chosen[-1]] = 0.0
         nearest = np.minimum(nearest, found) if len(chosen) > 1 else found
     centers = X[chosen]
+    rounding = 1e-10 * norms.max()
     clusters = np.arange(len(centers))[:, None]
     before = None
     for _ in range(MOST_LLOYD_STEPS):
-        mine = _squares(X, norms, centers).argmin(axis=1)
+        apart = _squares(X, norms, centers)
+        # as near as the nearest, to rounding: then the first, whatever the last bits are
+        mine = (apart <= apart.min(axis=1, keepdims=True) + rounding).argmax(axis=1)
         if before is not None and np.array_equal(mine, before):
             break
         before = mine
@@ -174,9 +189,9 @@ def _distinct(
     X: np.ndarray, labels: np.ndarray, weights: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Equal examples as one, with the sum of their weights as a share of all, in a fixed order."""
-    rows = np.ascontiguousarray(np.column_stack([X, labels]))
-    rows += 0.0  # makes -0.0 the same bytes as 0.0
-    keys = rows.view(np.dtype((np.void, rows.itemsize * rows.shape[1]))).ravel()
-    _, first, which = np.unique(keys, return_index=True, return_inverse=True)
-    sums = np.bincount(which, weights)
-    return rows[first, :-1], labels[first], sums / sums.sum()
+    order = np.lexsort((labels, *X.T[::-1]))
+    X, labels, weights = X[order], labels[order], weights[order]
+    starts = np.ones(len(labels), bool)
+    starts[1:] = (X[1:] != X[:-1]).any(axis=1) | (labels[1:] != labels[:-1])
+    sums = np.add.reduceat(weights, np.flatnonzero(starts))
+    return X[starts], labels[starts], sums / sums.sum()

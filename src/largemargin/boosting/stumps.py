@@ -162,7 +162,7 @@ class StumpLearner:
         for scan in (2 * feature, 2 * feature + 1):  # the lowest threshold is last from above
             entry = entry_reaching(
                 scans.rows, scans.starts[scan], scans.starts[scan + 1], self.labels, D, totals,
-                self._near, wanted - ROUNDING, scan % 2 == 1,
+                self._near, wanted - ROUNDING / 1000, scan % 2 == 1,
             )  # fmt: skip
             if entry >= 0:
                 return feature, scans.threshold(entry, scan)

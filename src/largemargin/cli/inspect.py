@@ -43,13 +43,13 @@ def _show(found: dict[str, Any]) -> None:
         [
             ("class", final["class"]),
             ("machine", machine_words(final["parameters"])),
-            ("kernel", _kernel_words(facts.get("kernel"))),
+            *([("kernel", _kernel_words(facts["kernel"]))] if "kernel" in facts else []),
             ("features", final["n_features"]),
             ("labels", f"{len(final['labels'])} of type {final['label_type']}"),
             ("scaling", text([_scaler_words(step) for step in scalers]) or "none"),
-            ("support vectors", facts.get("n_support")),
+            *([("support vectors", facts["n_support"])] if "n_support" in facts else []),
             *_training_words(facts),
-            ("precision", facts.get("precision")),
+            *([("precision", facts["precision"])] if "precision" in facts else []),
         ],
         title=found["path"],
     )
@@ -78,6 +78,10 @@ def _show(found: dict[str, Any]) -> None:
 
 
 def _training_words(facts: dict[str, Any]) -> list[tuple[str, Any]]:
+    if "n_kept" in facts:
+        return [("rounds", facts["n_kept"]), ("ended by", facts["ended"])]
+    if "n_basis" in facts:
+        return [("centres", facts["n_basis"])]
     if "online_errors" in facts:
         names = ("n_seen", "online_errors", "margin_errors", "n_insertions", "n_removals")
         return [(name.removeprefix("n_").replace("_", " "), facts.get(name)) for name in names]

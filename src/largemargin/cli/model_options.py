@@ -73,8 +73,8 @@ MinMargin = Annotated[
 MaxIter = Annotated[
     int | None,
     typer.Option(
-        help="Support vector machines: most steps a problem; -1 is no limit. "
-        "[default: -1; kernel-adatron: 1000]"
+        help="Support vector machines: most steps a problem; -1 is no limit. rbf-network: steps on "
+        "the centres. [default: -1; kernel-adatron: 1000; rbf-network: 10]"
     ),
 ]
 FitIntercept = Annotated[
@@ -150,6 +150,23 @@ Average = Annotated[
         help="Online learners: answer with the average over the stream.",
         show_default=False,
     ),
+]
+BaseLearner = Annotated[
+    str | None,
+    typer.Option(
+        "--estimator", help="adaboost: what is boosted, stumps or rbf-network. [default: stumps]"
+    ),
+]
+Rounds = Annotated[int | None, typer.Option(help="adaboost: rounds at most. [default: 500]")]
+Regularization = Annotated[
+    float | None,
+    typer.Option(
+        help="adaboost: how much is forgiven of examples that had much weight. rbf-network: price "
+        "of the output weights. [default: 0; rbf-network: 1e-06]"
+    ),
+]
+Centers = Annotated[
+    int | None, typer.Option(help="rbf-network: number of basis functions. [default: 10]")
 ]
 Jobs = Annotated[int | None, typer.Option(help="Threads; every core if not given.")]
 Memory = Annotated[

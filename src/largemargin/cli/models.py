@@ -15,15 +15,20 @@ MODELS = {
     "mira": "MIRA",
     "romma": "ROMMA",
     "alma": "ALMA",
+    "adaboost": "AdaBoost",
+    "rbf-network": "RBFNetwork",
 }
 # those that learn from a stream
 ONLINE = ("aggressive-perceptron", "mira", "romma", "alma")
 # where the command line has another default than the estimator
-_DEFAULTS: dict[str, dict[str, Any]] = {"voted-perceptron": {"epochs": 10}}
+_DEFAULTS: dict[str, dict[str, Any]] = {
+    "voted-perceptron": {"epochs": 10},
+    "adaboost": {"n_rounds": 500},
+}
 # what tells one machine from another
 _MACHINE = (
     "C", "nu", "slack", "multiclass", "method", "margin", "aggressive", "alpha", "B", "budget",
-    "policy", "average",
+    "policy", "average", "estimator", "n_rounds", "n_centers", "regularization",
 )  # fmt: skip
 
 
@@ -48,7 +53,18 @@ def make_estimator(model: str, options: dict[str, Any]) -> Any:
                 f"--{name.replace('_', '-')} is no option of {model}: it belongs to "
                 f"{' and '.join(owners)}"
             )
+    if "estimator" in given:
+        given["estimator"] = _base_learner(given["estimator"])
     return getattr(largemargin, MODELS[model])(**{**_DEFAULTS.get(model, {}), **given})
+
+
+def _base_learner(name: str) -> Any:
+    """The base learner of boosting that has this name."""
+    from largemargin import RBFNetwork
+
+    if name not in ("stumps", "rbf-network"):
+        raise ValueError(f"--estimator must be stumps or rbf-network, got {name!r}")
+    return None if name == "stumps" else RBFNetwork()
 
 
 def parameters_of(model: str) -> set[str]:
@@ -66,7 +82,16 @@ def machine_words(parameters: dict[str, Any]) -> str:
     >>> machine_words({"C": float("inf"), "slack": "linear", "kernel": "rbf", "tol": 1e-3})
     'C inf, slack linear'
     """
-    return ", ".join(f"{name} {text(parameters[name])}" for name in _MACHINE if name in parameters)
+    told = {name: parameters[name] for name in _MACHINE if name in parameters}
+    if "estimator" in told:
+        told["estimator"] = _base_learner_words(told["estimator"])
+    return ", ".join(f"{name} {text(value)}" for name, value in told.items())
+
+
+def _base_learner_words(estimator: Any) -> str:
+    if estimator is None:
+        return "stumps"
+    return estimator["class"] if isinstance(estimator, dict) else type(estimator).__name__
 
 
 def kernel_words(parameters: dict[str, Any]) -> str:
@@ -85,8 +110,14 @@ def kernel_words(parameters: dict[str, Any]) -> str:
 
 
 def learned(model: Any) -> dict[str, Any]:
-    """What fitting found, of a perceptron, an online learner or a support vector machine."""
+    """What fitting found, by what kind of model it is."""
     facts: dict[str, Any] = {"classes": len(model.classes_)}
+    if hasattr(model, "alphas_"):
+        errors = model.weighted_errors_
+        ends = {"first_error": float(errors[0]), "last_error": float(errors[-1])}
+        return {**facts, "rounds": model.n_iter_, "ended": model.ended_, **ends}
+    if hasattr(model, "centers_"):
+        return {**facts, "centers": len(model.centers_), "objective": model.objective_}
     if hasattr(model, "online_errors_"):
         facts |= {
             "online_errors": model.online_errors_,
@@ -109,6 +140,12 @@ def learned(model: Any) -> dict[str, Any]:
 
 def learned_words(facts: dict[str, Any]) -> list[tuple[str, Any]]:
     """What `learned` gave, for people."""
+    if "rounds" in facts:
+        ended = "" if facts["ended"] == "n_rounds" else f" (ended by: {facts['ended']})"
+        errors = f"{facts['first_error']:.3g}, at last {facts['last_error']:.3g}"
+        return [("rounds", f"{facts['rounds']}{ended}"), ("weighted error", f"at first {errors}")]
+    if "centers" in facts:
+        return [("centres", facts["centers"]), ("objective", facts["objective"])]
     if "online_errors" in facts:
         rows = [
             ("online errors", _online_errors(facts)),

@@ -106,7 +106,9 @@ def progress_wanted(quiet: bool = False) -> bool:
 
 
 def _plain(value: Any) -> Any:
-    """Numpy scalars and arrays, tuples and non-finite numbers as JSON can say them."""
+    """Numpy scalars and arrays, tuples, estimators and non-finite numbers as JSON can say them."""
+    if hasattr(value, "get_params"):
+        value = {"class": type(value).__name__, **value.get_params(deep=False)}
     if hasattr(value, "tolist"):
         value = value.tolist()
     if isinstance(value, dict):

@@ -60,6 +60,10 @@ def train(
     budget: options.Budget = None,
     policy: options.Policy = None,
     average: options.Average = None,
+    estimator: options.BaseLearner = None,
+    n_rounds: options.Rounds = None,
+    regularization: options.Regularization = None,
+    n_centers: options.Centers = None,
     seed: Annotated[int, typer.Option(help="For everything that is drawn.")] = 0,
     n_jobs: options.Jobs = None,
     memory: options.Memory = None,
@@ -119,6 +123,7 @@ def train(
       largemargin train letters.svm --model svc --cv C=0.1,1,10 --cv gamma=0.01,0.1
       largemargin train heart.csv --model nu-svc --nu 0.2 --scale standard
       largemargin train mnist --model mira --kernel poly --degree 9 --budget 1000
+      largemargin train heart.csv --model adaboost --estimator rbf-network --scale standard
       largemargin train clicks.svm.gz --model mira --stream --budget 500 --test later.svm.gz
     """
     given = {
@@ -128,8 +133,9 @@ def train(
         "max_seconds": max_seconds, "learning_rate": options.number_or_word(learning_rate),
         "epochs": epochs, "method": method, "normalize": normalize or None,
         "shuffle": shuffle or None, "margin": margin, "aggressive": aggressive, "alpha": alpha,
-        "B": B, "budget": budget, "policy": policy, "average": average or None, "n_jobs": n_jobs,
-        "memory": memory, "precision": precision,
+        "B": B, "budget": budget, "policy": policy, "average": average or None,
+        "estimator": estimator, "n_rounds": n_rounds, "regularization": regularization,
+        "n_centers": n_centers, "n_jobs": n_jobs, "memory": memory, "precision": precision,
     }  # fmt: skip
     if model not in MODELS:
         raise ValueError(f"--model must be one of {', '.join(MODELS)}, got {model!r}")
@@ -189,7 +195,8 @@ def _show(
 ) -> None:
     if quiet:
         return
-    chosen = {name: value for name, value in machine.get_params().items() if name not in _UNTOLD}
+    parameters = machine.get_params(deep=False)
+    chosen = {name: value for name, value in parameters.items() if name not in _UNTOLD}
     if json:
         emit_json({**result, "model": model, "scale": scale, "parameters": chosen, "file": file})
         return
@@ -342,7 +349,7 @@ def _facts(
         ("rows", f"{result['rows']} x {result['features']}"),
         ("classes", result["classes"]),
         ("model", f"{model}, {machine_words(parameters)}"),
-        ("kernel", kernel_words(parameters)),
+        *([("kernel", kernel_words(parameters))] if "kernel" in parameters else []),
         ("scale", scale),
         *learned_words(result),
         ("seconds", f"{result['seconds']:.2f}"),

@@ -3,6 +3,7 @@
 from largemargin.lp.adaptive_margin_svc import AdaptiveMarginSVC
 from largemargin.lp.leave_one_out_svc import LeaveOneOutSVC
 from largemargin.lp.lp_svc import LPSVC
+from largemargin.lp.max_margin_hyperplane import MaxMarginHyperplane
 from largemargin.lp.nu_lp_svc import NuLPSVC
 
-__all__ = ["LPSVC", "AdaptiveMarginSVC", "LeaveOneOutSVC", "NuLPSVC"]
+__all__ = ["LPSVC", "AdaptiveMarginSVC", "LeaveOneOutSVC", "MaxMarginHyperplane", "NuLPSVC"]

@@ -44,7 +44,7 @@ STEPS = 60  # Newton steps a centre at most
 HALVINGS = 40
 ROUNDING = 1e-13
 MISSES = 2  # centres in a row that do not better the gap, after which it is left at that
-BEYOND = 1e-2  # the gap is taken to this fraction of the tolerance, if it can be
+BEYOND = 1e-4  # the gap is taken to this fraction of the tolerance, if it can be
 LEAST = 1e-13  # no gap below is looked for
 
 
@@ -228,7 +228,7 @@ def ratios(w: np.ndarray, shift: float, p: float, mu: float) -> np.ndarray:
     x = np.maximum(-(level + 2 / p * np.log(p + 1)), -(p / 2) * level - np.log(2))
     lo, hi = np.full_like(x, -700.0), np.full_like(x, 300.0)
     x = np.clip(x, lo, hi)
-    for _ in range(60):
+    for _ in range(HALVINGS):
         f = difference(x)
         lo, hi = np.where(f < 0, x, lo), np.where(f > 0, x, hi)
         slope = 4 / p / (2 + (p + 1) * np.exp(-x)) + 1 / (1 + np.exp(x))
@@ -236,7 +236,7 @@ def ratios(w: np.ndarray, shift: float, p: float, mu: float) -> np.ndarray:
         new = np.where((new > lo) & (new < hi), new, (lo + hi) / 2)
         moved = np.abs(new - x).max(initial=0.0)
         x = new
-        if moved < 1e-13 * (1 + p):
+        if moved < 1e-8:  # the next step would be the square of it
             break
     found[used] = np.exp(x)
     return found
@@ -306,8 +306,6 @@ def solve_smooth(program: Program, tol: float, watch: Watch) -> Proposal:
         steps += made
         found = barrier.proposal(at, alpha, steps)
         worth = judge(program, found)
-        if DEBUG:
-            print(f"{steps:4d} mu {mu:.1e} gap {worth.gap:.3e} obj {worth.objective:.10g} {at.extra}")
         if worth.gap < least or best is None:
             best, least, misses = found, worth.gap, 0
         else:
@@ -319,9 +317,6 @@ def solve_smooth(program: Program, tol: float, watch: Watch) -> Proposal:
         barrier.raise_price(at, mu)
         mu *= FALL
         at = barrier.at(at.w, at.extra, mu)
-
-DEBUG = False
-
 
 def centre(
     barrier: Barrier, at: Point, mu: float, watch: Watch

@@ -2,7 +2,7 @@
 
     minimise (or maximise)  c.x   subject to   row_lower <= A x <= row_upper,  lower <= x <= upper
 
-A is dense, as kernel values are. The status of a solve is read after each one, and a simplex that
+A is dense, as kernel values are, or sparse. The status of a solve is read after each one, and a simplex that
 does not end in a solution is followed by other ways to one: from scratch with presolve, then the
 interior point. Whether a solution is good enough is for the caller to see, who has the exact
 numbers.
@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 OPTIMAL, INFEASIBLE, UNBOUNDED, STOPPED, FAILED = (
     "optimal", "infeasible", "unbounded", "stopped", "failed",
@@ -75,11 +76,13 @@ class LinearProgram:
         return self._n_rows, self._n_columns
 
     def add_columns(
-        self, costs: Any, lower: Any, upper: Any, matrix: np.ndarray | None = None
+        self, costs: Any, lower: Any, upper: Any, matrix: Any = None
     ) -> None:
-        """More variables; `matrix` has their coefficients, a row a row of the program."""
+        """More variables; `matrix` has their coefficients, a row a row of the program; it may be
+        sparse.
+        """
         count = len(np.atleast_1d(costs))
-        entries = np.empty((count, 0)) if matrix is None else np.ascontiguousarray(matrix.T)
+        entries = np.empty((count, 0)) if matrix is None else matrix.T
         arrays = [np.broadcast_to(np.asarray(part, float), count) for part in (costs, lower, upper)]
         self._checked(self._highs.addCols(count, *arrays, *_entries(entries)))
         self._n_columns += count
@@ -175,8 +178,12 @@ class LinearProgram:
             raise RuntimeError("HiGHS refused a change of a linear program")
 
 
-def _entries(matrix: np.ndarray) -> tuple[int, np.ndarray, np.ndarray, np.ndarray]:
+def _entries(matrix: Any) -> tuple[int, np.ndarray, np.ndarray, np.ndarray]:
     """The non-zero entries of some rows, as HiGHS takes them."""
-    rows, columns = np.nonzero(matrix)
-    starts = np.searchsorted(rows, np.arange(len(matrix)))
-    return len(rows), starts.astype(np.int32), columns.astype(np.int32), matrix[rows, columns]
+    if sp.issparse(matrix):
+        rows = sp.csr_array(matrix)
+        return rows.nnz, rows.indptr[:-1].astype(np.int32), rows.indices.astype(np.int32), rows.data
+    matrix = np.ascontiguousarray(matrix)
+    which, columns = np.nonzero(matrix)
+    starts = np.searchsorted(which, np.arange(len(matrix)))
+    return len(which), starts.astype(np.int32), columns.astype(np.int32), matrix[which, columns]

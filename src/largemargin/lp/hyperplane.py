@@ -71,7 +71,8 @@ class Program:
 @dataclass(frozen=True)
 class Proposal:
     """What a solver found: a hyperplane, multipliers of the examples, the steps that it made, and
-    what kept it from the solution, in words, if anything did.
+    what kept it from the solution, in words, if anything did. A solver that has shown in its own
+    way that there is no margin says so in `separable`.
     """
 
     w: np.ndarray
@@ -79,6 +80,7 @@ class Proposal:
     alpha: np.ndarray
     n_steps: int
     trouble: str = ""
+    separable: bool = True
 
 
 @dataclass(frozen=True)
@@ -111,7 +113,8 @@ def judge(program: Program, found: Proposal) -> Hyperplane:
     """What a proposal is worth, by the data alone."""
     alpha = feasible(program, found.alpha)
     total, size = float(alpha.sum()), program.norm.dual_of(program.pull(alpha))
-    if program.hard and size <= total * program.min_margin:
+    shown = total > 0 and size <= total * program.min_margin
+    if program.hard and (shown or not found.separable):
         return _none(program, found)
     w, b = found.w, found.b
     if program.hard:

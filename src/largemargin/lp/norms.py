@@ -53,8 +53,8 @@ class Norm:
         |t v| = 1 and infinite beyond. The peak is at t = (total / size^r')^(r - 1).
         """
         r = self.power
-        if size == 0:
-            return total * most
+        if total == 0 or size == 0:
+            return total * most if total else 0.0
         # in terms of s = t size, so that powers of small numbers do not vanish
         slope = total / size
         s = min(1.0 if r == 1 else slope ** (r - 1), most * size)

@@ -57,7 +57,11 @@ ESTIMATORS = _entries(
     Entry("MIRA", "largemargin.online.mira", "largemargin.online.state", 1),
     Entry("ROMMA", "largemargin.online.romma", "largemargin.online.state", 1),
     Entry("ALMA", "largemargin.online.alma", "largemargin.online.state", 1),
+    Entry("AdaBoost", "largemargin.boosting.adaboost", "largemargin.boosting.state"),
+    Entry("RBFNetwork", "largemargin.boosting.rbf_network", "largemargin.boosting.state"),
 )
+# those that can be a parameter of another
+BASE_LEARNERS = {"RBFNetwork": ESTIMATORS["RBFNetwork"]}
 SCALERS = _entries(
     Entry("StandardScaler", "sklearn.preprocessing", "largemargin.model_file.scalers"),
     Entry("MinMaxScaler", "sklearn.preprocessing", "largemargin.model_file.scalers"),

@@ -20,6 +20,7 @@ from largemargin.kernels import (
     WithConstant,
     make_kernel,
 )
+from largemargin.model_file.registry import BASE_LEARNERS, find_entry
 
 _KERNELS: dict[type, str] = {
     Linear: "linear",
@@ -81,7 +82,11 @@ def _encode_mapping(value: Mapping[Any, Any], what: str, depth: int) -> dict[str
 
 
 def encode_parameter(value: Any, what: str) -> Any:
-    """`encode`, and for a dict such as class_weight any labels as keys."""
+    """`encode`, and for a dict such as class_weight any labels as keys, and a base learner as its
+    class and parameters.
+    """
+    if hasattr(value, "get_params") and not isinstance(value, type):
+        return {"$estimator": _encode_base_learner(value, what)}
     plain_keys = isinstance(value, Mapping) and all(
         isinstance(key, str) and not key.startswith("$") for key in value
     )
@@ -93,6 +98,28 @@ def encode_parameter(value: Any, what: str) -> Any:
             raise ValueError(f"{what} has a key that is neither a finite number nor text")
         return {"$pairs": pairs}
     return encode(value, what)
+
+
+def _encode_base_learner(estimator: Any, what: str) -> dict[str, Any]:
+    entry = find_entry(estimator, BASE_LEARNERS)
+    if entry is None:
+        raise ValueError(
+            f"{what} is a {type(estimator).__name__}, which is code and cannot be saved: use None, "
+            f"for stumps, or {' or '.join(f'{name}()' for name in BASE_LEARNERS)}"
+        )
+    parameters = {
+        key: encode(value, f"the {key} of {entry.name}")
+        for key, value in estimator.get_params(deep=False).items()
+    }
+    return {"class": entry.name, "parameters": parameters}
+
+
+def _decode_base_learner(state: Any, depth: int) -> Any:
+    cls = BASE_LEARNERS[state["class"]].cls
+    parameters = {key: decode(value, depth + 1) for key, value in state["parameters"].items()}
+    if set(state) != {"class", "parameters"} or set(parameters) != set(cls().get_params()):
+        raise ValueError("a base learner is not described by its class and parameters")
+    return cls(**parameters)
 
 
 def _is_key(value: Any) -> bool:
@@ -126,6 +153,8 @@ def _decode_tagged(tag: str, value: Any, depth: int) -> Any:
         return {key: decode(item, depth + 1) for key, item in value}
     if tag == "$kernel":
         return decode_kernel(value)
+    if tag == "$estimator":
+        return _decode_base_learner(value, depth)
     if tag == "$random_state":
         return _decode_random_state(value)
     raise ValueError(f"there is a value of the unknown kind {tag[:20]!r}")
@@ -143,6 +172,9 @@ def plain(value: Any) -> Any:
         return "RandomState"
     if "$pairs" in value:
         return {str(key): plain(item) for key, item in value["$pairs"]}
+    if "$estimator" in value:
+        base = value["$estimator"]
+        return {"class": base["class"], **plain(base["parameters"])}
     for tag in ("$tuple", "$kernel"):
         if tag in value:
             return plain(value[tag])

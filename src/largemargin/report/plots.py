@@ -40,7 +40,7 @@ def png(figure: Figure, columns: int | None = None) -> bytes:
     return _render(figure, columns, "png")
 
 
-def _render(figure: Figure, columns: int, kind: str) -> bytes:
+def _render(figure: Figure, columns: int | None, kind: str) -> bytes:
     from matplotlib import rc_context
 
     with rc_context(SETTINGS):

@@ -15,6 +15,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
 
 from largemargin.data.dataset import Dataset
 from largemargin.reproduce.adaptive_margin import published
@@ -106,13 +107,13 @@ class Machine:
     def trials(
         self, outer: float, inners: Sequence[float], data: Dataset, *, choosing: bool = False
     ) -> tuple[list[Trial], int]:
-        """A trial for each inner value, and how many warnings there were of unfinished fits."""
+        """A trial for each inner value, and how many fits warned that they did not converge."""
         train = self.try_out if choosing and self.try_out else self.train
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             with interruptions_raised():
                 found = train(outer, inners, data)
-        return found, len(caught)
+        return found, sum(issubclass(one.category, ConvergenceWarning) for one in caught)
 
     def small(self) -> Machine:
         """With fewer candidates: neither the smoothest quarter nor the inner ones at the end."""

@@ -166,7 +166,7 @@ class Plan:
         if self.splits is not None and self.splits < published.N_SPLITS and self.data:
             noun = "split" if self.splits == 1 else "splits"
             found.append(f"{self.splits} {noun} in place of {published.N_SPLITS}")
-        if self.small and self.data:
+        if self.small and {"table", "lambda"} & set(self.parts):
             found.append(f"choices made with {QUICK_CHOOSING} training set and {QUICK_FOLDS} folds")
         less = [published.SETS[name] for name in splits if not is_comparable(splits[name])]
         if less:

@@ -144,7 +144,7 @@ def draw_points(name: str, seed: int) -> tuple[np.ndarray, np.ndarray]:
     if name == "outlier":
         left = random.normal((-0.9, 0.0), (0.35, 0.55), (24, 2))
         right = random.normal((0.8, 0.0), (0.35, 0.55), (24, 2))
-        points = np.vstack([left, [[2.0, 0.1]], right])
+        points = np.vstack([left, [[2.6, 0.1]], right])
         labels = np.repeat([1, -1], [25, 24])
     elif name == "overlap":
         points = np.vstack(

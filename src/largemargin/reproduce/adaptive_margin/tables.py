@@ -105,8 +105,8 @@ def _unfinished(columns: Columns, choices: int) -> tuple[str, ...]:
     if not count and not choices:
         return ()
     return (
-        f"Fits that ended with a warning, mostly at their time limit: {count} in the table, "
-        f"{choices} while choosing; they count as they are.",
+        f"Fits that warned that they did not quite converge, for rounding or for their time limit: "
+        f"{count} in the table, {choices} while choosing; they count as they are.",
     )
 
 
