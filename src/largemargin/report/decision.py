@@ -76,6 +76,7 @@ def plot_decision(
     """
     _check_model(model)
     points, labels = _check_points(model, X, y, resolution)
+    _check_margin(margin, len(model.classes_))
     ring = _rings(model, X, points, support)
     erred = points[np.asarray(model.predict(X)) != labels]
     ax = _axes() if ax is None else ax
@@ -190,6 +191,19 @@ def _check_points(model: Any, X: Any, y: Any, resolution: Any) -> tuple[np.ndarr
     if not isinstance(resolution, int | np.integer) or resolution < 2:
         raise ValueError(f"resolution must be a whole number from 2 on, got {resolution!r}")
     return points, labels
+
+
+def _check_margin(margin: Any, n_classes: int) -> None:
+    if margin is None or (isinstance(margin, str) and margin == "auto"):
+        return
+    try:
+        levels = np.asarray(margin, np.float64)
+    except (TypeError, ValueError):
+        levels = np.array(np.nan)
+    if not (levels > 0).all():
+        raise ValueError(f"margin must be positive, 'auto' or None, got {margin!r}")
+    if levels.shape not in ((), (1,), (n_classes,)):
+        raise ValueError(f"margin must be one number or one a problem, got {margin!r}")
 
 
 def _rings(model: Any, X: Any, points: np.ndarray, support: Any) -> np.ndarray:
