@@ -17,6 +17,7 @@ from typing import Any
 from benchmarks.options import OPTIONS
 
 NAMES = {
+    "boosting": "benchmarks.boosting",
     "budget": "benchmarks.budget",
     "svm": "benchmarks.svm",
     "voted-perceptron": "benchmarks.voted_perceptron",

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from numbers import Real
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, validate_data
+
+if TYPE_CHECKING:
+    from largemargin.certificates import Certificate
 
 
 class Classifier(ClassifierMixin, BaseEstimator):
@@ -24,6 +27,44 @@ class Classifier(ClassifierMixin, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
+
+    def certificate(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        delta: float = 0.05,
+        constant: float = 1.0,
+        rhos: Sequence[float] = (0.1,),
+        leave_one_out: bool | str = "auto",
+    ) -> Certificate:
+        """What the theory says of this fit: margins, and bounds with the theorems they come from.
+
+        Parameters
+        ----------
+        X, y :
+            The training data. With other data only what is measured is said, such as the error.
+        delta : float, default=0.05
+            Bounds of this kind may fail for so many of all training sets.
+        constant : float, default=1.0
+            The constant c of the VC and margin bounds, which their theorems do not give.
+        rhos : sequence of float, default=(0.1,)
+            Margins at which to count margin errors, in units of the largest norm of an example
+            (for `AdaBoost` as they are, from -1 to 1).
+        leave_one_out : bool or "auto", default="auto"
+            Whether to find the leave-one-out error by fitting again; "auto" does for support
+            vector machines on up to 200 rows.
+
+        Returns
+        -------
+        largemargin.certificates.Certificate
+            Print it, or read `certificate["margin bound"].value`.
+        """
+        from largemargin.certificates.families import certificate
+
+        return certificate(
+            self, X, y, delta=delta, constant=constant, rhos=rhos, leave_one_out=leave_one_out
+        )
 
     @contextmanager
     def _unchanged_by_failure(self) -> Iterator[None]:

@@ -92,8 +92,9 @@ def test_other_widths(model):
 def test_margins():
     X, y = noisy(0)
     model = AdaBoost(n_rounds=3).fit(X, y)
-    with pytest.raises(ValueError, match=r"label np.int64\(7\), which is not among those"):
-        model.margins(X, np.full(len(y), 7))
+    for label in (7, "1", None):
+        with pytest.raises(ValueError, match=f"label {label!r}, which is not among those"):
+            model.margins(X, [label] * len(y))
     with pytest.raises(ValueError, match="one label for each of 30 rows"):
         model.margins(X, y[:5])
     for rho in (np.nan, "a", None, True):

@@ -1,5 +1,8 @@
 """AdaBoost against the table it is, round by round; its relatives; where it ends."""
 
+import os
+import signal
+
 import numpy as np
 import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
@@ -249,6 +252,21 @@ def test_max_seconds():
         model = AdaBoost(max_seconds=1e-9).fit(X, y)
     assert model.n_iter_ == 1
     assert model.ended_.startswith("max_seconds")
+    assert model.score(X, y) > 0.5
+
+
+class Interrupted(DecisionTreeClassifier):
+    """Has Ctrl-C pressed while it is fitted."""
+
+    def fit(self, X, y, sample_weight=None):
+        os.kill(os.getpid(), signal.SIGINT)
+        return super().fit(X, y, sample_weight)
+
+
+def test_ctrl_c_leaves_a_model_of_the_rounds_so_far():
+    X, y = noisy(0)
+    with pytest.warns(UserWarning, match="stopped after 1 of 100 rounds because it was interrupt"):
+        model = AdaBoost(Interrupted(max_depth=1)).fit(X, y)
     assert model.score(X, y) > 0.5
 
 

@@ -46,9 +46,12 @@ def nu_machine(K, y, s, nu):
 
 
 def solve(program, method="highs"):
-    """The optimal value and the multipliers u of the margins, v of the equality if there is one."""
+    """The general solver's answer."""
+    sizes = np.abs(program.A).max(axis=0)  # of each variable's effect; its unit is ours to choose
+    E = None if program.E is None else program.E / sizes
     result = linprog(
-        program.cost, -program.A, -program.b, program.E, program.e, program.bounds, method=method,
+        program.cost / sizes, -program.A / sizes, -program.b, E, program.e, program.bounds,
+        method=method,
         options={"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10},
     )  # fmt: skip
     assert result.status == 0, result.message

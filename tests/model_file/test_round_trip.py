@@ -202,7 +202,7 @@ def test_feature_names_and_output_of_pandas(again):
         {"max_seconds": float("inf"), "memory": 10**9},
         {"random_state": np.random.RandomState(7)},
     ],
-    ids=str,
+    ids=lambda parameters: "-".join(parameters),
 )
 def test_parameters(parameters, again):
     model = small_model(**parameters)

@@ -18,6 +18,7 @@ from largemargin.report.comparison import Cell, Group, Published, Row
 from largemargin.report.document import duration
 from largemargin.report.figures import Bars, Conic, Curve, Figure, Gaussians, Panel, Plane
 from largemargin.report.machine import describe_machine
+from largemargin.report.ticks import log_ticks
 
 VOID = {"meta", "link", "br", "img", "hr", "input"}
 
@@ -218,7 +219,7 @@ def test_spread_and_several_kinds_of_points_are_drawn():
     ],
 )
 def test_ticks(low, high, steps, ticks):
-    assert plots._ticks(low, high, steps) == pytest.approx(ticks)
+    assert log_ticks(low, high, steps) == pytest.approx(ticks)
 
 
 def test_wide_tables_have_short_differences(report):

@@ -74,6 +74,15 @@ def entry_reaching(rows, start, end, labels, weights, totals, near, wanted, last
 
 
 @njit(cache=True, nogil=True)
+def sums_above(values, threshold, labels, weights, sums):
+    """sums[k]: the weight of class k among the rows whose value is above the threshold."""
+    sums[:] = 0.0
+    for i in range(len(values)):
+        if values[i] > threshold:
+            sums[labels[i]] += weights[i]
+
+
+@njit(cache=True, nogil=True)
 def _right(near, totals):
     inside, outside = near[0], totals[0] - near[0]
     for k in range(1, len(totals)):

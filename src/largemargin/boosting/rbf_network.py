@@ -73,8 +73,8 @@ class RBFNetwork(Classifier):
     >>> model = RBFNetwork(n_centers=6, random_state=0).fit(X, y)
     >>> model.centers_.shape
     (6, 4)
-    >>> round(model.score(X, y), 2)
-    0.97
+    >>> model.score(X, y) > 0.95
+    True
     """
 
     def __init__(

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.optimize import minimize
 
-MOST_LLOYD_STEPS = 30
+MOST_LLOYD_STEPS = 10  # a start need not be a local optimum
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ def basis_values(X: np.ndarray, centers: np.ndarray, widths: np.ndarray) -> np.n
     """g_k(x_i), a row an example."""
     middle = centers.mean(axis=0)  # far from the origin, differences of squares lose digits
     X, centers = X - middle, centers - middle
-    return np.exp(_squares(X, (X * X).sum(axis=1), centers) * (-0.5 / widths**2))
+    return _gaussians(_extended(X), centers, widths)
 
 
 def train(
@@ -63,11 +63,10 @@ def train(
     centers = kmeans(X, d, n_centers, random_state)
     problem = _Problem(X, targets[labels], d, regularization, centers.shape)
     start = np.concatenate([centers.ravel(), np.log(_first_widths(X, d, centers))])
-
     found, n_iter = _descend(problem, start, max_iter, after_step)
     centers, widths = problem.parts(found)
-    weights, objective = problem.outputs(found), problem(found)[0]
-    return Network(centers + middle, widths, weights, objective, n_iter)
+    weights = problem.best_weights(_gaussians(problem.X, centers, widths))
+    return Network(centers + middle, widths, weights, problem(found)[0], n_iter)
 
 
 def _descend(
@@ -94,37 +93,60 @@ class _Problem:
     def __init__(
         self, X: np.ndarray, Y: np.ndarray, d: np.ndarray, regularization: float, shape: tuple
     ) -> None:
-        self.X, self.Y, self.d = X, Y, d[:, None]
-        self.norms = (X * X).sum(axis=1)
+        self.X, self.Y, self.d = _extended(X), Y, d[:, None]
         self.ridge = regularization * np.eye(shape[0])
         self.regularization = regularization
         self.shape = shape
 
     def parts(self, vector: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Centres and widths."""
         size = self.shape[0] * self.shape[1]
         return vector[:size].reshape(self.shape), np.exp(vector[size:])
 
-    def outputs(self, vector: np.ndarray) -> np.ndarray:
-        centers, widths = self.parts(vector)
-        G = np.exp(_squares(self.X, self.norms, centers) * (-0.5 / widths**2))
-        return self._solve(G, self.d * G)
-
-    def _solve(self, G: np.ndarray, dG: np.ndarray) -> np.ndarray:
+    def best_weights(self, G: np.ndarray) -> np.ndarray:
+        """The output weights that are best for these values of the basis functions."""
+        dG = self.d * G
         return np.linalg.solve(dG.T @ G + self.ridge, dG.T @ self.Y)
 
     def __call__(self, vector: np.ndarray) -> tuple[float, np.ndarray]:
         centers, widths = self.parts(vector)
-        precisions = widths**-2
-        scaled = _squares(self.X, self.norms, centers) * precisions
-        G = np.exp(-0.5 * scaled)
-        W = self._solve(G, self.d * G)
+        G = _gaussians(self.X, centers, widths)
+        W = self.best_weights(G)
         residual = G @ W - self.Y
         weighted = self.d * residual
         value = 0.5 * np.vdot(weighted, residual) + 0.5 * self.regularization * np.vdot(W, W)
-        H = (weighted @ W.T) * G  # dE/dG_ik G_ik
-        by_center = (H.T @ self.X - H.sum(axis=0)[:, None] * centers) * precisions[:, None]
-        by_log_width = (H * scaled).sum(axis=0)
-        return float(value), np.concatenate([by_center.ravel(), by_log_width])
+        G *= weighted @ W.T  # G_ik dE/dG_ik, which d log G_ik is to be summed with
+        sums = G.T @ self.X  # of x, |x|^2 and 1
+        precisions = widths**-2
+        by_center = (sums[:, :-2] - sums[:, -1:] * centers) * precisions[:, None]
+        squares = (sums * _coefficients(centers)).sum(axis=1)
+        return float(value), np.concatenate([by_center.ravel(), squares * precisions])
+
+
+def _extended(X: np.ndarray) -> np.ndarray:
+    """Rows (x, |x|^2, 1), whose product with (-2 c, 1, |c|^2) is the squared distance to c."""
+    return np.column_stack([X, (X * X).sum(axis=1), np.ones(len(X))])
+
+
+def _coefficients(centers: np.ndarray) -> np.ndarray:
+    found = np.empty((len(centers), centers.shape[1] + 2))
+    found[:, :-2] = centers
+    found[:, :-2] *= -2.0
+    found[:, -2] = 1.0
+    found[:, -1] = np.einsum("kj,kj->k", centers, centers)
+    return found
+
+
+def _squares(extended: np.ndarray, centers: np.ndarray) -> np.ndarray:
+    """Squared distances of rows to centres."""
+    squares = extended @ _coefficients(centers).T
+    return np.maximum(squares, 0.0, out=squares)
+
+
+def _gaussians(extended: np.ndarray, centers: np.ndarray, widths: np.ndarray) -> np.ndarray:
+    exponents = extended @ (_coefficients(centers) * (-0.5 / widths**2)[:, None]).T
+    np.minimum(exponents, 0.0, out=exponents)
+    return np.exp(exponents, out=exponents)
 
 
 def kmeans(
@@ -133,9 +155,10 @@ def kmeans(
     """Centres of clusters of weighted rows; fewer than asked for if there are fewer rows.
 
     A first centre is drawn by weight, each further one by weight times squared distance to the
-    nearest so far (k-means++); then Lloyd's steps until nothing moves.
+    nearest so far (k-means++); then Lloyd's steps, a few or until nothing moves.
     """
-    norms = (X * X).sum(axis=1)
+    rows = _extended(X)
+    rounding = 1e-10 * rows[:, -2].max()
     draws = random_state.random_sample(n_centers)
     chosen: list[int] = []
     nearest = np.ones(len(X))
@@ -144,15 +167,14 @@ def kmeans(
         if not reach[-1] > 0:
             break  # every row is a centre
         chosen.append(min(int(np.searchsorted(reach, draw * reach[-1], "right")), len(X) - 1))
-        found = _squares(X, norms, X[chosen[-1:]])[:, 0]
-        found[chosen[-1]] = 0.0
+        found = _squares(rows, X[chosen[-1:]])[:, 0]
+        found[found <= rounding] = 0.0
         nearest = np.minimum(nearest, found) if len(chosen) > 1 else found
     centers = X[chosen]
-    rounding = 1e-10 * norms.max()
     clusters = np.arange(len(centers))[:, None]
     before = None
     for _ in range(MOST_LLOYD_STEPS):
-        apart = _squares(X, norms, centers)
+        apart = _squares(rows, centers)
         # as near as the nearest, to rounding: then the first, whatever the last bits are
         mine = (apart <= apart.min(axis=1, keepdims=True) + rounding).argmax(axis=1)
         if before is not None and np.array_equal(mine, before):
@@ -170,19 +192,10 @@ def _first_widths(X: np.ndarray, d: np.ndarray, centers: np.ndarray) -> np.ndarr
     spread = np.sqrt(d @ (X * X).sum(axis=1)) or 1.0
     if len(centers) == 1:
         return np.array([spread])
-    apart = _squares(centers, (centers * centers).sum(axis=1), centers)
+    apart = _squares(_extended(centers), centers)
     np.fill_diagonal(apart, np.inf)
     nearest = np.sqrt(apart.min(axis=1))
     return np.where(nearest > 1e-6 * spread, nearest, spread)
-
-
-def _squares(X: np.ndarray, norms: np.ndarray, centers: np.ndarray) -> np.ndarray:
-    """Squared distances of rows to centres."""
-    squares = X @ centers.T
-    squares *= -2.0
-    squares += norms[:, None]
-    squares += (centers * centers).sum(axis=1)
-    return np.maximum(squares, 0.0, out=squares)
 
 
 def _distinct(

@@ -77,15 +77,15 @@ def boost(
     for _ in range(n_rounds):
         D = state.distribution()
         classifier, answers = learner(D)
-        right = answers == examples.labels
-        error = float(D[~right].sum())
-        if right.all():
+        wrong = answers != examples.labels
+        error = float(D @ wrong)
+        if not wrong.any():
             ensemble.add(classifier, np.inf, 0.0)
             ensemble.ended = "zero error"
             break
         alpha = 0.0
         if error < chance:
-            z = np.where(right, 2 * (n_classes - 1) / n_classes, -2 / n_classes)
+            z = 2 * (n_classes - 1) / n_classes - 2.0 * wrong
             alpha = state.step(z, D, error, n_classes)
         if alpha <= 0:
             ensemble.ended = "chance"
@@ -104,7 +104,7 @@ class _State:
     """The sums over rounds that the weights of the examples are made from."""
 
     def __init__(self, weights: np.ndarray, regularization: float) -> None:
-        self.weights = weights
+        self.weights = weights.copy()  # writable, for the compiled loop
         self.C = regularization
         self.scores = np.zeros(len(weights))  # sum_r alpha_r z_r(i)
         self.influence = np.zeros(len(weights))  # sum_r alpha_r w_i^(r)

@@ -125,11 +125,14 @@ class StumpLearner:
         self.labels = examples.labels.astype(np.int32)
         self.classes = examples.classes
         self.scans = Scans.of(self.X)
+        self._signs = 2.0 * (self.labels == 1) - 1.0
         self._near = np.zeros(len(self.classes))
         self._best = np.zeros(len(self.scans.starts) - 1)
 
     def __call__(self, D: np.ndarray) -> tuple[Stump, np.ndarray]:
         """The stump for weights D, which add up to 1, and its answers as class numbers."""
+        from largemargin.boosting._loops import sums_above
+
         totals = np.bincount(self.labels, D, len(self.classes))
         found = self._search(D, totals)
         if found is None:  # all features are constant
@@ -137,19 +140,18 @@ class StumpLearner:
             stump = Stump(0, np.inf, self.classes[best], self.classes[best])
             return stump, np.full(len(D), best)
         feature, threshold = found
-        above = column(self.X, feature) > threshold
-        right_side = np.bincount(self.labels[above], D[above], len(self.classes))
-        left, right = _first_largest(totals - right_side), _first_largest(right_side)
+        values = column(self.X, feature).astype(np.float64)  # one type to compile for
+        sums_above(values, threshold, self.labels, D, self._near)
+        left, right = _first_largest(totals - self._near), _first_largest(self._near)
         stump = Stump(feature, threshold, self.classes[left], self.classes[right])
-        return stump, np.where(above, right, left)
+        return stump, np.where(values > threshold, right, left)
 
     def _search(self, D: np.ndarray, totals: np.ndarray) -> tuple[int, float] | None:
         from largemargin.boosting._loops import entry_reaching, most_right, most_right_of_two
 
         scans = self.scans
         if len(totals) == 2:
-            signed = np.where(self.labels == 1, D, -D)
-            most_right_of_two(scans.rows, scans.starts, signed, totals, self._best)
+            most_right_of_two(scans.rows, scans.starts, self._signs * D, totals, self._best)
         else:
             most_right(
                 scans.rows, scans.starts, self.labels, D, totals, self._near, self._best

@@ -1,5 +1,30 @@
 """What a fit is worth: margins, mistake bounds, leave-one-out bounds, capacity bounds."""
 
+from largemargin.certificates.capacity import (
+    adaptive_margin_bound,
+    hard_margin_bound,
+    margin_bound,
+    vc_bound,
+    vc_dimension,
+)
 from largemargin.certificates.certificate import Assumption, Certificate, Statement
+from largemargin.certificates.leave_one_out import leave_one_out_bound, support_vector_bound
+from largemargin.certificates.margins import Margins, margin_error, margins
+from largemargin.certificates.mistakes import mistake_bound
 
-__all__ = ["Assumption", "Certificate", "Statement"]
+__all__ = [
+    "Assumption",
+    "Certificate",
+    "Margins",
+    "Statement",
+    "adaptive_margin_bound",
+    "hard_margin_bound",
+    "leave_one_out_bound",
+    "margin_bound",
+    "margin_error",
+    "margins",
+    "mistake_bound",
+    "support_vector_bound",
+    "vc_bound",
+    "vc_dimension",
+]

@@ -95,7 +95,7 @@ class AdaptiveMarginSVC(LinearProgramMachine):
     ) -> list[AdaptiveMarginSVC]:
         """Fit one machine for each value of lambda, over shared kernel values.
 
-        From the largest value to the smallest, each program starts from the last.
+        From the smallest value to the largest, each program starts from the last solution.
 
         Parameters
         ----------
@@ -128,7 +128,7 @@ class AdaptiveMarginSVC(LinearProgramMachine):
     ) -> list[list[Solved]]:
         """What each model found of each problem."""
         found: list[list[Solved]] = [[] for _ in models]
-        order = np.argsort([-model.lam for model in models], kind="stable")
+        order = np.argsort([model.lam for model in models], kind="stable")
         with self._sitting(data, len(models) * len(sides(data))) as (values, watch):
             for signs in sides(data):
                 search = None

@@ -99,6 +99,20 @@ class LinearProgram:
         self._checked(self._highs.deleteRows(len(rows), np.asarray(rows, np.int32)))
         self._n_rows -= len(rows)
 
+    def delete_columns(self, columns: np.ndarray) -> None:
+        """The numbers of the columns after them move up."""
+        self._checked(self._highs.deleteCols(len(columns), np.asarray(columns, np.int32)))
+        self._n_columns -= len(columns)
+
+    def set_bounds(self, first: int, lower: Any, upper: np.ndarray) -> None:
+        """Other bounds for variables from `first` on."""
+        columns = np.arange(first, first + len(upper), dtype=np.int32)
+        lower = np.broadcast_to(np.asarray(lower, float), len(upper))
+        self._checked(self._highs.changeColsBounds(len(upper), columns, lower, upper))
+
+    def set_row_bounds(self, row: int, lower: float, upper: float) -> None:
+        self._checked(self._highs.changeRowBounds(row, lower, upper))
+
     def set_column(self, column: int, cost: float, values: np.ndarray) -> None:
         """Another cost and other coefficients, a number a row, for a variable."""
         self._checked(self._highs.changeColCost(column, cost))

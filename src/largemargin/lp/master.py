@@ -45,6 +45,7 @@ class Master:
         self.program, self.values = program, values
         n = len(program)
         self.unit = program.unit
+        self.raised = 1.0
         self.examples = np.empty(0, np.int64)
         self.coefficients = np.empty(0, np.int64)
         self.scales = np.empty(0)
@@ -90,6 +91,23 @@ class Master:
         found[examples] -= self.program.own[examples] * coefs
         return found
 
+    def set_sample(self, sample: np.ndarray) -> None:
+        """Let some examples stand for all: prices are raised to the same sum."""
+        prices = self.program.prices
+        self.raised = float(prices.sum() / prices[sample].sum()) if self._samples_matter else 1.0
+        self.lp.set_bounds(0, 0.0, np.full(len(CLASSES), self.raised))
+        self.lp.set_bounds(self._first, 0.0, self._upper(self.examples))
+        if self._with_margin:
+            self.lp.set_row_bounds(1, self.program.nu_of(sample) / self.unit, np.inf)
+
+    @property
+    def _samples_matter(self) -> bool:
+        """Whether there is anything beside the loss that its size matters to."""
+        return self._with_margin or self.program.cost > 0
+
+    def _upper(self, examples: np.ndarray) -> np.ndarray:
+        return self.program.prices[examples] * (self.raised / self.unit)
+
     def add_examples(self, new: np.ndarray) -> None:
         """Give examples variables of their own, the errors among them too."""
         if not len(new):
@@ -99,8 +117,7 @@ class Master:
         if self._with_margin:
             block = np.vstack([self.program.signs[new], np.ones(len(new)), block])
         cost = 0.0 if self._with_margin else 1.0
-        upper = self.program.prices[new] / self.unit
-        self.lp.add_columns(np.full(len(new), cost), 0.0, upper, block)
+        self.lp.add_columns(np.full(len(new), cost), 0.0, self._upper(new), block)
         self.examples = np.concatenate([self.examples, new])
         self.in_examples[new] = True
 
@@ -127,6 +144,14 @@ class Master:
         self.in_coefficients[self.coefficients[where]] = False
         self.coefficients = np.delete(self.coefficients, where)
         self.scales = np.delete(self.scales, where)
+
+    def drop_examples(self, where: np.ndarray, are_errors: np.ndarray) -> None:
+        """Take back the variables in some places of W, to the errors where they are such."""
+        examples = self.examples[where]
+        self.lp.delete_columns(where + self._first)
+        self.in_examples[examples] = False
+        self.examples = np.delete(self.examples, where)
+        self.set_errors(examples[are_errors], True)
 
     def set_errors(self, examples: np.ndarray, is_error: bool) -> None:
         """Count examples that have no variable among the errors, or no longer."""
@@ -174,10 +199,10 @@ class Master:
 
     def _read(self, outcome: Outcome) -> Point:
         prices = self.program.prices
-        z = np.clip(outcome.x[: len(CLASSES)], 0.0, 1.0)
+        z = np.clip(outcome.x[: len(CLASSES)], 0.0, self.raised)
         duals = np.where(self.program.signs > 0, z[0], z[1]) * prices * self.is_error
         own = outcome.x[self._first :] * self.unit
-        duals[self.examples] = np.clip(own, 0.0, prices[self.examples])
+        duals[self.examples] = np.clip(own, 0.0, self.raised * prices[self.examples])
         coefs = np.maximum(outcome.duals[self._first_row :], 0.0) / self.scales
         if not self._with_margin:
             return Point(self.coefficients, coefs, duals, self.program.cost)

@@ -119,7 +119,8 @@ class NuLPSVC(LinearProgramMachine):
             )
 
     def _program(self, signs: np.ndarray, weights: np.ndarray, diagonal: np.ndarray) -> Program:
-        return nu_machine(signs, weights, min(float(self.nu), largest_nu(signs, weights)))
+        nu = min(float(self.nu), largest_nu(signs, weights))
+        return nu_machine(signs, weights, diagonal, nu)
 
     def _keep(self, data: TrainingSet, solved: Sequence[Solved]) -> None:
         super()._keep(data, solved)

@@ -28,12 +28,13 @@ the smaller class's share, and the bounds keep the objective finite.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 MUCH_ROOM = 0.5  # of the least price: below it a margin error costs more than any margin gains
 TRIFLE = 1e-4  # of the objective of no coefficients at all
+TRIFLING_MARGIN = 1e-2  # of the largest kernel value
 
 
 @dataclass(frozen=True)
@@ -46,6 +47,8 @@ class Program:
         What an example's coefficient takes from its own margin: lambda k_ii / s_i.
     nu : float or None
         None where the margin is 1 and there is no threshold.
+    size : float
+        The largest kernel value, which margins with coefficients of sum 1 are measured in.
     """
 
     signs: np.ndarray
@@ -53,6 +56,7 @@ class Program:
     own: np.ndarray
     cost: float = 0.0
     nu: float | None = None
+    size: float = 1.0
 
     def __len__(self) -> int:
         return len(self.signs)
@@ -70,19 +74,13 @@ class Program:
         """An objective that is as good as zero, where it can be zero."""
         if self.cost:
             return float(np.finfo(float).tiny)
-        return TRIFLE * (float(self.prices.sum()) if self.nu is None else self.nu)
-
-    def of(self, sample: np.ndarray) -> Program:
-        """The same machine on a part of the examples, as if they were all there is."""
-        part = replace(
-            self, signs=self.signs[sample], prices=self.prices[sample], own=self.own[sample]
-        )
-        if not self.cost and self.nu is None:
-            return part
-        prices = part.prices * (self.prices.sum() / part.prices.sum())
         if self.nu is None:
-            return replace(part, prices=prices)
-        return replace(part, prices=prices, nu=min(self.nu, largest_nu(part.signs, prices)))
+            return TRIFLE * float(self.prices.sum())
+        return TRIFLING_MARGIN * self.nu * self.size
+
+    def nu_of(self, sample: np.ndarray) -> float:
+        """As much of nu as some of the examples allow."""
+        return min(self.nu or 0.0, largest_nu(self.signs[sample], self.prices[sample]))
 
     def objective(self, coefs: np.ndarray, margins: np.ndarray, rho: float) -> float:
         """The primal objective; `margins` are B alpha + y b."""
@@ -99,13 +97,14 @@ def lp_machine(y: np.ndarray, s: np.ndarray, C: float) -> Program:
     return Program(y, C * s, np.zeros(len(y)), cost=1.0)
 
 
-def nu_machine(y: np.ndarray, s: np.ndarray, nu: float) -> Program:
+def nu_machine(y: np.ndarray, s: np.ndarray, diagonal: np.ndarray, nu: float) -> Program:
     """`nu` = 0 is the limit of small values, and reached where a margin error costs more than any
     margin can gain: each adds at least its price to the slope of the loss in rho.
     """
     prices = s / s.sum()
     least = MUCH_ROOM * float(prices.min())
-    return Program(y, prices, np.zeros(len(y)), nu=nu if nu > 0 else least)
+    size = float(np.abs(diagonal).max()) or 1.0
+    return Program(y, prices, np.zeros(len(y)), nu=nu if nu > 0 else least, size=size)
 
 
 def largest_nu(y: np.ndarray, prices: np.ndarray) -> float:

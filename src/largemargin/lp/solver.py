@@ -3,8 +3,8 @@
 A few examples in a hundred have a coefficient, and few lie at the margin; the others are plain
 errors or plainly right. So:
 
-1. Solve a sample of the examples, by the same method; its scores tell errors, examples near the
-   margin and others apart, and its coefficients are the first.
+1. Solve the whole program of a sample of the examples. Its scores tell errors, examples near the
+   margin and others apart in a sample four times as large, and so on until it is all of them.
 2. Solve the part, from the last basis. Give a variable to each example that was left out on the
    wrong side of the margin, and a coefficient to those j for which sum_i u_i B_ij exceeds the cost
    by most, no two of them much alike. Forget coefficients that are far from being used.
@@ -16,17 +16,17 @@ The solution is accepted when the primal objective, computed from the coefficien
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from largemargin.lp.highs import OPTIMAL
-from largemargin.lp.kernel_values import KernelValues, WholeGram
+from largemargin.lp.kernel_values import KernelValues
 from largemargin.lp.master import CLASSES, Master, Point
 from largemargin.lp.programs import Program
 from largemargin.watch import Watch
 
-SAMPLE = 250  # examples that are solved without a sample of them
+SAMPLE = 400  # examples whose program is solved as a whole
 GROWTH = 4  # from a sample to the next
 NEAR = (0.0, 2.0)  # margins that may end at 1
 NEW_COEFFICIENTS = 50
@@ -68,7 +68,10 @@ class Search:
         self._objective = np.inf
         self._duals = np.zeros(len(program))
         self._sums = np.zeros(len(program))  # sum_i u_i B_ij of these duals
-        self._start()
+        self._order = shuffled(program.signs)
+        self._inside = np.zeros(len(program), bool)  # the sample
+        self._keep_best(self._anything)
+        self._begin()
 
     def change(self, own: np.ndarray) -> None:
         """Go on with the program in which coefficients take so much from their own margins."""
@@ -82,10 +85,11 @@ class Search:
         self._keep_best(point)
 
     def run(self, tol: float) -> Solved:
-        reason = ""
+        bound = self._least
         for afresh in (False, True):
             point, reason = self._rounds(afresh)
-            bound = self._bound(point) if point is not None else self._least
+            if point is not None:
+                bound = max(bound, self._bound(point))
             gap = relative_gap(self._objective, bound, self.program.trifle)
             if reason or gap <= tol:
                 break
@@ -108,42 +112,47 @@ class Search:
             self.n_steps += outcome.n_steps
             self.n_rounds += 1
             self.watch.advance(0, f"objective {self._objective:.6g}")
-            if outcome.status != OPTIMAL:
-                if found is not None:
-                    self._keep_best(found)
+            margins = self._keep_best(found) if found is not None else np.empty(0)
+            if found is None or outcome.status != OPTIMAL:
                 return point, self.watch.stopped or f"HiGHS called a part of it {outcome.status}"
-            assert found is not None
             point, afresh = found, False
-            margins = self._keep_best(point)
-            growing = self._grow(point, margins)
+            growing = self._grow(point, margins) or self._widen(point, margins)
         return point, self.watch.stopped
 
-    def _start(self) -> None:
-        n, master = len(self.program), self.master
-        if n <= 1.5 * SAMPLE:
-            master.add_examples(np.arange(n))
-            self._keep_best(self._anything)
-            master.add_coefficients(self._differing(self._excess(self._balanced(), -np.inf)))
-            return
-        sample = draw(self.program.signs, SAMPLE * (GROWTH if n > 1.5 * GROWTH * SAMPLE else 1))
-        point = self._from_sample(sample)
-        used = point.examples[point.coefs > 0]
-        margins = self._keep_best(point)
-        relative = margins / point.rho if point.rho > 0 else np.ones(n)
-        master.set_errors(np.flatnonzero(relative < NEAR[0]), True)
-        master.add_examples(np.flatnonzero((relative >= NEAR[0]) & (relative <= NEAR[1])))
-        # where most examples have a coefficient, a part is harder to solve than the whole
-        master.add_coefficients(np.arange(n) if len(used) > MANY * len(sample) else used)
+    def _begin(self) -> None:
+        """The whole program of a sample."""
+        n = len(self.program)
+        sample = np.sort(self._order[: n if n <= 1.5 * SAMPLE else SAMPLE])
+        self._inside[sample] = True
+        self.master.set_sample(sample)
+        self.master.add_examples(sample)
+        self.master.add_coefficients(sample)
 
-    def _from_sample(self, sample: np.ndarray) -> Point:
-        """The solution of a sample of the examples."""
-        part = WholeGram(self.values.among(sample))
-        search = Search(self.program.of(sample), part, self.watch)
-        search._rounds(False)
-        self.n_steps += search.n_steps
-        found = search._best
-        assert found is not None
-        return replace(found, examples=sample[found.examples], duals=self._duals)
+    def _widen(self, point: Point, margins: np.ndarray) -> bool:
+        """Go from a sample that is solved to a larger one, unless it was all."""
+        n, size, master = len(self.program), int(self._inside.sum()), self.master
+        if size == n:
+            return False
+        new = self._order[size : n if n <= 1.5 * GROWTH * size else GROWTH * size]
+        self._inside[new] = True
+        master.set_sample(np.flatnonzero(self._inside))
+        if np.count_nonzero(point.coefs) > MANY * size:
+            # where most examples have a coefficient, a part is harder to solve than the whole
+            master.add_examples(np.sort(new))
+            master.add_coefficients(np.sort(new))
+            return True
+        relative = margins / point.rho if point.rho > 0 else np.ones(n)
+        wrong, right = relative < NEAR[0], relative > NEAR[1]
+        settled = np.flatnonzero((wrong | right)[master.examples] & self._at_bound(point))
+        master.drop_examples(settled, wrong[master.examples[settled]])
+        master.set_errors(new[wrong[new]], True)
+        master.add_examples(np.sort(new[~(wrong | right)[new]]))
+        return True
+
+    def _at_bound(self, point: Point) -> np.ndarray:
+        duals = point.duals[self.master.examples]
+        top = self.program.prices[self.master.examples] * self.master.raised
+        return (duals == 0) | (duals == top)
 
     @property
     def _anything(self) -> Point:
@@ -167,11 +176,6 @@ class Search:
         size = NEGLIGIBLE * self._objective / max(float(prices @ np.abs(slopes)), self._objective)
         return Point(everyone, size * prices, self._duals, 0.0)
 
-    def _balanced(self) -> np.ndarray:
-        """Duals of the same sum for both classes."""
-        y, prices = self.program.signs, self.program.prices
-        return prices / np.where(y > 0, *(float(prices[y == side].sum()) for side in CLASSES))
-
     def _keep_best(self, point: Point) -> np.ndarray:
         """The margins of a point, which is kept if there is no better."""
         margins = self.master.margins(point)
@@ -189,8 +193,7 @@ class Search:
 
     def _scaled(self, sums: np.ndarray, level: float) -> np.ndarray:
         scales = self._scales * self.master.unit
-        excess = sums - (level if np.isfinite(level) else 0.0)
-        return np.divide(excess, scales, out=np.full(len(sums), -np.inf), where=scales > 0)
+        return np.divide(sums - level, scales, out=np.full(len(sums), -np.inf), where=scales > 0)
 
     @property
     def _scales(self) -> np.ndarray:
@@ -201,13 +204,14 @@ class Search:
         """Add what is missing, if anything is."""
         master = self.master
         excess = self._excess(point.duals, point.level)
+        excess[~self._inside] = -np.inf
         if self.n_rounds < FORGETTING:
             unused = point.coefs == 0
             unused &= excess[master.coefficients] < -UNUSED
             if unused.sum() > 0.2 * len(unused):
                 master.drop_coefficients(np.flatnonzero(unused))
         lack = np.where(master.is_error, margins - point.rho, point.rho - margins)
-        lack[master.in_examples] = 0.0
+        lack[master.in_examples | ~self._inside] = 0.0
         excess[master.in_coefficients] = -np.inf
         wrong = largest_of(lack, NEW_EXAMPLES, PRECISION * max(point.rho, PRECISION))
         new = self._differing(excess, int(np.count_nonzero(point.coefs)))
@@ -215,11 +219,11 @@ class Search:
         master.add_coefficients(new)
         return len(wrong) > 0 or len(new) > 0
 
-    def _differing(self, excess: np.ndarray, count: int = 0) -> np.ndarray:
+    def _differing(self, excess: np.ndarray, count: int) -> np.ndarray:
         """The coefficients of largest excess, without those much like one that exceeds more."""
         count = max(count, NEW_COEFFICIENTS)
         first = largest_of(excess, count * CANDIDATES, PRECISION)
-        if not len(first):
+        if len(first) <= count:
             return first
         y, diagonal = self.program.signs[first], np.sqrt(np.abs(self.values.diagonal[first]))
         alike = self.values.among(first) * np.outer(y, y) > ALIKE * np.outer(diagonal, diagonal)
@@ -256,16 +260,19 @@ def largest_of(values: np.ndarray, count: int, least: float) -> np.ndarray:
     return above[np.argsort(-values[above], kind="stable")[:count]]
 
 
-def draw(signs: np.ndarray, count: int) -> np.ndarray:
-    """A sample of both classes, in proportion and always the same."""
-    order = np.random.default_rng(0).permutation(len(signs))
-    parts = []
+def shuffled(signs: np.ndarray) -> np.ndarray:
+    """All examples in an order, always the same, in which any first part has both classes as the
+    whole has them.
+    """
+    rank = np.empty(len(signs))
+    generator = np.random.default_rng(0)
     for side in CLASSES:
-        members = order[signs[order] == side]
-        share = round(count * len(members) / len(signs))
-        parts.append(members[: max(1, share)])
-    return np.sort(np.concatenate(parts))
+        members = np.flatnonzero(signs == side)
+        rank[members] = (generator.permutation(len(members)) + 0.5) / len(members)
+    return np.argsort(rank, kind="stable")
 
 
 def relative_gap(primal: float, dual: float, trifle: float) -> float:
+    if np.isinf(dual):
+        return np.inf
     return max(0.0, primal - dual) / max(abs(primal), abs(dual), trifle)

@@ -9,6 +9,7 @@ from typing import Any
 
 from largemargin.report.decision import INK, plot_decision
 from largemargin.report.figures import Bars, Figure, Panel, Plane
+from largemargin.report.ticks import log_ticks
 
 MARKERS = ("o", "s", "^", "D", "v", "x")
 COLORS = ("#b8860b", "#c0504d", "#2a7f62", "#1f4e9c", "#6b4c9a", "#555555")
@@ -134,12 +135,12 @@ def _set_scales(axes: Any, panel: Panel) -> None:
         across = [x for curve in panel.curves for x in curve.x if x > 0]
         if across and max(across) < 100 * min(across):
             sparse = max(across) > 10 * min(across)  # else the numbers run into each other
-            axes.set_xticks(_ticks(min(across), max(across), (1, 2, 5) if sparse else ()))
+            axes.set_xticks(log_ticks(min(across), max(across), (1, 2, 5) if sparse else ()))
     if panel.log_y:
         axes.set_yscale("log")
         values = [y for curve in panel.curves for y in curve.y if y > 0]
         if values:
-            axes.set_yticks(_ticks(min(values), max(values)))
+            axes.set_yticks(log_ticks(min(values), max(values)))
     axes.xaxis.set_major_formatter(plain)
     axes.xaxis.set_minor_formatter(NullFormatter())
     axes.yaxis.set_major_formatter(plain)
@@ -177,14 +178,3 @@ def _draw_plane(axes: Any, panel: Plane) -> dict[str, Any]:
     axes.set_yticks([])
     handles, names = axes.get_legend_handles_labels()
     return dict(zip(names, handles, strict=True))
-
-
-def _ticks(low: float, high: float, steps: tuple[float, ...] = ()) -> list[float]:
-    """Round numbers on a logarithmic axis: enough of them for a short range or for decades."""
-    if not steps and high < 2.5 * low:
-        steps = (1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 7, 8, 9)
-    elif not steps:
-        steps = (1, 1.5, 2, 3, 5, 7) if high < 200 * low else (1,)
-    decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
-    ticks = [step * 10.0**decade for decade in decades for step in steps]
-    return [tick for tick in ticks if low * 0.97 <= tick <= high * 1.03] or [low, high]

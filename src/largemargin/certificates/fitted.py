@@ -1,0 +1,233 @@
+"""A fit beside data, as the theorems see it: one linear function a problem in a kernel's feature
+space.
+
+    f_p(x) = w_p.x + b_p,   w_p = sum_j c_pj x_j,   |w_p|^2 = sum_j c_pj (f_p(x_j) - b_p)
+
+Two classes are one problem, several one a class or one a pair; a machine that trains the vectors of
+all classes together is one problem whose margin is the lead of the true class.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.utils import check_consistent_length, column_or_1d
+from sklearn.utils.validation import check_is_fitted
+
+from largemargin.expansion import Expansion
+from largemargin.gram import Basis, prepare
+from largemargin.kernels import FunctionKernel, Kernel, Precomputed, WithConstant
+
+LARGEST_EIGENPROBLEM = 2000  # rows up to which a kernel matrix is checked for negative eigenvalues
+ROUNDING = 1e-9
+FOREIGN = "these are not the rows that the model was trained on"
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """A model and the data given.
+
+    Attributes
+    ----------
+    X : array or sparse matrix
+        Validated, but not converted.
+    labels, predicted : arrays of class numbers
+    signs : array of shape (n_problems, m)
+        1 and -1, or 0 for examples that take no part in a problem.
+    scores : array of shape (n_problems, m)
+        f_p(x_i).
+    kernel : Kernel
+    basis : Basis
+        Of the expansion of f.
+    coefs, thresholds : arrays of shape (n_problems, n_vectors) and (n_problems,)
+        c and b.
+    joint : bool
+        Whether the vectors of several classes were trained together.
+    one_vector : str
+        Empty, or why f is not one linear function.
+    foreign : str
+        Empty, or why statements about the training data cannot be made.
+    """
+
+    model: Any
+    X: Any
+    labels: np.ndarray
+    predicted: np.ndarray
+    signs: np.ndarray
+    scores: np.ndarray
+    kernel: Kernel
+    basis: Basis
+    coefs: np.ndarray
+    thresholds: np.ndarray
+    joint: bool = False
+    one_vector: str = ""
+    foreign: str = ""
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    @property
+    def n_problems(self) -> int:
+        return len(self.signs)
+
+    @property
+    def wrong(self) -> np.ndarray:
+        return self.predicted != self.labels
+
+    @cached_property
+    def functional(self) -> list[np.ndarray]:
+        """The margins y f(x) of the examples of each problem."""
+        if self.joint:
+            return [lead(self.scores, self.labels)]
+        return [y[y != 0] * f[y != 0] for y, f in zip(self.signs, self.scores, strict=True)]
+
+    @cached_property
+    def norms(self) -> np.ndarray | None:
+        """|w| of each problem; None if the vectors are not at hand."""
+        return norms_of(self.basis, self.coefs, self.X, self.foreign)
+
+    @cached_property
+    def squares(self) -> np.ndarray | None:
+        """k(x, x) of each example."""
+        if self.kernel.by_column and self.foreign:
+            return None
+        return np.asarray(self.kernel.diag(self.X), float)
+
+    @cached_property
+    def radius(self) -> float:
+        """The largest norm of an example."""
+        return float(np.sqrt(self.squares.max())) if self.squares is not None else np.nan
+
+    @cached_property
+    def gram(self) -> np.ndarray:
+        """All kernel values between the examples; for few of them."""
+        if self.kernel.by_column:
+            values = np.asarray(self.X, float)
+            return values + 1 if isinstance(self.kernel, WithConstant) else values
+        X = prepare(self.X, self.kernel, np.dtype(float))
+        return np.asarray(self.kernel(X, X), float)
+
+    @cached_property
+    def indefinite(self) -> str:
+        """Empty if the kernel matrix of the examples is positive semi-definite, or why that is not
+        known.
+        """
+        if self.kernel.psd:
+            return ""
+        if len(self) > LARGEST_EIGENPROBLEM:
+            return (
+                f"{self.kernel} is not known to be positive definite, and {len(self)} rows are too "
+                "many to check"
+            )
+        if self.kernel.by_column and self.foreign:
+            return "the kernel matrix of the training data is not at hand"
+        values = self.gram
+        if not np.allclose(values, values.T, rtol=1e-6, atol=0):
+            return "the kernel is not symmetric"
+        eigenvalues = np.linalg.eigvalsh(values)
+        if eigenvalues[0] < -ROUNDING * max(eigenvalues[-1], 0.0):
+            return (
+                "the kernel is not positive definite: its matrix on these rows has the eigenvalue "
+                f"{eigenvalues[0]:.3g}"
+            )
+        return ""
+
+    @property
+    def definite_everywhere(self) -> bool | None:
+        """Whether every matrix of the kernel is positive semi-definite; None if nobody knows."""
+        kernel = self.kernel.kernel if isinstance(self.kernel, WithConstant) else self.kernel
+        return None if isinstance(kernel, FunctionKernel | Precomputed) else kernel.psd
+
+    def alphas(self) -> np.ndarray:
+        """y_i c_pi of all training examples, a row a problem."""
+        full = np.zeros((len(self.coefs), len(self)))
+        full[:, self.basis.examples] = self.coefs
+        return full * self.signs
+
+    def coefs_used(self) -> np.ndarray:
+        """Which training examples have a coefficient in any problem."""
+        used = np.zeros(len(self), bool)
+        used[self.basis.examples] = self.coefs.any(axis=0)
+        return used
+
+
+def lead(scores: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    """The score of the true class less the largest of another, from a row a class."""
+    others = scores.copy()
+    columns = np.arange(len(labels))
+    others[labels, columns] = -np.inf
+    return scores[labels, columns] - others.max(axis=0)
+
+
+def signs_of(labels: np.ndarray, n_classes: int, by_pairs: bool = False) -> np.ndarray:
+    """The signs of the examples in each problem, 0 for those that take no part."""
+    from largemargin.svm.reductions import splits
+
+    parts = splits(n_classes, "ovo" if by_pairs else "ovr")
+    signs = [np.where(labels == s.positive, 1.0, -1.0) * np.isin(labels, s.classes) for s in parts]
+    return np.array(signs)
+
+
+def norms_of(basis: Basis, coefs: np.ndarray, X: Any, foreign: str) -> np.ndarray | None:
+    """|w| of each row of coefficients."""
+    if not len(basis):
+        return np.zeros(len(coefs))
+    if basis.kernel.by_column:
+        if foreign:
+            return None
+        values = np.asarray(X, float)[np.ix_(basis.examples, basis.examples)]
+        values = values + 1 if isinstance(basis.kernel, WithConstant) else values
+        products = coefs @ values
+    else:
+        products = Expansion(basis, coefs, np.zeros(len(coefs)))(basis.vectors)
+    return np.sqrt(np.maximum(np.einsum("ij,ij->i", coefs, products), 0.0))
+
+
+def checked(model: Any, X: Any, y: Any) -> tuple[Any, np.ndarray]:
+    """X validated, and y as class numbers."""
+    check_is_fitted(model)
+    X = model._validate(X, reset=False)
+    y = column_or_1d(y)
+    check_consistent_length(X, y)
+    labels = np.searchsorted(model.classes_, y).clip(max=len(model.classes_) - 1)
+    unknown = model.classes_[labels] != y
+    if unknown.any():
+        raise ValueError(
+            f"y holds the label {y[unknown][0]!r}, which is none of the model's classes: give data "
+            "with the labels that it was trained on"
+        )
+    return X, labels
+
+
+def numbers_of(model: Any, scores: np.ndarray) -> np.ndarray:
+    """Class numbers from what `decision_function` gives."""
+    return np.searchsorted(model.classes_, model._classes_of(scores))
+
+
+def why_foreign(
+    X: Any, signs: np.ndarray, n_given: int, basis: Basis, coefs: np.ndarray | None
+) -> str:
+    """Empty if X and y can be what a model was trained on; else what differs.
+
+    Stored vectors must be the rows at their positions, and coefficients (unless None) must pull to
+    the side of their labels.
+    """
+    if X.shape[0] != n_given:
+        return f"{FOREIGN}: it was trained on {n_given}, and these are {X.shape[0]}"
+    if not len(basis):
+        return ""
+    places = basis.examples
+    if not basis.kernel.by_column:
+        rows = basis.match(prepare(X, basis.kernel, basis.dtype)[places])
+        same = (rows != basis.vectors).nnz == 0 if sp.issparse(rows) else (
+            np.array_equal(rows, basis.vectors)
+        )  # fmt: skip
+        if not same:
+            return f"{FOREIGN}: the vectors that it stored are not at their places"
+    if coefs is not None and (coefs * signs[:, places] < 0).any():
+        return f"{FOREIGN}: labels differ"
+    return ""

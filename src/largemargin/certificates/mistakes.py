@@ -1,0 +1,284 @@
+"""Mistakes of the perceptron, and what they say of the error.
+
+With |x_i| <= R, any unit vector u, any gamma > 0 and d_i = max(0, gamma - y_i (u.x_i)), D^2 = sum
+d_i^2, the perceptron makes at most
+
+    theorem 1   (R / gamma)^2            mistakes, if D = 0: however often it goes over the data
+    theorem 2   ((R + D) / gamma)^2      mistakes, in one pass over the sequence
+
+of Freund & Schapire (1999). T epochs are the sequence T times, so D grows by sqrt(T). With
+w = u / gamma the second is (R |w| + sqrt(T) |xi|)^2, xi_i = max(0, 1 - y_i (w.x_i)), which is
+convex in w. Its minimum lies on the path of the machines min 1/2 w.w + C sum xi_i^2, and every w
+gives a valid bound: so the best of some machines of that path, and of the perceptron's own
+vectors, each at its best length.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.optimize import minimize_scalar
+from sklearn.exceptions import ConvergenceWarning
+
+from largemargin.certificates.capacity import check_positive
+from largemargin.certificates.certificate import Statement
+from largemargin.certificates.fitted import Fitted, norms_of
+from largemargin.certificates.theorem import INDEPENDENT, Condition, Theorem
+
+PAPER = "Freund & Schapire 1999"
+MADE = Theorem("mistakes", PAPER, "measured")
+SEPARABLE = Theorem("mistake bound, separable data", f"{PAPER}, theorem 1", "always")
+ANY = Theorem("mistake bound", f"{PAPER}, theorem 2", "always")
+CONVERSION = Theorem(
+    "leave-one-out conversion", f"{PAPER}, theorem 3 and corollary 1", "expectation", True
+)
+CONVERGED = Theorem("training to convergence", f"{PAPER}, theorem 4", "expectation", True)
+THEOREMS = (MADE, SEPARABLE, ANY, CONVERSION, CONVERGED)
+
+MOST_COMPARED = 3000  # rows up to which support vector machines are trained for comparison
+PRICES = np.geomspace(1e-4, 1e4, 9)  # C, in units of 1/R^2
+LEAST_MARGIN = 1e-6  # in units of R; less is not separable
+
+
+def mistake_bound(
+    margins: Any, radius: float, *, gamma: float | None = None, epochs: int = 1
+) -> float:
+    """Theorems 1 and 2: how many mistakes the perceptron makes at most.
+
+    Parameters
+    ----------
+    margins : array
+        y_i (u.x_i) of the training examples, for any unit vector u.
+    radius : float
+        R, the largest norm of an example.
+    gamma : float or None, default=None
+        None takes the best. If no margin is below it the bound is that of theorem 1, and holds for
+        any number of epochs.
+    epochs : int, default=1
+        Passes over the data.
+
+    Examples
+    --------
+    >>> mistake_bound([0.5, 0.5, 2.0], 2.0, gamma=0.5)
+    16.0
+    >>> round(mistake_bound([0.5, -0.5, 2.0], 2.0, gamma=0.5), 6)
+    36.0
+    >>> mistake_bound([-0.5, -0.5, -2.0], 2.0)  # three examples, three mistakes
+    3.0
+    """
+    check_positive("radius", radius)
+    check_positive("epochs", epochs)
+    values = np.asarray(margins, float)
+    if gamma is None:
+        return best_gamma(values, radius, epochs)[0]
+    check_positive("gamma", gamma)
+    D = np.sqrt(epochs) * float(np.linalg.norm(np.maximum(0.0, gamma - values)))
+    return float(((radius + D) / gamma) ** 2)
+
+
+def best_gamma(margins: np.ndarray, radius: float, epochs: int) -> tuple[float, float]:
+    """The least bound over gamma, and where it is.
+
+    In t = 1/gamma the root of the bound is the convex R t + sqrt(T) |max(0, 1 - t a)|, sqrt(T m) at
+    t = 0 and larger than that from sqrt(T m) / R on.
+    """
+
+    def root(t: float) -> float:
+        return radius * t + np.sqrt(epochs) * float(
+            np.linalg.norm(np.maximum(0.0, 1 - t * margins))
+        )
+
+    most = epochs * len(margins)  # gamma = inf: a mistake at every step
+    found = minimize_scalar(
+        root, bounds=(0.0, np.sqrt(most) / radius), method="bounded", options={"xatol": 1e-12}
+    )
+    best = min((float(found.fun) ** 2, 1 / float(found.x)), (float(most), np.inf))
+    least = float(margins.min())
+    if least > 0:
+        best = min(best, ((radius / least) ** 2, least))
+    return best
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A vector a problem to compare the perceptron with: y (u.x) of all examples, |u| = 1."""
+
+    name: str
+    margins: np.ndarray
+
+
+def comparisons(fitted: Fitted) -> list[Comparison]:
+    """The perceptron's own vectors and, for data of moderate size, support vector machines."""
+    found = list(_own_vectors(fitted))
+    if len(fitted) <= MOST_COMPARED:
+        found += _machines(fitted)
+    return found
+
+
+def _own_vectors(fitted: Fitted) -> Iterator[Comparison]:
+    model = fitted.model
+    rules = [("last", False), ("average", False)]
+    scores = model.decision_functions(fitted.X, rules)
+    for rule in rules:
+        norms = norms_of(fitted.basis, model._expansion(rule), fitted.X, "")
+        yield _comparison(f"the perceptron's {rule[0]} vector", fitted, scores[rule].T, norms)
+
+
+def _comparison(name: str, fitted: Fitted, scores: np.ndarray, norms: Any) -> Comparison:
+    unit = np.divide(1.0, norms, out=np.zeros(len(norms)), where=norms > 0)
+    return Comparison(name, fitted.signs * scores.reshape(fitted.signs.shape) * unit[:, None])
+
+
+def _machines(fitted: Fitted) -> Iterator[Comparison]:
+    from largemargin.svm import SVC
+
+    kernel: Any = fitted.kernel
+    X = fitted.X
+    if kernel.by_column:
+        X = fitted.gram
+        kernel = "precomputed"
+    machine = SVC(
+        kernel=kernel, slack="squared", fit_intercept=False,
+        min_margin=LEAST_MARGIN * fitted.radius, n_jobs=fitted.model.n_jobs,
+    )  # fmt: skip
+    y = fitted.model.classes_[fitted.labels]
+    prices = [*(PRICES / fitted.radius**2), np.inf]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        path = machine.path(X, y, prices)
+    for C, one in zip(prices, path, strict=True):
+        norms = norms_of(one._expansion.basis, one._expansion.coefs, X, "")
+        yield _comparison(f"the SVM with C = {C:.3g}", fitted, one._problem_scores(X), norms)
+
+
+def perceptron_statements(fitted: Fitted) -> list[Statement]:
+    """Theorems 1 to 4 for a voted perceptron."""
+    if fitted.foreign:
+        return [theorem.fails(fitted.foreign) for theorem in THEOREMS]
+    made = np.asarray(fitted.model.n_mistakes_, float)
+    times = "epoch" if fitted.model.n_epochs_ == 1 else "epochs"
+    counted = MADE.says(
+        made.sum(),
+        f"{int(made.sum())} mistakes in {fitted.model.n_epochs_} {times} over {len(fitted)} "
+        "examples.",
+        by_problem=made,
+    )
+    definite = Condition(
+        "the kernel is positive definite on the examples", not fitted.indefinite, fitted.indefinite
+    )
+    compared = [] if fitted.indefinite else comparisons(fitted)
+    return [
+        counted,
+        _separable(fitted, definite, compared),
+        _any(fitted, definite, compared),
+        _conversion(fitted, made),
+        _converged(fitted, definite, compared),
+    ]
+
+
+def _separable(fitted: Fitted, definite: Condition, compared: list[Comparison]) -> Statement:
+    least = np.array([c.margins.min(axis=1) for c in compared]).reshape(-1, fitted.n_problems)
+    gammas = least.max(axis=0, initial=-np.inf)
+    separable = Condition(
+        "some vector separates the data", bool((gammas > 0).all()) if compared else None,
+        "no vector that separates the data was found"
+        + ("" if len(fitted) <= MOST_COMPARED else ", and no SVM was trained to look for one")
+        + (f" in {int((gammas <= 0).sum())} of {len(gammas)} problems" if len(gammas) > 1 else ""),
+    )  # fmt: skip
+    refuted = SEPARABLE.refuted_by([definite, separable])
+    if refuted:
+        return refuted
+    each = [mistake_bound(np.array([g]), fitted.radius, gamma=g) for g in gammas.tolist()]
+    sentence = (
+        f"At most {sum(each):.6g} mistakes, however many epochs: the examples are separated with "
+        f"the margin gamma = {gammas.min():.4g}, and the largest norm is R = {fitted.radius:.4g}."
+    )
+    return SEPARABLE.says(sum(each), sentence, [definite, separable], each)
+
+
+def _any(fitted: Fitted, definite: Condition, compared: list[Comparison]) -> Statement:
+    refuted = ANY.refuted_by([definite])
+    if refuted:
+        return refuted
+    epochs = int(fitted.model.n_epochs_)
+    each, names, gammas = [], [], []
+    for p in range(fitted.n_problems):
+        bounds = [best_gamma(c.margins[p], fitted.radius, epochs) for c in compared]
+        best = int(np.argmin([bound for bound, _ in bounds]))
+        each.append(bounds[best][0])
+        gammas.append(bounds[best][1])
+        names.append(compared[best].name)
+    how = f"{names[0]}, gamma = {gammas[0]:.4g}" if len(each) == 1 else "the best found for each"
+    repeated = f", {epochs} times over" if epochs > 1 else ""
+    sentence = (
+        f"At most {sum(each):.6g} mistakes on this sequence of {len(fitted)} examples{repeated}, "
+        f"whether or not it can be separated (compared with {how})."
+    )
+    return ANY.says(sum(each), sentence, [definite], each)
+
+
+def _conversion(fitted: Fitted, made: np.ndarray) -> Statement:
+    model = fitted.model
+    times = {"vote": 2, "random": 1}.get(model.method)
+    conditions = [
+        Condition(
+            "the prediction is the vote or a random vector", times is not None,
+            f"the theorem is about method='vote' and 'random', not {model.method!r}",
+        ),
+        Condition(
+            "one epoch", model.n_epochs_ == 1,
+            f"the theorem is about one pass over the data, and there were {model.n_epochs_}",
+        ),
+        Condition("the pass was over all examples", model.trace_.n_steps == len(fitted),
+                  "the pass was not over all the examples"),
+        INDEPENDENT,
+    ]  # fmt: skip
+    refuted = CONVERSION.refuted_by(conditions)
+    if refuted or times is None:
+        return refuted or CONVERSION.fails("")
+    each = times * made / (len(fitted) + 1)
+    sentence = (
+        f"The expected error is at most {'2 ' if times == 2 else ''}E[k]/(m + 1), k being the "
+        f"mistakes in one pass over m + 1 examples; with the {int(made.sum())} made on these "
+        f"m = {len(fitted)} in place of the expectation that is {each.sum():.4g}."
+    )
+    return CONVERSION.says(each.sum(), sentence, conditions, each)
+
+
+def _converged(fitted: Fitted, definite: Condition, compared: list[Comparison]) -> Statement:
+    model = fitted.model
+    conditions = [
+        Condition(
+            "the prediction is the last vector", model.method == "last",
+            f"the theorem is about method='last', not {model.method!r}",
+        ),
+        Condition(
+            "the last epoch had no mistake", bool(model.converged_),
+            "training did not go on until an epoch had no mistake",
+        ),
+        definite,
+        INDEPENDENT,
+    ]  # fmt: skip
+    refuted = CONVERGED.refuted_by(conditions)
+    if refuted:
+        return refuted
+    assert fitted.squares is not None
+    each = []
+    for p in range(fitted.n_problems):
+        trace = model.trace_
+        erred = fitted.basis.examples[np.unique(trace.slot[trace.problem == p])]
+        gamma = max((float(c.margins[p, erred].min()) for c in compared), default=0.0)
+        R = float(np.sqrt(fitted.squares[erred].max()))
+        each.append(min(float(len(erred)), (R / gamma) ** 2 if gamma > 0 else np.inf))
+    total = sum(each) / (len(fitted) + 1)
+    sentence = (
+        "The expected error is at most E[min(k, (R/gamma)^2)]/(m + 1), k being the examples on "
+        f"which mistakes were made; what was found here, {sum(each):.6g}, in place of the "
+        f"expectation gives {total:.4g}."
+    )
+    by_problem = np.array(each) / (len(fitted) + 1)
+    return CONVERGED.says(total, sentence, conditions, by_problem)

@@ -1,0 +1,341 @@
+"""What is known of a support vector machine beyond its margins: how optimal it is, and what its
+coefficients say of the examples left out.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from largemargin.certificates.certificate import Statement
+from largemargin.certificates.fitted import FOREIGN, LARGEST_EIGENPROBLEM, Fitted
+from largemargin.certificates.leave_one_out import (
+    least_kernel_value,
+    support_vector_bound,
+    suspects,
+    true_statement,
+)
+from largemargin.certificates.theorem import INDEPENDENT, Condition, Theorem
+
+BOOK = "Advances in Large Margin Classifiers"
+GAP = Theorem("duality gap", "weak duality", "always")
+OPTIMAL = Theorem("optimal hyperplane", "Cortes & Vapnik 1995, W = 2/rho^2", "always")
+SUPPORT = Theorem("support vectors, leave-one-out", f"{BOOK}, section 1.3.4", "always", True)
+EXPECTED = Theorem("support vectors, expected error", "Cortes & Vapnik 1995", "expectation", True)
+JAAKKOLA = Theorem("Jaakkola-Haussler", f"{BOOK}, (1.84) as in (2.3)", "always", True)
+XI_ALPHA = Theorem("xi-alpha", "Joachims 2000, theorem 2", "always", True)
+RADIUS = Theorem("radius-margin", "Vapnik 1998, from Jaakkola-Haussler", "always", True)
+LEFT_OUT = (SUPPORT, EXPECTED, JAAKKOLA, XI_ALPHA, RADIUS)
+
+EDGE = 1e-9  # relative distance from its bound at which a coefficient is free
+OTHER_WEIGHTS = 1e-4  # a gap found anew that differs by more shows other weights of the examples
+
+
+@dataclass(frozen=True)
+class Dual:
+    """A support vector machine as its dual says it, for the training examples.
+
+    Attributes
+    ----------
+    alphas : array of shape (n_problems, m)
+    box : array of shape (n_problems, m)
+        Their upper bounds; inf where there is none.
+    slack : str
+        "none", "linear", "squared" or "squared-sum".
+    ridge : array of shape (m,)
+        1/(2 C s_i) with squared slacks, else 0.
+    threshold : bool
+        Whether the dual has the condition sum y alpha = 0.
+    of_nu : bool
+        Whether the bounds come from a share nu of the examples.
+    """
+
+    alphas: np.ndarray
+    box: np.ndarray
+    slack: str
+    ridge: np.ndarray
+    threshold: bool
+    of_nu: bool
+
+
+def dual_of(fitted: Fitted) -> Dual:
+    from largemargin.svm import KernelAdatron, NuSVC
+
+    model = fitted.model
+    alphas, of_nu = fitted.alphas(), isinstance(model, NuSVC) and model.nu > 0
+    s = _class_factors(fitted)
+    C = np.inf if isinstance(model, NuSVC) else float(model.C)
+    slack = "linear" if of_nu else "none" if np.isinf(C) else getattr(model, "slack", "linear")
+    box, ridge = np.full(alphas.shape, np.inf), np.zeros(len(fitted))
+    if of_nu:  # the machine with linear slack and this C has the same solution
+        box[:] = (alphas / s).max(axis=1, keepdims=True) * s
+    elif slack == "linear":
+        box[:] = C * s
+    elif slack == "squared-sum":
+        box[:] = (alphas / s).max(axis=1, keepdims=True) * s
+    elif slack == "squared":
+        ridge = 1 / (2 * C * s)
+    threshold = bool(model.fit_intercept) and not isinstance(model, KernelAdatron)
+    threshold = threshold and getattr(model, "multiclass", "ovr") != "crammer-singer"
+    return Dual(alphas, box, slack, ridge, threshold, of_nu)
+
+
+def _class_factors(fitted: Fitted) -> np.ndarray:
+    from largemargin.svm.training_set import class_factors
+
+    weight = getattr(fitted.model, "class_weight", None)
+    ones = np.ones(len(fitted))
+    return class_factors(weight, fitted.model.classes_, fitted.labels, ones)
+
+
+def with_weights_checked(fitted: Fitted) -> Fitted:
+    """The same, called foreign if its gap cannot be found again from the data: the weights that
+    the machine was trained with were others.
+    """
+    model = fitted.model
+    if fitted.foreign or fitted.joint or fitted.indefinite or not model.converged_:
+        return fitted
+    if getattr(model, "multiclass", "ovr") == "crammer-singer":
+        return fitted
+    gaps = gaps_found_again(fitted, dual_of(fitted))
+    if (np.abs(gaps) <= OTHER_WEIGHTS + 2 * np.abs(model.dual_gap_)).all():
+        return fitted
+    return replace(fitted, foreign=f"{FOREIGN} with these labels, or not with equal weights")
+
+
+def gaps_found_again(fitted: Fitted, dual: Dual) -> np.ndarray:
+    """The relative duality gap of each problem, from the coefficients and the data alone."""
+    assert fitted.norms is not None
+    s = _class_factors(fitted)
+    gaps = []
+    for p, (y, alpha, norm) in enumerate(zip(fitted.signs, dual.alphas, fitted.norms, strict=True)):
+        part = y != 0
+        b = fitted.thresholds[p] if dual.threshold else 0.0
+        own = fitted.scores[p] - fitted.thresholds[p] + b
+        outputs, total = (y * own)[part], float(alpha.sum())
+        if dual.slack == "none":
+            least = float(outputs.min())
+            primal = norm**2 / (2 * least**2) if least > 0 else np.inf
+            value = total**2 / (2 * norm**2) if norm > 0 else np.inf
+        else:
+            xi, weights = np.maximum(0.0, 1 - outputs), s[part]
+            price = float((alpha / s).max()) if dual.of_nu else float(fitted.model.C)
+            loss = {
+                "linear": float(weights @ xi),
+                "squared": float(weights @ xi**2),
+                "squared-sum": float(weights @ xi) ** 2,
+            }[dual.slack]
+            primal = norm**2 / 2 + price * loss
+            value = total - norm**2 / 2 - float(dual.ridge @ alpha**2) / 2
+            if dual.slack == "squared-sum":
+                value -= float((alpha / s).max()) ** 2 / (4 * price)
+        scale = max(abs(primal), abs(value), np.finfo(float).tiny)
+        gaps.append((primal - value) / scale if np.isfinite(primal) else np.inf)
+    return np.array(gaps)
+
+
+def svm_statements(fitted: Fitted, leave_one_out: bool | str) -> list[Statement]:
+    if fitted.foreign:
+        rest = [theorem.fails(fitted.foreign) for theorem in LEFT_OUT]
+        return [_gap(fitted), OPTIMAL.fails(fitted.foreign), *rest, true_statement(fitted, leave_one_out)]
+    dual = dual_of(fitted)
+    support = _support(fitted, dual)
+    needed = fitted.coefs_used() if support.applies and not dual.of_nu else None
+    return [
+        _gap(fitted),
+        _optimal(fitted, dual),
+        support,
+        _expected(fitted, dual),
+        _jaakkola(fitted, dual),
+        _xi_alpha(fitted, dual),
+        _radius(fitted, dual),
+        true_statement(fitted, leave_one_out, needed),
+    ]
+
+
+def _gap(fitted: Fitted) -> Statement:
+    gaps = np.maximum(np.asarray(fitted.model.dual_gap_, float), 0.0)
+    largest = float(gaps.max())
+    if not np.isfinite(largest):
+        return GAP.fails("the training data were not separated, so there is no primal objective")
+    sentence = (
+        f"No machine's objective is better than this fit's by more than {largest:.3g} of "
+        "it, as its dual objective shows."
+    )
+    return GAP.says(largest, sentence, by_problem=gaps)
+
+
+def _solved(fitted: Fitted) -> list[Condition]:
+    return [
+        Condition("these are the training data", True),
+        Condition(
+            "the fit is optimal", bool(fitted.model.converged_),
+            "the solver stopped before it reached an optimum",
+        ),
+        Condition("the kernel is positive definite on the examples", not fitted.indefinite,
+                  fitted.indefinite),
+    ]  # fmt: skip
+
+
+def _optimal(fitted: Fitted, dual: Dual) -> Statement:
+    conditions = [
+        Condition("a hard margin", dual.slack == "none", "the margin is soft"),
+        *_solved(fitted),
+    ]
+    refuted = OPTIMAL.refuted_by(conditions)
+    if refuted:
+        return refuted
+    W = np.asarray(fitted.model.objective_, float)
+    assert fitted.norms is not None
+    sentence = (
+        f"The dual objective W = {W.max():.6g} shows that no hyperplane separates the classes with "
+        f"a distance between them above rho = sqrt(2/W) = {np.sqrt(2 / W.max()):.6g}; the one "
+        f"found has 2/|w| = {2 / fitted.norms.max():.6g}."
+    )
+    return OPTIMAL.says(W.max(), sentence, conditions, W)
+
+
+def _left_out(fitted: Fitted, dual: Dual) -> list[Condition]:
+    """What all leave-one-out bounds assume."""
+    from largemargin.svm import KernelAdatron
+
+    halfway = isinstance(fitted.model, KernelAdatron) and bool(fitted.model.fit_intercept)
+    free = (dual.alphas > 0) & (dual.alphas < dual.box * (1 - EDGE))
+    unique = not dual.threshold or bool(free.any(axis=1).all())
+    return [
+        *_solved(fitted),
+        Condition(
+            "the threshold is part of the machine's program", not halfway,
+            "the adatron's threshold is put halfway between the classes after training",
+        ),
+        Condition(
+            "the threshold is unique", unique,
+            "in some problem every coefficient is at a bound, so the threshold is not unique",
+        ),
+        Condition("the kernel, the price of slack and the weights stay when one is left out", True),
+    ]  # fmt: skip
+
+
+def _what(dual: Dual) -> str:
+    return ", of the machine with linear slack that has this solution" * dual.of_nu
+
+
+def _support(fitted: Fitted, dual: Dual) -> Statement:
+    conditions = _left_out(fitted, dual)
+    refuted = SUPPORT.refuted_by(conditions)
+    if refuted:
+        return refuted
+    share = support_vector_bound(dual.alphas)
+    sentence = (
+        f"The leave-one-out error{_what(dual)} is at most {share:.4g}: only the "
+        f"{round(share * len(fitted))} support vectors of {len(fitted)} examples can be wrong "
+        "when left out."
+    )
+    return SUPPORT.says(share, sentence, conditions, _shares(fitted, dual.alphas > 0))
+
+
+def _shares(fitted: Fitted, flags: np.ndarray) -> list[float]:
+    """Of the examples of each problem; a machine of all classes is one problem."""
+    if fitted.joint:
+        return []
+    return [float(f[y != 0].mean()) for f, y in zip(flags, fitted.signs, strict=True)]
+
+
+def _expected(fitted: Fitted, dual: Dual) -> Statement:
+    conditions = [
+        Condition(
+            "the machine was chosen without the data", not dual.of_nu,
+            "nu is a share of the examples, so the machine differs with their number",
+        ),
+        *_left_out(fitted, dual),
+        INDEPENDENT,
+    ]  # fmt: skip
+    refuted = EXPECTED.refuted_by(conditions)
+    if refuted:
+        return refuted
+    share = support_vector_bound(dual.alphas)
+    sentence = (
+        "The expected error after training on one example less is at most the expected share of "
+        f"support vectors; here that is {share:.4g}."
+    )
+    return EXPECTED.says(share, sentence, conditions, _shares(fitted, dual.alphas > 0))
+
+
+def _two_sides(fitted: Fitted, dual: Dual) -> list[Condition]:
+    joint = fitted.joint or getattr(fitted.model, "multiclass", "ovr") == "crammer-singer"
+    return [
+        Condition("a reduction to problems of two sides", not joint,
+                  "the vectors of all classes were trained together"),
+        Condition("slack counted singly", dual.slack != "squared-sum",
+                  "the price is that of the square of the sum of the slacks"),
+        *_left_out(fitted, dual),
+    ]  # fmt: skip
+
+
+def _jaakkola(fitted: Fitted, dual: Dual) -> Statement:
+    no_threshold = not bool(fitted.model.fit_intercept)
+    conditions = [
+        Condition("no threshold", no_threshold, "it is a bound only without a threshold"),
+        *_two_sides(fitted, dual),
+    ]
+    refuted = JAAKKOLA.refuted_by(conditions)
+    if refuted:
+        return refuted
+    assert fitted.squares is not None
+    outputs = fitted.signs * fitted.scores
+    flags = suspects(outputs, dual.alphas, fitted.squares, False, None, 0.0) & (fitted.signs != 0)
+    return _flagged(JAAKKOLA, fitted, dual, flags, conditions)
+
+
+def _xi_alpha(fitted: Fitted, dual: Dual) -> Statement:
+    plain = getattr(fitted.model, "class_weight", None) is None
+    conditions = [
+        Condition(
+            "a threshold", dual.threshold, "without a threshold Jaakkola-Haussler is sharper"
+        ),
+        Condition("equal weights", plain, "it is proved for examples of equal weight"),
+        *_two_sides(fitted, dual),
+    ]
+    refuted = XI_ALPHA.refuted_by(conditions)
+    if refuted:
+        return refuted
+    assert fitted.squares is not None
+    least = least_kernel_value(fitted, LARGEST_EIGENPROBLEM)
+    outputs, ridge = fitted.signs * fitted.scores, float(dual.ridge.max())
+    flags = suspects(outputs, dual.alphas, fitted.squares, True, least, ridge)
+    return _flagged(XI_ALPHA, fitted, dual, flags & (fitted.signs != 0), conditions)
+
+
+def _flagged(
+    theorem: Theorem, fitted: Fitted, dual: Dual, flags: np.ndarray, conditions: list[Condition]
+) -> Statement:
+    share = float(flags.any(axis=0).mean())
+    sentence = (
+        f"The leave-one-out error{_what(dual)} is at most {share:.4g}: only "
+        f"{int(flags.any(axis=0).sum())} of {len(fitted)} examples can be wrong when left out."
+    )
+    return theorem.says(share, sentence, conditions, _shares(fitted, flags))
+
+
+def _radius(fitted: Fitted, dual: Dual) -> Statement:
+    conditions = [
+        Condition("a hard margin", dual.slack == "none", "the margin is soft"),
+        Condition("no threshold", not bool(fitted.model.fit_intercept),
+                  "this form of it is for hyperplanes through the origin"),
+        *_left_out(fitted, dual),
+    ]  # fmt: skip
+    refuted = RADIUS.refuted_by(conditions)
+    if refuted:
+        return refuted
+    assert fitted.norms is not None
+    each = [
+        (fitted.radius * norm) ** 2 / int((y != 0).sum())
+        for norm, y in zip(fitted.norms, fitted.signs, strict=True)
+    ]
+    total = sum((fitted.radius * norm) ** 2 for norm in fitted.norms) / len(fitted)
+    sentence = (
+        f"The leave-one-out error is at most R^2 |w|^2 / m = {total:.4g}, R = {fitted.radius:.4g} "
+        "being the largest norm and 1/|w| the margin."
+    )
+    return RADIUS.says(total, sentence, conditions, each)

@@ -1,0 +1,55 @@
+"""A theorem with its name and kind, and how it says a number, or why it has none to say."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from largemargin.certificates.certificate import Assumption, Kind, Statement, not_applicable
+
+
+@dataclass(frozen=True)
+class Condition(Assumption):
+    """An assumption with what is to be said where it fails."""
+
+    otherwise: str = ""
+
+
+@dataclass(frozen=True)
+class Theorem:
+    """What statements of one kind share."""
+
+    name: str
+    source: str
+    kind: Kind
+    bounds_error: bool = False
+
+    def refuted_by(self, conditions: Sequence[Condition]) -> Statement | None:
+        """The statement that it does not apply, if one of its conditions fails."""
+        for condition in conditions:
+            if condition.holds is False:
+                return self.fails(condition.otherwise, conditions)
+        return None
+
+    def fails(self, reason: str, conditions: Iterable[Assumption] = ()) -> Statement:
+        return not_applicable(self.name, self.source, self.kind, reason, tuple(conditions))
+
+    def says(
+        self,
+        value: float,
+        sentence: str,
+        conditions: Iterable[Assumption] = (),
+        by_problem: Any = (),
+    ) -> Statement:
+        """The number, with those of the problems if there are several."""
+        each = np.atleast_1d(np.asarray(by_problem, float))
+        return Statement(
+            self.name, float(value), sentence, self.source, self.kind, tuple(conditions),
+            self.bounds_error, tuple(each.tolist()) if len(each) > 1 else (),
+        )  # fmt: skip
+
+
+INDEPENDENT = Condition("the examples were drawn independently from one distribution", None)
