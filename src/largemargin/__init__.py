@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from largemargin import boosting, data, kernels, lp, online, svm
+    from largemargin import boosting, certificates, data, kernels, lp, online, svm
     from largemargin.boosting import AdaBoost, RBFNetwork
     from largemargin.lp import (
         LPSVC,
@@ -43,6 +43,7 @@ __all__ = [
     "RBFNetwork",
     "VotedPerceptron",
     "boosting",
+    "certificates",
     "data",
     "describe",
     "kernels",

@@ -256,8 +256,7 @@ def test_lines_in_the_plane():
 def test_tables_and_figures(report):
     assert [table.id for table in report.tables] == ["table2-1", "statements"]
     assert [figure.id for figure in report.figures] == [
-        *(f"figure2-{k}" for k in range(2, 7)),
-        "figure1-1", "margin-distribution", "figure2-7", "figure2-8",
+        "figure1-1", "margin-distribution", *(f"figure2-{k}" for k in range(2, 9)),
     ]  # fmt: skip
     table, statements = report.tables
     assert [group.title for group in table.groups] == list(published.SETS.values())
@@ -297,9 +296,10 @@ def test_everything_is_shown(report, tmp_path):
     terminal.show(report, Console(file=out, width=100))
     assert max(map(len, out.getvalue().splitlines())) <= 100
     assert "…" not in out.getvalue()
-    written = files.write(report, tmp_path)
+    kinds = [figure for figure in report.figures if figure.id in ("figure2-2", "figure2-7")]
+    written = files.write(replace(report, figures=tuple(kinds)), tmp_path)
     names = {path.name for path in written.paths}
-    assert {f"adaptive-margin-reduced-figure2-{k}.png" for k in range(2, 9)} < names
+    assert {f"adaptive-margin-reduced-figure2-{k}.png" for k in (2, 7)} < names
     found = json.loads((tmp_path / "adaptive-margin-reduced.json").read_text())
     assert found["command"] == "largemargin reproduce adaptive-margin --quick"
     assert "heart, LOO-SVM" in found["settings"]["chosen"]

@@ -85,13 +85,29 @@ def test_the_bound_needs_no_data(run, monkeypatch):
     assert [len(panel["curves"]) for panel in report["figures"][0]["panels"]] == [3, 3, 3]
 
 
+def test_the_pictures_of_the_third_paper_need_no_data(run, monkeypatch):
+    monkeypatch.setattr("largemargin.data.load", None)
+    monkeypatch.setattr("largemargin.reproduce.adaptive_margin.count_workers", lambda _: 1)
+    monkeypatch.setattr("largemargin.report.files.find_spec", lambda _: None)  # nothing is drawn
+    found = run("adaptive-margin", "planes", "--json")
+    assert found.exit_code == 0, found.output
+    report = json.loads(found.stdout)
+    assert report["reduced"] == []
+    assert [len(figure["panels"]) for figure in report["figures"]] == [3, 3, 4, 4, 4]
+
+
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
         (
             ["vapnik"],
-            "there is no paper 'vapnik'; the papers are freund-schapire, cortes-vapnik, budget",
+            "there is no paper 'vapnik'; the papers are freund-schapire, cortes-vapnik, "
+            "adaptive-margin, budget",
         ),
+        (["adaptive-margin", "x"], "its parts are table, planes, width, lambda, margins"),
+        (["adaptive-margin", "--splits", "101"], "splits must be from 1 to 100, got 101"),
+        (["adaptive-margin", "--epochs", "3"], "--epochs is not for adaptive-margin: leave it out"),
+        (["budget", "--splits", "3"], "--splits is not for budget: leave it out"),
         (["budget", "table1"], "its parts are panels, one-pass, bound, noise"),
         (["budget", "--degrees", "9"], "--degrees is not for budget: leave it out"),
         (["budget", "--permutations", "0"], "permutations must be at least 1, got 0"),

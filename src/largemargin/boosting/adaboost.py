@@ -46,7 +46,7 @@ class AdaBoost(Classifier):
     regularization : float, default=0.0
         C of AdaBoost_Reg: how much is forgiven of an example that had much weight in earlier
         rounds. Weights add up to 1 and their squares count, so useful values grow with the square
-        of the number of examples: 10 to 10,000 for some hundreds. 0 is AdaBoost.
+        of the number of examples: 1,000 to 10,000 for some hundreds. 0 is AdaBoost.
     random_state : int, RandomState or None, default=None
         For the seeds of the base learner. Stumps draw nothing.
     max_seconds : float or None, default=None

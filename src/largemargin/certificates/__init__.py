@@ -1,5 +1,11 @@
 """What a fit is worth: margins, mistake bounds, leave-one-out bounds, capacity bounds."""
 
+from largemargin.certificates.boosting import (
+    adaboost_margin_bound,
+    convex_combination_bound,
+    stump_dimension,
+)
+from largemargin.certificates.cache import cache_bound
 from largemargin.certificates.capacity import (
     adaptive_margin_bound,
     hard_margin_bound,
@@ -17,13 +23,17 @@ __all__ = [
     "Certificate",
     "Margins",
     "Statement",
+    "adaboost_margin_bound",
     "adaptive_margin_bound",
+    "cache_bound",
+    "convex_combination_bound",
     "hard_margin_bound",
     "leave_one_out_bound",
     "margin_bound",
     "margin_error",
     "margins",
     "mistake_bound",
+    "stump_dimension",
     "support_vector_bound",
     "vc_bound",
     "vc_dimension",

@@ -111,8 +111,8 @@ def hard_margin_bound(
 ) -> float:
     """Theorem 1.8, (1.45): `margin_bound` where no training example has a margin below rho.
 
-    >>> round(hard_margin_bound(10000, 1.0, 0.5), 3)
-    0.039
+    >>> round(hard_margin_bound(10000, 1.0, 0.5), 4)
+    0.0395
     """
     return float(_capacity(n_examples, radius, rho, delta, constant))
 
@@ -135,8 +135,8 @@ def adaptive_margin_bound(
 
     Examples
     --------
-    >>> round(adaptive_margin_bound(0.1, 1.0, np.zeros(100_000)), 4)
-    0.0016
+    >>> round(adaptive_margin_bound(1.0, 1.0, np.zeros(100_000)), 3)  # kappa = 65
+    0.423
     >>> adaptive_margin_bound(10.0, 1.0, np.zeros(1000)) is None
     True
     """

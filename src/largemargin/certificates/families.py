@@ -3,21 +3,44 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from largemargin.certificates.capacity import capacity_statements, check_delta, check_positive
+from largemargin.certificates import linear_programs, svm
+from largemargin.certificates.boosting import boosting_statements
+from largemargin.certificates.cache import cache_statements
+from largemargin.certificates.capacity import (
+    HARD,
+    MARGIN,
+    VC,
+    capacity_statements,
+    check_delta,
+    check_positive,
+)
 from largemargin.certificates.certificate import Certificate, Statement
 from largemargin.certificates.fitted import (
+    FOREIGN,
     Fitted,
     checked,
+    lead,
     numbers_of,
     signs_of,
     why_foreign,
 )
 from largemargin.certificates.leave_one_out import true_statement
-from largemargin.certificates.margins import margin_statements
+from largemargin.certificates.margins import (
+    SMALLEST,
+    Margins,
+    error_statement,
+    margin_statements,
+    margins_of,
+)
+from largemargin.certificates.mistakes import perceptron_statements
+from largemargin.certificates.optimality import hyperplane_statements
+from largemargin.gram import Basis
+from largemargin.kernels import Linear
 
 
 def certificate(
@@ -31,18 +54,26 @@ def certificate(
     leave_one_out: bool | str = "auto",
 ) -> Certificate:
     """What the theory says of a fitted model; see the `certificate` method of the estimators."""
+    from largemargin.boosting import AdaBoost, RBFNetwork
+
     check_delta(delta)
     check_positive("constant", constant)
     rhos = checked_rhos(rhos)
     if leave_one_out not in (True, False, "auto"):
         raise ValueError(f"leave_one_out must be True, False or 'auto', got {leave_one_out!r}")
-    fitted = examine(model, X, y)
-    statements = [
-        *margin_statements(fitted, rhos),
-        *family_statements(fitted, leave_one_out),
-        *capacity_statements(fitted, float(delta), float(constant)),
-    ]
-    return Certificate(type(model).__name__, len(fitted), float(delta), tuple(statements))
+    if isinstance(model, AdaBoost):
+        n, statements = boosting_statements(model, X, y, rhos, float(delta), float(constant))
+    elif isinstance(model, RBFNetwork):
+        n, statements = network_statements(model, X, y)
+    else:
+        fitted = examine(model, X, y)
+        n = len(fitted)
+        statements = [
+            *margin_statements(fitted, rhos),
+            *family_statements(fitted, float(delta), leave_one_out),
+            *capacity_statements(fitted, float(delta), float(constant)),
+        ]
+    return Certificate(type(model).__name__, n, float(delta), tuple(statements))
 
 
 def checked_rhos(rhos: Any) -> list[float]:
@@ -52,17 +83,44 @@ def checked_rhos(rhos: Any) -> list[float]:
     return list(dict.fromkeys(values))
 
 
+def family_statements(fitted: Fitted, delta: float, leave_one_out: bool | str) -> list[Statement]:
+    """What is said of the machines of one family only."""
+    from largemargin.lp.estimator import LinearProgramMachine
+    from largemargin.online.estimator import OnlineLearner
+    from largemargin.perceptron import VotedPerceptron
+    from largemargin.svm.estimator import SupportVectorMachine
+
+    model = fitted.model
+    if isinstance(model, SupportVectorMachine):
+        return svm.svm_statements(fitted, leave_one_out)
+    if isinstance(model, LinearProgramMachine):
+        return linear_programs.program_statements(fitted, delta, leave_one_out)
+    if isinstance(model, VotedPerceptron):
+        own = perceptron_statements(fitted)
+    elif isinstance(model, OnlineLearner):
+        own = cache_statements(fitted)
+    else:
+        own = hyperplane_statements(model)
+    return [*own, true_statement(fitted, leave_one_out)]
+
+
 def examine(model: Any, X: Any, y: Any) -> Fitted:
-    """A model beside data."""
-    from largemargin.certificates.svm import with_weights_checked
+    """A model that is linear in some feature space, beside data."""
+    from largemargin.lp.estimator import LinearProgramMachine
     from largemargin.perceptron import VotedPerceptron
     from largemargin.svm.estimator import SupportVectorMachine
 
     X, labels = checked(model, X, y)
     if isinstance(model, VotedPerceptron):
         return _perceptron(model, X, labels)
+    if not hasattr(model, "_expansion"):
+        return _hyperplane(model, X, labels)
     fitted = _expansion(model, X, labels)
-    return with_weights_checked(fitted) if isinstance(model, SupportVectorMachine) else fitted
+    if isinstance(model, SupportVectorMachine):
+        return svm.with_weights_checked(fitted)
+    if isinstance(model, LinearProgramMachine):
+        return linear_programs.with_weights_checked(fitted)
+    return fitted
 
 
 def _perceptron(model: Any, X: Any, labels: np.ndarray) -> Fitted:
@@ -84,27 +142,76 @@ def _perceptron(model: Any, X: Any, labels: np.ndarray) -> Fitted:
 
 
 def _expansion(model: Any, X: Any, labels: np.ndarray) -> Fitted:
+    from largemargin.online.arrays import SEEN
+    from largemargin.online.estimator import OnlineLearner
+
     expansion, n_classes = model._expansion, len(model.classes_)
+    if n_classes < 2:
+        raise ValueError(
+            f"a certificate needs a model of two classes, got {model.classes_.tolist()}: go on "
+            "with the stream"
+        )
+    online = isinstance(model, OnlineLearner)
     signs = signs_of(labels, n_classes, getattr(model, "_by_pairs", False))
     scores = model._problem_scores(X)
-    joint = n_classes > 2 and getattr(model, "multiclass", "ovr") == "crammer-singer"
-    foreign = why_foreign(X, signs, model._n_given, expansion.basis, expansion.coefs)
+    together = online or getattr(model, "multiclass", "ovr") == "crammer-singer"
+    n_given = int(model._run.tally[SEEN]) if online else model._n_given
+    # averages and projections hand coefficients on to vectors of the other side
+    mixed = online and (model.average or model.policy == "projectron")
+    foreign = why_foreign(X, signs, n_given, expansion.basis, None if mixed else expansion.coefs)
     return Fitted(
         model, X, labels, numbers_of(model, model._joined(scores)), signs, scores,
         expansion.basis.kernel, expansion.basis, expansion.coefs, expansion.intercepts,
-        joint=joint, foreign=foreign,
+        joint=together and n_classes > 2, foreign=foreign,
     )  # fmt: skip
 
 
-def family_statements(fitted: Fitted, leave_one_out: bool | str) -> list[Statement]:
-    """What is said of machines of one family only."""
-    from largemargin.certificates.mistakes import perceptron_statements
-    from largemargin.certificates.svm import svm_statements
-    from largemargin.perceptron import VotedPerceptron
-    from largemargin.svm.estimator import SupportVectorMachine
+def _hyperplane(model: Any, X: Any, labels: np.ndarray) -> Fitted:
+    """A linear classifier that keeps no examples: expanded in its own normal vectors."""
+    signs = signs_of(labels, len(model.classes_))
+    basis = Basis(Linear(), np.dtype(float))
+    basis.add(np.asarray(model.coef_, float), np.arange(len(model.coef_)))
+    scores = model.decision_function(X)
+    fitted = Fitted(
+        model, X, labels, numbers_of(model, scores), signs,
+        scores[None] if scores.ndim == 1 else scores.T, basis.kernel, basis,
+        np.eye(len(model.coef_)), np.asarray(model.intercept_, float),
+    )  # fmt: skip
+    norms = np.linalg.norm(model.coef_, ord=model.norm, axis=1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        found = np.array([f.min() for f in fitted.functional]) / norms
+    same = np.isclose(found, model.margin_, rtol=1e-6, atol=1e-9) | (norms == 0)
+    if same.all():
+        return fitted
+    return replace(fitted, foreign=f"{FOREIGN}: the margin on them is not that of training")
 
-    if isinstance(fitted.model, VotedPerceptron):
-        return [*perceptron_statements(fitted), true_statement(fitted, leave_one_out)]
-    if isinstance(fitted.model, SupportVectorMachine):
-        return svm_statements(fitted, leave_one_out)
-    return [true_statement(fitted, leave_one_out)]
+
+def network_statements(model: Any, X: Any, y: Any) -> tuple[int, list[Statement]]:
+    """The number of examples, and the little that is known of a network."""
+    X, labels = checked(model, X, y)
+    scores = model.decision_function(X)
+    sentence = "The smallest y f(x) of an example; negative if it is misclassified."
+    unknown = "the capacity of networks with moving centres is not known"
+    return len(labels), [
+        error_statement(numbers_of(model, scores) != labels),
+        SMALLEST.says(float(score_margins(scores, labels).min()), sentence),
+        *(theorem.fails(unknown) for theorem in (VC, MARGIN, HARD)),
+    ]
+
+
+def score_margins(scores: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    """y f(x), or the lead of the true class, from what `decision_function` gives."""
+    if scores.ndim == 1:
+        return np.where(labels == 1, scores, -scores)
+    return lead(scores.T, labels)
+
+
+def margins_found(model: Any, X: Any, y: Any) -> Margins:
+    """See `margins`."""
+    from largemargin.boosting import AdaBoost, RBFNetwork
+
+    if not isinstance(model, AdaBoost | RBFNetwork):
+        return margins_of(examine(model, X, y))
+    X, labels = checked(model, X, y)
+    found = score_margins(model.decision_function(X), labels)
+    return Margins([found], None, np.nan, f"{type(model).__name__} has no feature space")

@@ -118,15 +118,16 @@ def least_kernel_value(fitted: Fitted, most_rows: int) -> float | None:
 
 
 def true_statement(
-    fitted: Fitted, asked: bool | str, needed: np.ndarray | None = None
+    fitted: Fitted, asked: bool | str, needed: np.ndarray | None = None, *, cheap: bool = False
 ) -> Statement:
     """The leave-one-out error. `needed` marks the examples that have to be left out; the others
-    are known to be classified rightly without themselves.
+    are known to be classified rightly without themselves. "auto" asks for it if a fit of few rows
+    is `cheap`.
     """
     rows = np.arange(len(fitted)) if needed is None else np.flatnonzero(needed)
     if fitted.foreign:
         return TRUE.fails(fitted.foreign)
-    if asked is False or (asked == "auto" and len(fitted) > CHEAP):
+    if asked is False or (asked == "auto" and not (cheap and len(fitted) <= CHEAP)):
         return TRUE.fails(
             f"it takes {len(rows)} fits, which were not asked for with leave_one_out=True"
         )
@@ -164,17 +165,11 @@ def leave_one_out_errors(fitted: Fitted, rows: np.ndarray) -> Iterator[bool]:
 
 def frozen(fitted: Fitted) -> dict[str, Any]:
     """Parameters that do not change with what is left out."""
-    model, found = fitted.model, {}
-    if "gamma" in model.get_params() and hasattr(_plain(fitted.kernel), "gamma"):
-        found["gamma"] = _plain(fitted.kernel).gamma
-    if "verbose" in model.get_params():
-        found["verbose"] = 0
-    if model.get_params().get("class_weight") == "balanced":
+    model, params = fitted.model, fitted.model.get_params()
+    plain = getattr(fitted.kernel, "kernel", fitted.kernel)  # without the constant of a threshold
+    found: dict[str, Any] = {"n_jobs": 1, "verbose": 0, "gamma": getattr(plain, "gamma", None)}
+    if params.get("class_weight") == "balanced":
         counts = np.bincount(fitted.labels, minlength=len(model.classes_))
         factors = len(fitted) / (len(counts) * counts)
         found["class_weight"] = dict(zip(model.classes_.tolist(), factors.tolist(), strict=True))
-    return found
-
-
-def _plain(kernel: Any) -> Any:
-    return getattr(kernel, "kernel", kernel)
+    return {k: value for k, value in found.items() if k in params and value is not None}

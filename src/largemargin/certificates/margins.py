@@ -84,9 +84,9 @@ def margins(model: Any, X: Any, y: Any) -> Margins:
     >>> [one.round(6).tolist() for one in found.geometric], found.radius
     ([[2.5, 2.5]], 5.0)
     """
-    from largemargin.certificates.families import examine
+    from largemargin.certificates.families import margins_found
 
-    return margins_of(examine(model, X, y))
+    return margins_found(model, X, y)
 
 
 def margins_of(fitted: Fitted) -> Margins:

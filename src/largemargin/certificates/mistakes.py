@@ -134,22 +134,33 @@ def _comparison(name: str, fitted: Fitted, scores: np.ndarray, norms: Any) -> Co
 
 
 def _machines(fitted: Fitted) -> Iterator[Comparison]:
+    """Some of the path of squared slacks, and the hard margin at its end."""
+    prices = [*(PRICES / fitted.radius**2).tolist(), np.inf]
+    yield from _trained(fitted, prices)
+
+
+def separating_machine(fitted: Fitted) -> Comparison:
+    """The vector of largest margin, through the origin; not all its margins are positive if there
+    is none that separates.
+    """
+    (found,) = _trained(fitted, [np.inf])
+    return found
+
+
+def _trained(fitted: Fitted, prices: list[float]) -> Iterator[Comparison]:
     from largemargin.svm import SVC
 
     kernel: Any = fitted.kernel
     X = fitted.X
     if kernel.by_column:
-        X = fitted.gram
-        kernel = "precomputed"
+        X, kernel = fitted.gram, "precomputed"
     machine = SVC(
         kernel=kernel, slack="squared", fit_intercept=False,
         min_margin=LEAST_MARGIN * fitted.radius, n_jobs=fitted.model.n_jobs,
     )  # fmt: skip
-    y = fitted.model.classes_[fitted.labels]
-    prices = [*(PRICES / fitted.radius**2), np.inf]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        path = machine.path(X, y, prices)
+        path = machine.path(X, fitted.model.classes_[fitted.labels], prices)
     for C, one in zip(prices, path, strict=True):
         norms = norms_of(one._expansion.basis, one._expansion.coefs, X, "")
         yield _comparison(f"the SVM with C = {C:.3g}", fitted, one._problem_scores(X), norms)

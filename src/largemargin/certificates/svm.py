@@ -16,10 +16,10 @@ from largemargin.certificates.leave_one_out import (
     suspects,
     true_statement,
 )
+from largemargin.certificates.optimality import gap_statement
 from largemargin.certificates.theorem import INDEPENDENT, Condition, Theorem
 
 BOOK = "Advances in Large Margin Classifiers"
-GAP = Theorem("duality gap", "weak duality", "always")
 OPTIMAL = Theorem("optimal hyperplane", "Cortes & Vapnik 1995, W = 2/rho^2", "always")
 SUPPORT = Theorem("support vectors, leave-one-out", f"{BOOK}, section 1.3.4", "always", True)
 EXPECTED = Theorem("support vectors, expected error", "Cortes & Vapnik 1995", "expectation", True)
@@ -47,6 +47,8 @@ class Dual:
         1/(2 C s_i) with squared slacks, else 0.
     threshold : bool
         Whether the dual has the condition sum y alpha = 0.
+    origin : bool
+        Whether f goes through the origin of the feature space.
     of_nu : bool
         Whether the bounds come from a share nu of the examples.
     """
@@ -56,6 +58,7 @@ class Dual:
     slack: str
     ridge: np.ndarray
     threshold: bool
+    origin: bool
     of_nu: bool
 
 
@@ -64,7 +67,7 @@ def dual_of(fitted: Fitted) -> Dual:
 
     model = fitted.model
     alphas, of_nu = fitted.alphas(), isinstance(model, NuSVC) and model.nu > 0
-    s = _class_factors(fitted)
+    s = class_factors_of(fitted)
     C = np.inf if isinstance(model, NuSVC) else float(model.C)
     slack = "linear" if of_nu else "none" if np.isinf(C) else getattr(model, "slack", "linear")
     box, ridge = np.full(alphas.shape, np.inf), np.zeros(len(fitted))
@@ -76,13 +79,14 @@ def dual_of(fitted: Fitted) -> Dual:
         box[:] = (alphas / s).max(axis=1, keepdims=True) * s
     elif slack == "squared":
         ridge = 1 / (2 * C * s)
-    threshold = bool(model.fit_intercept) and not isinstance(model, KernelAdatron)
-    threshold = threshold and getattr(model, "multiclass", "ovr") != "crammer-singer"
-    return Dual(alphas, box, slack, ridge, threshold, of_nu)
+    origin = not model.fit_intercept or model.multiclass == "crammer-singer"
+    threshold = not origin and not isinstance(model, KernelAdatron)
+    return Dual(alphas, box, slack, ridge, threshold, origin, of_nu)
 
 
-def _class_factors(fitted: Fitted) -> np.ndarray:
-    from largemargin.svm.training_set import class_factors
+def class_factors_of(fitted: Fitted) -> np.ndarray:
+    """The weights of the examples that `class_weight` means."""
+    from largemargin.training_set import class_factors
 
     weight = getattr(fitted.model, "class_weight", None)
     ones = np.ones(len(fitted))
@@ -94,9 +98,8 @@ def with_weights_checked(fitted: Fitted) -> Fitted:
     the machine was trained with were others.
     """
     model = fitted.model
-    if fitted.foreign or fitted.joint or fitted.indefinite or not model.converged_:
-        return fitted
-    if getattr(model, "multiclass", "ovr") == "crammer-singer":
+    together = model.multiclass == "crammer-singer"
+    if fitted.foreign or together or fitted.indefinite or not model.converged_:
         return fitted
     gaps = gaps_found_again(fitted, dual_of(fitted))
     if (np.abs(gaps) <= OTHER_WEIGHTS + 2 * np.abs(model.dual_gap_)).all():
@@ -107,7 +110,7 @@ def with_weights_checked(fitted: Fitted) -> Fitted:
 def gaps_found_again(fitted: Fitted, dual: Dual) -> np.ndarray:
     """The relative duality gap of each problem, from the coefficients and the data alone."""
     assert fitted.norms is not None
-    s = _class_factors(fitted)
+    s = class_factors_of(fitted)
     gaps = []
     for p, (y, alpha, norm) in enumerate(zip(fitted.signs, dual.alphas, fitted.norms, strict=True)):
         part = y != 0
@@ -138,32 +141,31 @@ def gaps_found_again(fitted: Fitted, dual: Dual) -> np.ndarray:
 def svm_statements(fitted: Fitted, leave_one_out: bool | str) -> list[Statement]:
     if fitted.foreign:
         rest = [theorem.fails(fitted.foreign) for theorem in LEFT_OUT]
-        return [_gap(fitted), OPTIMAL.fails(fitted.foreign), *rest, true_statement(fitted, leave_one_out)]
+        return [
+            gap_statement(fitted.model),
+            OPTIMAL.fails(fitted.foreign),
+            *rest,
+            true_statement(fitted, leave_one_out),
+        ]
     dual = dual_of(fitted)
     support = _support(fitted, dual)
     needed = fitted.coefs_used() if support.applies and not dual.of_nu else None
     return [
-        _gap(fitted),
+        gap_statement(fitted.model),
         _optimal(fitted, dual),
         support,
         _expected(fitted, dual),
         _jaakkola(fitted, dual),
         _xi_alpha(fitted, dual),
         _radius(fitted, dual),
-        true_statement(fitted, leave_one_out, needed),
+        true_statement(fitted, leave_one_out, needed, cheap=not _slow(fitted)),
     ]
 
 
-def _gap(fitted: Fitted) -> Statement:
-    gaps = np.maximum(np.asarray(fitted.model.dual_gap_, float), 0.0)
-    largest = float(gaps.max())
-    if not np.isfinite(largest):
-        return GAP.fails("the training data were not separated, so there is no primal objective")
-    sentence = (
-        f"No machine's objective is better than this fit's by more than {largest:.3g} of "
-        "it, as its dual objective shows."
-    )
-    return GAP.says(largest, sentence, by_problem=gaps)
+def _slow(fitted: Fitted) -> bool:
+    from largemargin.svm import KernelAdatron
+
+    return isinstance(fitted.model, KernelAdatron)
 
 
 def _solved(fitted: Fitted) -> list[Condition]:
@@ -263,9 +265,9 @@ def _expected(fitted: Fitted, dual: Dual) -> Statement:
 
 
 def _two_sides(fitted: Fitted, dual: Dual) -> list[Condition]:
-    joint = fitted.joint or getattr(fitted.model, "multiclass", "ovr") == "crammer-singer"
+    together = fitted.model.multiclass == "crammer-singer"
     return [
-        Condition("a reduction to problems of two sides", not joint,
+        Condition("a reduction to problems of two sides", not together,
                   "the vectors of all classes were trained together"),
         Condition("slack counted singly", dual.slack != "squared-sum",
                   "the price is that of the square of the sum of the slacks"),
@@ -274,9 +276,8 @@ def _two_sides(fitted: Fitted, dual: Dual) -> list[Condition]:
 
 
 def _jaakkola(fitted: Fitted, dual: Dual) -> Statement:
-    no_threshold = not bool(fitted.model.fit_intercept)
     conditions = [
-        Condition("no threshold", no_threshold, "it is a bound only without a threshold"),
+        Condition("no threshold", dual.origin, "it is a bound only without a threshold"),
         *_two_sides(fitted, dual),
     ]
     refuted = JAAKKOLA.refuted_by(conditions)
@@ -292,7 +293,9 @@ def _xi_alpha(fitted: Fitted, dual: Dual) -> Statement:
     plain = getattr(fitted.model, "class_weight", None) is None
     conditions = [
         Condition(
-            "a threshold", dual.threshold, "without a threshold Jaakkola-Haussler is sharper"
+            "a threshold",
+            not dual.origin,
+            "without a threshold Jaakkola-Haussler is the sharper",
         ),
         Condition("equal weights", plain, "it is proved for examples of equal weight"),
         *_two_sides(fitted, dual),
@@ -321,7 +324,7 @@ def _flagged(
 def _radius(fitted: Fitted, dual: Dual) -> Statement:
     conditions = [
         Condition("a hard margin", dual.slack == "none", "the margin is soft"),
-        Condition("no threshold", not bool(fitted.model.fit_intercept),
+        Condition("no threshold", dual.origin,
                   "this form of it is for hyperplanes through the origin"),
         *_left_out(fitted, dual),
     ]  # fmt: skip

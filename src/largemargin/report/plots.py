@@ -60,6 +60,8 @@ def draw(figure: Figure, columns: int | None = None) -> Any:
     columns = min(columns or (4 if len(figure.panels) == 4 else 3), len(figure.panels))
     rows = math.ceil(len(figure.panels) / columns)
     width, height = figure.panels[0].size
+    if columns == 2:
+        width *= 1.5  # as wide as three, since a page shows all figures equally wide
     canvas = Canvas(
         figsize=(width * columns, height * rows + 0.5), layout=ConstrainedLayoutEngine(hspace=0.08)
     )

@@ -218,9 +218,9 @@ MACHINES = {
         Machine("ab-r", "AB_R", CENTRES, PRICE, train_boosted, 100, try_out=try_boosted),
         Machine("svm", "SVM", WIDTH, C, train_svm, 1),
         Machine("svm-published", "SVM_P", WIDTH, C, train_svm, 2, published.machine_parameters),
-        Machine("loo", "LOO-SVM", WIDTH, NOTHING, train_loo, 5),
-        Machine("lp", "LP-SVM", WIDTH, LP_C, train_lp, 5),
-        Machine("am", "AM-SVM", WIDTH, LAMBDA, train_am, 5),
-        Machine("vp", "VP", WIDTH, EPOCHS, train_perceptron, 1),
+        Machine("loo", "LOO-SVM", WIDTH, NOTHING, train_loo, 6),
+        Machine("lp", "LP-SVM", WIDTH, LP_C, train_lp, 4),
+        Machine("am", "AM-SVM", WIDTH, LAMBDA, train_am, 6),
+        Machine("vp", "VP", WIDTH, EPOCHS, train_perceptron, 3),
     )
 }

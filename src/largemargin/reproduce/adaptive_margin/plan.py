@@ -129,10 +129,10 @@ class Plan:
     def experiments(self, splits: dict[str, Splits], settings: Settings) -> list[Experiment]:
         """Everything else."""
         found: list[Experiment] = []
-        if "planes" in self.parts:
-            found += map(PlaneExperiment, PICTURES)
         if "margins" in self.parts:
             found += [HyperplaneExperiment(), MarginExperiment(splits[MARGIN_SET].some(0, 1))]
+        if "planes" in self.parts:
+            found += map(PlaneExperiment, PICTURES)
         if "width" in self.parts:
             found += self._widths(splits[WIDTH_SET])
         if "lambda" in self.parts:

@@ -37,13 +37,18 @@ def table_of(
     columns: Columns, names: Sequence[str], comparable: dict[str, bool], unfinished_choices: int
 ) -> Table:
     """A group of rows for each data set, a column for each machine."""
+    groups = tuple(_group(columns, name, comparable[name]) for name in names)
     return Table(
         "table2-1",
         f"Table 2.1: test error in percent over {_count(columns)}",
         "",
         tuple(machine.title for machine in MACHINES.values()),
-        tuple(_group(columns, name, comparable[name]) for name in names),
-        (*_notes(comparable), *_unfinished(columns, unfinished_choices)),
+        groups,
+        (
+            *_notes(comparable),
+            *_reached(groups),
+            *_unfinished(columns, unfinished_choices),
+        ),
     )
 
 
@@ -72,6 +77,17 @@ def _group(columns: Columns, name: str, comparable: bool) -> Group:
             Row("SupVec", "value", tuple(map(size, found.values()))),
         ),
     )
+
+
+def _reached(groups: Sequence[Group]) -> tuple[str, ...]:
+    """How many of the published numbers each column reached, in words."""
+    found = []
+    errors = [group.rows[0].cells for group in groups]
+    for machine, cells in zip(MACHINES.values(), zip(*errors, strict=True), strict=True):
+        pairs = [cell.agrees for cell in cells if cell.agrees is not None]
+        if pairs:
+            found.append(f"{machine.title} {sum(pairs)} of {len(pairs)}")
+    return (f"Reached, by column: {', '.join(found)}.",) if found else ()
 
 
 def _setting(value: float) -> Cell:

@@ -1,0 +1,207 @@
+"""What the theory says of boosting.
+
+    theorem 1.12   R_rho(f) <= 2^T prod_t sqrt(eps_t^(1 - rho) (1 - eps_t)^(1 + rho))      (1.86)
+    theorem 1.10   R(f) <= R_rho(f) + sqrt(c/m (h ln^2(m/h)/rho^2 + ln(1/delta)))          (1.50)
+
+for convex combinations of classifiers from a class of VC dimension h (Advances in Large Margin
+Classifiers). Of n features, stumps shatter d points only if 2n >= binom(d, d/2): of the subsets of
+d/2 points each feature cuts off one from below and one from above.
+"""
+
+from __future__ import annotations
+
+from math import comb, log
+from typing import Any
+
+import numpy as np
+from scipy.special import xlogy
+
+from largemargin.certificates.capacity import VC, check_delta, check_positive
+from largemargin.certificates.certificate import Statement
+from largemargin.certificates.fitted import FOREIGN, checked, numbers_of
+from largemargin.certificates.margins import SMALLEST, error_statement, margin_error
+from largemargin.certificates.theorem import INDEPENDENT, Condition, Theorem
+
+BOOK = "Advances in Large Margin Classifiers"
+CONVEX = Theorem("margin bound", f"{BOOK}, theorem 1.10", "probability", True)
+AGREE = 1e-6  # of weighted errors found again, with those of training
+
+
+def adaboost_margin_bound(errors: Any, rho: float) -> float:
+    """Theorem 1.12: what the margin error of AdaBoost at rho is at most.
+
+    Parameters
+    ----------
+    errors : array
+        The weighted errors eps_t of the rounds, each below 1/2.
+    rho : float
+        The margin, of f = sum alpha_t g_t / sum alpha_t.
+
+    Examples
+    --------
+    >>> round(adaboost_margin_bound([0.1, 0.2], 0.0), 6)
+    0.48
+    >>> round(adaboost_margin_bound([0.1, 0.2], 0.5), 6)
+    1.175755
+    """
+    eps = np.asarray(errors, float)
+    if not ((eps >= 0) & (eps < 0.5)).all():
+        raise ValueError(f"errors must lie between 0 and 1/2, got {eps[(eps < 0) | (eps >= 0.5)]}")
+    logs = log(2) + xlogy((1 - rho) / 2, eps) + (1 + rho) / 2 * np.log1p(-eps)
+    return float(np.exp(logs.sum()))
+
+
+def convex_combination_bound(
+    margins: Any,
+    dimension: int,
+    *,
+    rho: float | None = None,
+    delta: float = 0.05,
+    constant: float = 1.0,
+) -> float:
+    """Theorem 1.10: what the error of a convex combination of classifiers is at most, with
+    probability 1 - delta.
+
+    Parameters
+    ----------
+    margins : array
+        y f(x) of the training examples, from -1 to 1.
+    dimension : int
+        The VC dimension of the classifiers.
+    rho : float or None, default=None
+        None takes the best, which is allowed: the theorem holds for all at once.
+    delta, constant : float
+        As for `vc_bound`.
+
+    Examples
+    --------
+    >>> round(convex_combination_bound(np.full(10_000, 0.5), 2, rho=0.5), 3)
+    0.242
+    """
+    check_delta(delta)
+    check_positive("constant", constant)
+    values = np.asarray(margins, float)
+    m = len(values)
+    rhos = np.unique(np.append(values[values > 0], 1.0))
+    if rho is not None:
+        check_positive("rho", rho)
+        rhos = np.array([float(rho)])
+    errors = np.searchsorted(np.sort(values), rhos) / m
+    capacity = dimension * log(m / dimension) ** 2 / rhos**2 + log(1 / delta)
+    return float((errors + np.sqrt(constant / m * capacity)).min())
+
+
+def stump_dimension(n_features: int) -> int:
+    """The VC dimension of stumps: the largest d with binom(d, d/2) <= 2 n_features.
+
+    >>> [stump_dimension(n) for n in (1, 2, 3, 5, 30)]
+    [2, 3, 4, 5, 7]
+    """
+    d = 1
+    while comb(d + 1, (d + 1) // 2) <= 2 * n_features:
+        d += 1
+    return d
+
+
+def boosting_statements(
+    model: Any, X: Any, y: Any, rhos: list[float], delta: float, constant: float
+) -> tuple[int, list[Statement]]:
+    """The number of examples, and what is said of `AdaBoost`."""
+    X, labels = checked(model, X, y)
+    scores = model.decision_function(X)
+    found = model._margins_of(scores, labels)
+    foreign = why_foreign(model, X, labels)
+    statements = [
+        error_statement(numbers_of(model, scores) != labels),
+        SMALLEST.says(
+            float(found.min()),
+            "The smallest margin of an example, from -1 to 1; negative if it is misclassified.",
+        ),
+    ]
+    for rho in rhos:
+        statements += _at_rho(model, found, rho, foreign)
+    statements.append(VC.fails("the VC dimension of combinations of classifiers is not known"))
+    return len(labels), [*statements, _convex(model, found, foreign, delta, constant)]
+
+
+def why_foreign(model: Any, X: Any, labels: np.ndarray) -> str:
+    """Empty if the weighted errors of all rounds can be found again on these rows.
+
+    D is proportional to exp(-sum_r alpha_r z_r - C |alpha| mu), mu being the square of the mean
+    weight so far (AdaBoost_Reg; C = 0 is AdaBoost).
+    """
+    K, C = len(model.classes_), float(model.regularization)
+    scores, influence, total = np.zeros(len(labels)), np.zeros(len(labels)), 0.0
+    for alpha, error, answers in zip(
+        model.alphas_, model.weighted_errors_, model._answers(X), strict=True
+    ):
+        exponents = -scores - C * influence**2 / (total or 1.0)
+        D = np.exp(exponents - exponents.max())
+        D /= D.sum()
+        wrong = answers != labels
+        if abs(D[wrong].sum() - error) > AGREE:
+            return f"{FOREIGN} with these labels, or not with equal weights"
+        if np.isfinite(alpha):
+            scores += alpha * (2 * (K - 1) / K - 2.0 * wrong)
+            influence += alpha * D
+            total += alpha
+    return ""
+
+
+def _at_rho(model: Any, found: np.ndarray, rho: float, foreign: str) -> list[Statement]:
+    share = margin_error(found, rho)
+    measured = Theorem(f"margin error at {rho:g}", f"{BOOK}, (1.30)", "measured")
+    bound = Theorem(f"margin error bound at {rho:g}", f"{BOOK}, theorem 1.12", "always", True)
+    sentence = f"The share of examples whose margin, from -1 to 1, is below {rho:g}."
+    return [measured.says(share, sentence), _bound(bound, model, rho, foreign)]
+
+
+def _bound(theorem: Theorem, model: Any, rho: float, foreign: str) -> Statement:
+    conditions = [
+        Condition("these are the training data", not foreign, foreign),
+        Condition(
+            "AdaBoost without regularization", model.regularization == 0,
+            "the theorem is about AdaBoost, not AdaBoost_Reg",
+        ),
+        Condition(
+            "every round is better than chance", bool(model.alphas_[0] != 0),
+            "the base learner is no better than chance in the first round",
+        ),
+    ]  # fmt: skip
+    refuted = theorem.refuted_by(conditions)
+    if refuted:
+        return refuted
+    value = model.margin_error_bound(rho)
+    several = ", by the same proof for several classes" if len(model.classes_) > 2 else ""
+    sentence = (
+        f"At most this share of the training examples has a margin below {rho:g}, from the "
+        f"weighted errors of {model.n_iter_} rounds{several}."
+    )
+    return theorem.says(value, sentence, conditions)
+
+
+def _convex(
+    model: Any, found: np.ndarray, foreign: str, delta: float, constant: float
+) -> Statement:
+    h, m = stump_dimension(model.n_features_in_), len(found)
+    conditions = [
+        Condition("these are the training data", not foreign, foreign),
+        Condition("two classes", len(model.classes_) == 2, "the theorem is about two classes"),
+        Condition(
+            "the VC dimension of the base learner is known", model.estimator is None,
+            "the VC dimension of the base learner is not known; it is for stumps",
+        ),
+        Condition("more examples than the VC dimension", m > h,
+                  f"{m} examples are not more than the VC dimension {h}"),
+        INDEPENDENT,
+    ]  # fmt: skip
+    refuted = CONVEX.refuted_by(conditions)
+    if refuted:
+        return refuted
+    value = convex_combination_bound(found, h, delta=delta, constant=constant)
+    sentence = (
+        f"The error is at most {value:.4g} with probability {1 - delta:g}: the margin error at the "
+        f"best rho and what {m} examples leave open of combinations of stumps, of VC dimension "
+        f"h = {h}, with the constant c, which the theorem does not give, taken to be {constant:g}."
+    )
+    return CONVEX.says(value, sentence, conditions)

@@ -1,0 +1,102 @@
+"""How many examples the aggressive perceptron stores that distills its cache.
+
+If |x_t| <= R and a unit vector has y_t (u.x_t) >= gamma for all t, at most (R^2 + 2 beta)/gamma^2,
+beta being the margin that is asked for (Crammer, Kandola & Singer 2003).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from largemargin.certificates.certificate import Statement
+from largemargin.certificates.fitted import Fitted
+from largemargin.certificates.margins import no_geometry
+from largemargin.certificates.mistakes import MOST_COMPARED, separating_machine
+from largemargin.certificates.theorem import Condition, Theorem
+
+PAPER = "Crammer, Kandola & Singer 2003"
+SIZE = Theorem("cache size", PAPER, "measured")
+BOUND = Theorem("cache bound", f"{PAPER}, theorem 1", "always")
+
+
+def cache_bound(radius: float, margin: float, gamma: float) -> float:
+    """The theorem's number.
+
+    Parameters
+    ----------
+    radius : float
+        R, the largest norm of an example.
+    margin : float
+        beta, of the aggressive perceptron.
+    gamma : float
+        The margin with which some unit vector separates the examples.
+
+    Examples
+    --------
+    >>> cache_bound(1.0, 0.5, 0.25)
+    32.0
+    """
+    if not gamma > 0:
+        raise ValueError(f"gamma must be positive, got {gamma!r}: the data must be separable")
+    return (radius**2 + 2 * margin) / gamma**2
+
+
+def cache_statements(fitted: Fitted) -> list[Statement]:
+    """For the online learners."""
+    model = fitted.model
+    if fitted.foreign:
+        return [theorem.fails(fitted.foreign) for theorem in (SIZE, BOUND)]
+    largest = max([model.n_support_, *model.cache_sizes_[:, 1].tolist()])
+    sentence = (
+        f"The most examples stored at a time, of the times recorded; {model.n_support_} at the end."
+    )
+    return [SIZE.says(largest, sentence), _bound(fitted, largest)]
+
+
+def _bound(fitted: Fitted, largest: int) -> Statement:
+    from largemargin.online import AggressivePerceptron
+
+    model = fitted.model
+    distills = model.budget is None and model.policy in ("auto", "distill")
+    conditions = [
+        Condition(
+            "the aggressive perceptron", isinstance(model, AggressivePerceptron),
+            f"the theorem is about the aggressive perceptron, not {type(model).__name__}",
+        ),
+        Condition(
+            "redundant examples are removed, without a budget", distills,
+            "the theorem is about policy='distill', without a budget",
+        ),
+        Condition("two classes", not fitted.joint, "the theorem is about two classes"),
+        Condition("the kernel is positive definite on the examples", not fitted.indefinite,
+                  fitted.indefinite),
+    ]  # fmt: skip
+    refuted = BOUND.refuted_by(conditions)
+    if refuted:
+        return refuted
+    gamma = best_margin(fitted)
+    many = ", and there are too many for an SVM to look for one" * (len(fitted) > MOST_COMPARED)
+    separable = Condition(
+        "some vector separates the data", gamma > 0,
+        f"no vector that separates the data was found{many}",
+    )  # fmt: skip
+    conditions.append(separable)
+    if not separable.holds:
+        return BOUND.fails(separable.otherwise, conditions)
+    bound = cache_bound(fitted.radius, float(model.margin), gamma)
+    sentence = (
+        f"At most {bound:.6g} examples are stored at any time of this stream, since a vector "
+        f"separates it with margin gamma = {gamma:.4g}; the largest norm is R = "
+        f"{fitted.radius:.4g} and beta = {model.margin:g}. {largest} were seen."
+    )
+    return BOUND.says(bound, sentence, conditions)
+
+
+def best_margin(fitted: Fitted) -> float:
+    """The largest smallest margin of a unit vector that was found."""
+    found = [-np.inf]
+    if not no_geometry(fitted) and fitted.norms is not None:
+        found.append(float(fitted.functional[0].min() / fitted.norms[0]))
+    if len(fitted) <= MOST_COMPARED:
+        found.append(float(separating_machine(fitted).margins.min()))
+    return max(found)

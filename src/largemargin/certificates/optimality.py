@@ -1,0 +1,43 @@
+"""How far a fit is from the best that its program allows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from largemargin.certificates.certificate import Statement
+from largemargin.certificates.theorem import Theorem
+
+GAP = Theorem("duality gap", "weak duality", "always")
+NEAREST = Theorem(
+    "distance in the norm", "Advances in Large Margin Classifiers, section 1.1.4", "measured"
+)
+
+
+def gap_statement(model: Any) -> Statement:
+    """The largest relative difference of primal and dual objective, as the solver computed it."""
+    gaps = np.maximum(np.asarray(model.dual_gap_, float), 0.0)
+    largest = float(gaps.max())
+    if not np.isfinite(largest):
+        return GAP.fails("the training data were not separated, so there is no primal objective")
+    sentence = (
+        f"No machine's objective is better than this fit's by more than {largest:.3g} of it, as "
+        "its dual objective shows."
+    )
+    return GAP.says(largest, sentence, by_problem=gaps)
+
+
+def hyperplane_statements(model: Any) -> list[Statement]:
+    """For `MaxMarginHyperplane`."""
+    nearest = np.asarray(model.margin_, float)
+    if not np.isfinite(nearest).all():
+        return [gap_statement(model), NEAREST.fails("w = 0: there is no hyperplane")]
+    sentence = (
+        "The smallest y (w.x + b)/|w|_p of a training example: its distance to the hyperplane in "
+        f"the norm that is conjugate to p = {model.norm:g}, negative on the wrong side."
+    )
+    return [
+        gap_statement(model),
+        NEAREST.says(float(nearest.min()), sentence, by_problem=nearest),
+    ]

@@ -1,0 +1,108 @@
+"""How optimal a machine is, from the coefficients and the data alone."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+from largemargin import SVC, KernelAdatron, NuSVC
+from largemargin.certificates.families import examine
+from largemargin.certificates.svm import dual_of, gaps_found_again
+from tests.certificates.problems import blobs, says_why, separable, three
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        SVC(C=0.5), SVC(C=5.0, fit_intercept=False), SVC(slack="squared"),
+        SVC(slack="squared-sum", C=2.0), SVC(C=np.inf, gamma=2.0), NuSVC(nu=0.3),
+        KernelAdatron(C=1.0), KernelAdatron(C=1.0, fit_intercept=False),
+        SVC(class_weight={0: 1.0, 1: 3.0}), SVC(class_weight="balanced", slack="squared"),
+    ],
+    ids=str,
+)  # fmt: skip
+def test_the_gap_is_found_again(model):
+    X, y = blobs(0, n=40)
+    model.fit(X, y)
+    fitted = examine(model, X, y)
+    assert not fitted.foreign
+    again = gaps_found_again(fitted, dual_of(fitted))
+    assert abs(again).max() <= 1e-5 + 2 * abs(model.dual_gap_).max()
+    assert model.certificate(X, y)["duality gap"].value >= model.dual_gap_.max()
+
+
+def test_a_machine_that_stopped_early_proves_nothing_of_what_is_left_out():
+    X, y = blobs(0, n=60, noise=2.0)
+    model = SVC(C=100.0, kernel="linear").fit(X, y)
+    model.converged_ = False
+    found = model.certificate(X, y, leave_one_out=False)
+    assert found["duality gap"].applies
+    for name in ("support vectors, leave-one-out", "support vectors, expected error", "xi-alpha"):
+        says_why(found[name], "stopped before it reached an optimum")
+
+
+def test_the_dual_value_of_the_optimal_hyperplane():
+    X, y = separable(0)
+    model = SVC(C=np.inf, kernel="linear").fit(X, y)
+    found = model.certificate(X, y)
+    gap = 2 / np.linalg.norm(model.coef_)
+    assert found["optimal hyperplane"].value == pytest.approx(2 / gap**2, rel=1e-6)
+    assert found["smallest geometric margin"].value == pytest.approx(gap / 2, rel=1e-6)
+
+
+def test_the_radius_and_the_margin():
+    X, y = separable(0)
+    found = SVC(C=np.inf, kernel="linear", fit_intercept=False).fit(X, y).certificate(X, y)
+    R = np.linalg.norm(X, axis=1).max()
+    gamma = found["smallest geometric margin"].value
+    assert found["radius-margin"].value == pytest.approx((R / gamma) ** 2 / len(y), rel=1e-6)
+    assert found["radius-margin"].value >= found["Jaakkola-Haussler"].value
+    threshold = SVC(C=np.inf, kernel="linear").fit(X, y).certificate(X, y)
+    says_why(threshold["radius-margin"], "through the origin")
+    soft = SVC(kernel="linear").fit(X, y).certificate(X, y)
+    for name in ("radius-margin", "optimal hyperplane"):
+        says_why(soft[name], "the margin is soft")
+
+
+def test_data_that_a_hard_margin_cannot_separate():
+    X, y = np.array([[0.0], [1.0], [2.0]]), [0, 1, 0]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = SVC(C=np.inf, kernel="linear").fit(X, y)
+    found = model.certificate(X, y)
+    says_why(found["duality gap"], "not separated")
+    says_why(found["smallest geometric margin"], "w = 0")
+    for name in ("optimal hyperplane", "support vectors, leave-one-out", "xi-alpha"):
+        assert not found[name].applies
+
+
+def test_support_vectors_and_the_expected_error():
+    X, y = three(0)
+    model = SVC(gamma=1.0).fit(X, y)
+    found = model.certificate(X, y)["support vectors, expected error"]
+    assert found.value == model.n_support_ / len(y)
+    assert found.kind == "expectation"
+    shares = (model.dual_coef_ != 0).sum(axis=1) / len(y)
+    assert found.by_problem == pytest.approx(shares)
+
+
+def test_a_kernel_that_is_not_positive_definite():
+    X, y = blobs(0)
+    model = SVC(kernel="sigmoid", gamma=1.0).fit(X, y)
+    found = model.certificate(X, y)
+    for name in (
+        "support vectors, leave-one-out", "xi-alpha", "margin bound", "smallest geometric margin",
+    ):  # fmt: skip
+        says_why(found[name], "not positive definite")
+    assert found["error"].applies
+    assert found["smallest margin"].applies
+
+
+def test_weights_that_nobody_tells_are_noticed():
+    X, y = blobs(4, n=30, noise=1.0)
+    weights = np.where(np.arange(30) % 3 == 0, 5.0, 1.0)
+    for slack in ("linear", "squared", "squared-sum"):
+        model = SVC(slack=slack).fit(X, y, sample_weight=weights)
+        found = model.certificate(X, y)
+        says_why(found["support vectors, leave-one-out"], "not with equal weights")
+        assert found["error"].applies
