@@ -11,6 +11,10 @@ MODELS = {
     "svc": "SVC",
     "nu-svc": "NuSVC",
     "kernel-adatron": "KernelAdatron",
+    "lp-svc": "LPSVC",
+    "nu-lp-svc": "NuLPSVC",
+    "leave-one-out-svc": "LeaveOneOutSVC",
+    "adaptive-margin-svc": "AdaptiveMarginSVC",
     "aggressive-perceptron": "AggressivePerceptron",
     "mira": "MIRA",
     "romma": "ROMMA",
@@ -27,8 +31,8 @@ _DEFAULTS: dict[str, dict[str, Any]] = {
 }
 # what tells one machine from another
 _MACHINE = (
-    "C", "nu", "slack", "multiclass", "method", "margin", "aggressive", "alpha", "B", "budget",
-    "policy", "average", "estimator", "n_rounds", "n_centers", "regularization",
+    "C", "nu", "lam", "slack", "multiclass", "method", "margin", "aggressive", "alpha", "B",
+    "budget", "policy", "average", "estimator", "n_rounds", "n_centers", "regularization",
 )  # fmt: skip
 
 
@@ -40,7 +44,7 @@ def make_estimator(model: str, options: dict[str, Any]) -> Any:
     >>> make_estimator("svc", {"nu": 0.1})
     Traceback (most recent call last):
     ...
-    ValueError: --nu is no option of svc: it belongs to nu-svc
+    ValueError: --nu is no option of svc: it belongs to nu-svc and nu-lp-svc
     """
     import largemargin
 

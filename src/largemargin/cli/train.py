@@ -37,6 +37,7 @@ def train(
     ] = "voted-perceptron",
     C: options.Cost = None,
     nu: options.Nu = None,
+    lam: options.Lambda = None,
     slack: options.Slack = None,
     multiclass: options.Multiclass = None,
     class_weight: options.ClassWeight = None,
@@ -124,13 +125,15 @@ def train(
       largemargin train mnist --model svc --multiclass ovo --C 10 --gamma 0.02
       largemargin train letters.svm --model svc --cv C=0.1,1,10 --cv gamma=0.01,0.1
       largemargin train heart.csv --model nu-svc --nu 0.2 --scale standard
+      largemargin train banana --model adaptive-margin-svc --scale standard --cv lam=0.5,1,2,5
       largemargin train mnist --model mira --kernel poly --degree 9 --budget 1000
       largemargin train heart.csv --model adaboost --estimator rbf-network --scale standard
       largemargin train clicks.svm.gz --model mira --stream --budget 500 --test later.svm.gz
     """
     given = {
-        "C": C, "nu": nu, "slack": slack, "multiclass": multiclass, "class_weight": class_weight,
-        "kernel": kernel, "degree": degree, "gamma": options.number_or_word(gamma), "coef0": coef0,
+        "C": C, "nu": nu, "lam": lam, "slack": slack, "multiclass": multiclass,
+        "class_weight": class_weight, "kernel": kernel, "degree": degree,
+        "gamma": options.number_or_word(gamma), "coef0": coef0,
         "fit_intercept": fit_intercept, "tol": tol, "min_margin": min_margin, "max_iter": max_iter,
         "max_seconds": max_seconds, "learning_rate": options.number_or_word(learning_rate),
         "epochs": epochs, "method": method, "normalize": normalize or None,

@@ -120,7 +120,7 @@ class AdaptiveMarginSVC(LinearProgramMachine):
             model.n_features_in_ = template.n_features_in_
             if hasattr(template, "feature_names_in_"):
                 model.feature_names_in_ = template.feature_names_in_
-            model._say()
+            model._say(solved)
         return models
 
     def _solve_path(

@@ -64,7 +64,7 @@ class LinearProgramMachine(ExpansionClassifier):
                     solved.append(Search(program, values, watch).run(self.tol))
                     watch.advance(1)
             self._keep(data, solved)
-        self._say()
+        self._say(solved)
         return self
 
     @contextmanager
@@ -91,19 +91,18 @@ class LinearProgramMachine(ExpansionClassifier):
         self.dual_gap_ = np.array([one.gap for one in solved])
         self.n_iter_ = np.array([max(1, one.n_steps) for one in solved])
         self.converged_ = not any(one.reason for one in solved)
-        self._reason = next((one.reason for one in solved if one.reason), "")
 
-    def _say(self) -> None:
+    def _say(self, solved: Sequence[Solved]) -> None:
         """Warn of what kept the fit from its solution."""
-        if not self.converged_:
+        reasons = [one.reason for one in solved if one.reason]
+        if reasons:
             warnings.warn(
-                f"{type(self).__name__} stopped before it converged because {self._reason}; the "
+                f"{type(self).__name__} stopped before it converged because {reasons[0]}; the "
                 f"largest relative duality gap is {self.dual_gap_.max():.3g}. The model can be "
                 "used",
                 ConvergenceWarning,
                 stacklevel=3,
             )
-        del self._reason
 
     def _check_data(self, data: TrainingSet) -> None:
         """Refuse data that a subclass cannot be trained on."""

@@ -8,11 +8,14 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
 
 from largemargin.lp.estimator import LinearProgramMachine, sides
 from largemargin.lp.programs import Program, largest_nu, nu_machine
 from largemargin.lp.solver import Solved
 from largemargin.training_set import TrainingSet
+
+ROUNDING = 1e-12
 
 
 class NuLPSVC(LinearProgramMachine):
@@ -126,5 +129,12 @@ class NuLPSVC(LinearProgramMachine):
         super()._keep(data, solved)
         self.margin_ = np.array([one.rho for one in solved])
 
-
-ROUNDING = 1e-12
+    def _say(self, solved: Sequence[Solved]) -> None:
+        super()._say(solved)
+        if self.converged_ and not self.margin_.all():
+            warnings.warn(
+                f"nu={self.nu:g} is less than the fraction of margin errors that the training data "
+                "force: no margin is left. Give a larger nu",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
