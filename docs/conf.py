@@ -21,6 +21,7 @@ extensions = [
     "command_help",
     "gallery",
     "mathml",
+    "readme",
 ]
 exclude_patterns = ["_build", "reproduction"]
 nitpicky = False

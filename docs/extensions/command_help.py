@@ -1,5 +1,6 @@
-"""`.. command-help:: train` shows what `largemargin train --help` prints."""
+"""`.. command-help::` shows what each command of `largemargin` prints with `--help`."""
 
+import typer
 from docutils import nodes
 from docutils.parsers.rst import Directive
 from sphinx.application import Sphinx
@@ -11,15 +12,16 @@ WIDTH = "88"
 
 
 class CommandHelp(Directive):
-    required_arguments = 1
-
     def run(self):
-        found = CliRunner().invoke(
-            command_line, [self.arguments[0], "--help"], env={"COLUMNS": WIDTH, "NO_COLOR": "1"}
-        )
-        if found.exit_code:
-            raise self.error(f"there is no help for {self.arguments[0]}")
-        return [nodes.literal_block(found.output, found.output, language="text")]
+        return [section_of(name) for name in typer.main.get_command(command_line).commands]
+
+
+def section_of(name: str) -> nodes.section:
+    found = CliRunner().invoke(command_line, [name, "--help"], env={"COLUMNS": WIDTH})
+    section = nodes.section(ids=[name], names=[name])
+    section += nodes.title(name, name)
+    section += nodes.literal_block(found.output, found.output, language="text")
+    return section
 
 
 def setup(app: Sphinx):
