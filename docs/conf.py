@@ -21,6 +21,7 @@ extensions = [
     "command_help",
     "gallery",
     "mathml",
+    "plain_docstrings",
     "readme",
 ]
 exclude_patterns = ["_build", "reproduction"]
