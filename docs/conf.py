@@ -1,6 +1,5 @@
 """How the documentation is built: `sphinx-build -W docs docs/_build`."""
 
-import shutil
 import sys
 from pathlib import Path
 
@@ -23,6 +22,7 @@ extensions = [
     "mathml",
     "plain_docstrings",
     "readme",
+    "reproduction",
 ]
 exclude_patterns = ["_build", "reproduction"]
 nitpicky = False
@@ -37,13 +37,3 @@ html_static_path = ["_static"]
 html_css_files = ["largemargin.css"]
 html_show_sourcelink = False
 html_copy_source = False
-
-
-def _copy_reproduction(app, error):
-    """The pages of `largemargin reproduce` stand beside ours as they are."""
-    if error is None and app.builder.name == "html":
-        shutil.copytree(HERE / "reproduction", Path(app.outdir, "reproduction"), dirs_exist_ok=True)
-
-
-def setup(app):
-    app.connect("build-finished", _copy_reproduction)

@@ -1,5 +1,5 @@
-"""Docstrings are written to be read in a terminal: |w| is a norm, `support_` a name, and an indented
-paragraph a formula. This makes reStructuredText of them before numpydoc reads their sections.
+"""Docstrings are written to be read in a terminal: |w| is a norm, `support_` a name, and an
+indented paragraph a formula. This makes reStructuredText of them before numpydoc reads them.
 """
 
 import re
@@ -13,11 +13,23 @@ MARKUP = re.compile(r"\||(?<=\w)_(?!\w)")
 
 
 def to_markup(app, what, name, obj, options, lines):
+    lines[:] = _joined(lines)
     sections = [k for k, line in enumerate(lines[1:]) if UNDERLINE.match(line)]
     examples = next((k for k in sections if lines[k].strip() == "Examples"), len(lines))
     text, examples_text = lines[:examples], lines[examples:]
     described = sections[0] if sections else len(text)
     lines[:] = [*_formulas(text[:described]), *map(_escaped, text[described:]), *examples_text]
+
+
+def _joined(lines):
+    """A type that goes on in the next line, "...,\\n default=...", in one."""
+    found = []
+    for line in lines:
+        if found and line.lstrip().startswith("default=") and found[-1].endswith(","):
+            found[-1] += f" {line.lstrip()}"
+        else:
+            found.append(line)
+    return found
 
 
 def _formulas(lines):
