@@ -180,7 +180,7 @@ def test_lines_for_other_kinds_of_figures(pictures):
 def test_plane_is_drawn_with_rings_and_crosses(pictures):
     drawn = plots.draw(pictures["plane"])
     texts = [text.get_text() for text in drawn.legends[0].get_texts()]
-    assert texts == ["class 1", "class -1", "support vector", "error", "decision line", "margin"]
+    assert texts == ["class -1", "class 1", "support vector", "error", "decision line", "margin"]
     marked = [len(c.get_offsets()) for c in drawn.axes[0].collections if c.get_offsets().any()]
     assert {1, 2} <= set(marked)
 
