@@ -21,6 +21,7 @@ from sklearn.utils.validation import check_is_fitted
 from largemargin.expansion import Expansion
 from largemargin.gram import Basis, prepare
 from largemargin.kernels import FunctionKernel, Kernel, Precomputed, WithConstant
+from largemargin.training_set import class_factors
 
 LARGEST_EIGENPROBLEM = 2000  # rows up to which a kernel matrix is checked for negative eigenvalues
 ROUNDING = 1e-9
@@ -172,6 +173,13 @@ def signs_of(labels: np.ndarray, n_classes: int, by_pairs: bool = False) -> np.n
     return np.array(signs)
 
 
+def class_factors_of(fitted: Fitted) -> np.ndarray:
+    """The weights of the examples that `class_weight` means."""
+    weight = getattr(fitted.model, "class_weight", None)
+    ones = np.ones(len(fitted))
+    return class_factors(weight, fitted.model.classes_, fitted.labels, ones)
+
+
 def norms_of(basis: Basis, coefs: np.ndarray, X: Any, foreign: str) -> np.ndarray | None:
     """|w| of each row of coefficients."""
     if not len(basis):
@@ -197,8 +205,8 @@ def checked(model: Any, X: Any, y: Any) -> tuple[Any, np.ndarray]:
     unknown = model.classes_[labels] != y
     if unknown.any():
         raise ValueError(
-            f"y holds the label {y[unknown].tolist()[0]!r}, which is none of the model's classes: give data "
-            "with the labels that it was trained on"
+            f"y holds the label {y[unknown].tolist()[0]!r}, which is none of the "
+            "model's classes: give data with the labels that it was trained on"
         )
     return X, labels
 

@@ -14,10 +14,10 @@ import numpy as np
 
 from largemargin.certificates.capacity import adaptive_statement
 from largemargin.certificates.certificate import Statement
-from largemargin.certificates.fitted import FOREIGN, Fitted
+from largemargin.certificates.fitted import FOREIGN, Fitted, class_factors_of
 from largemargin.certificates.leave_one_out import true_statement
 from largemargin.certificates.optimality import gap_statement
-from largemargin.certificates.svm import JAAKKOLA, OTHER_WEIGHTS, XI_ALPHA, class_factors_of
+from largemargin.certificates.svm import JAAKKOLA, OTHER_WEIGHTS, XI_ALPHA
 from largemargin.certificates.theorem import Condition, Theorem
 
 NEEDED = Theorem(

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from largemargin.certificates.certificate import Statement
+from largemargin.certificates.fitted import Fitted, class_factors_of
 from largemargin.certificates.theorem import Theorem
 
 GAP = Theorem("duality gap", "weak duality", "always")
@@ -41,3 +42,20 @@ def hyperplane_statements(model: Any) -> list[Statement]:
         gap_statement(model),
         NEAREST.says(float(nearest.min()), sentence, by_problem=nearest),
     ]
+
+
+def hyperplane_found_again(fitted: Fitted) -> np.ndarray:
+    """The margin and the objective of each hyperplane, from the data; 0 where there is none."""
+    from largemargin.lp.norms import Norm
+
+    model, norm = fitted.model, Norm(float(fitted.model.norm))
+    s = class_factors_of(fitted)
+    found = np.zeros((2, len(model.coef_)))
+    for p, w in enumerate(model.coef_):
+        size = norm.of(w)
+        if size == 0:
+            continue
+        outputs = fitted.functional[p]
+        loss = 0.0 if np.isinf(model.C) else model.C * float(s @ np.maximum(0.0, 1 - outputs))
+        found[:, p] = outputs.min() / size, norm.price(size) + loss
+    return found

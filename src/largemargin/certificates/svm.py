@@ -9,7 +9,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from largemargin.certificates.certificate import Statement
-from largemargin.certificates.fitted import FOREIGN, LARGEST_EIGENPROBLEM, Fitted
+from largemargin.certificates.fitted import (
+    FOREIGN,
+    LARGEST_EIGENPROBLEM,
+    Fitted,
+    class_factors_of,
+)
 from largemargin.certificates.leave_one_out import (
     least_kernel_value,
     support_vector_bound,
@@ -82,15 +87,6 @@ def dual_of(fitted: Fitted) -> Dual:
     origin = not model.fit_intercept or model.multiclass == "crammer-singer"
     threshold = not origin and not isinstance(model, KernelAdatron)
     return Dual(alphas, box, slack, ridge, threshold, origin, of_nu)
-
-
-def class_factors_of(fitted: Fitted) -> np.ndarray:
-    """The weights of the examples that `class_weight` means."""
-    from largemargin.training_set import class_factors
-
-    weight = getattr(fitted.model, "class_weight", None)
-    ones = np.ones(len(fitted))
-    return class_factors(weight, fitted.model.classes_, fitted.labels, ones)
 
 
 def with_weights_checked(fitted: Fitted) -> Fitted:
