@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import warnings
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -43,6 +45,15 @@ from largemargin.gram import Basis
 from largemargin.kernels import Linear
 
 
+@contextmanager
+def names_checked_once() -> Iterator[None]:
+    """Rows that were checked are asked about without the names of their columns."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "X does not have valid feature names", UserWarning)
+        yield
+
+
+@names_checked_once()
 def certificate(
     model: Any,
     X: Any,
@@ -208,6 +219,7 @@ def score_margins(scores: np.ndarray, labels: np.ndarray) -> np.ndarray:
     return lead(scores.T, labels)
 
 
+@names_checked_once()
 def margins_found(model: Any, X: Any, y: Any) -> Margins:
     """See `margins`."""
     from largemargin.boosting import AdaBoost, RBFNetwork

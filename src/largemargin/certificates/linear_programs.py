@@ -69,7 +69,7 @@ def program_statements(fitted: Fitted, delta: float, leave_one_out: bool | str) 
     from largemargin.lp import AdaptiveMarginSVC, LeaveOneOutSVC
 
     model = fitted.model
-    no_size = "its size of coefficients bounds nothing for a machine that is a linear program"
+    no_size = "the size of a coefficient bounds nothing in a machine that is a linear program"
     statements = [
         gap_statement(model),
         _needed(fitted),
