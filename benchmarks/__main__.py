@@ -17,8 +17,8 @@ from typing import Any
 from benchmarks.options import OPTIONS
 
 NAMES = {
-    "boosting": "benchmarks.boosting",
     "budget": "benchmarks.budget",
+    "lp": "benchmarks.lp",
     "svm": "benchmarks.svm",
     "voted-perceptron": "benchmarks.voted_perceptron",
 }

@@ -80,6 +80,3 @@ def same_trees() -> Iterator[Row]:
         "wanted": "<= 1e-9",
         "held": apart <= 1e-9,
     }
-
-
-PARTS = [stumps, same_trees]

@@ -1,5 +1,5 @@
 """The programs of the kernel machines in full, given to `scipy.optimize.linprog`, and what makes a
-solution of one: nothing here is shared with the solver.
+solution of one. Nothing here is shared with the package.
 """
 
 from __future__ import annotations
@@ -45,52 +45,47 @@ def nu_machine(K, y, s, nu):
     return Dense(cost, A, np.zeros(m), total, np.ones(1), bounds)
 
 
-def solve(program, method="highs"):
-    """The general solver's answer."""
-    sizes = np.abs(program.A).max(axis=0)  # of each variable's effect; its unit is ours to choose
+def solve(program):
+    """The optimal value, the multipliers of the margins and of the equality, by the general solver.
+
+    Each variable has its own unit, in which its largest coefficient is 1.
+    """
+    sizes = np.abs(program.A).max(axis=0)
     E = None if program.E is None else program.E / sizes
     result = linprog(
         program.cost / sizes, -program.A / sizes, -program.b, E, program.e, program.bounds,
-        method=method,
         options={"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10},
     )  # fmt: skip
     assert result.status == 0, result.message
-    return result
+    return result.fun, -result.ineqlin.marginals, result.eqlin.marginals
 
 
-def check_optimal(program, alpha, b=0.0, rho=1.0, tol=1e-7):
-    """That coefficients are optimal, by conditions that need no other solution of the same program.
+def check_optimal(program, multipliers, alpha, b=0.0, rho=1.0, tol=1e-7):
+    """That coefficients are optimal: feasible, with feasible multipliers complementary to them.
 
-    The slacks follow from alpha. If any multipliers are feasible and complementary to this point,
-    it is optimal: they are sought by a small program of their own, whose optimum is the largest
-    violation.
+    The multipliers are another solver's: those of any solution go with all of them.
     """
-    m = len(alpha)
+    m, (u, w) = len(alpha), multipliers
     v = np.zeros(len(program.cost))
     v[:m] = alpha
     if program.E is not None:
         v[2 * m :] = b, rho
+        assert np.allclose(program.E @ v, program.e)
     assert (alpha >= 0).all()
     v[m : 2 * m] = np.maximum(program.b - program.A @ v, 0.0)
     slack = program.A @ v - program.b
-    assert slack.min() > -tol
+    unit = max(float(np.abs(program.cost).max()), 1e-300)  # of the multipliers
+    size = max(1.0, float(np.abs(v[m:]).max()))  # of the margins
+    assert slack.min() > -tol * size
+    assert u.min() >= -tol * unit
+    reduced = program.cost - program.A.T @ u
     if program.E is not None:
-        assert np.allclose(program.E @ v, program.e)
-    # u >= 0 of A, free w of E: cost - A'u - E'w >= 0, = 0 where v > 0; u = 0 where there is slack
-    E = np.zeros((0, len(v))) if program.E is None else program.E
-    M = np.r_[program.A, E].T
-    sizes = np.maximum(np.abs(M).max(axis=1), np.abs(program.cost))  # whatever alpha's unit is
-    M, cost = M / sizes[:, None], program.cost / sizes
+        reduced -= program.E.T @ w
+    reduced /= np.abs(program.A).max(axis=0)
     free = np.array([low is None for low, _ in program.bounds])
-    size = max(1.0, np.abs(v).max())
-    tight = (np.abs(v) > tol * size) | free
-    n_u, n_w = len(program.A), len(E)
-    bounds = [(0, 0 if gap > tol * size else None) for gap in slack] + [(None, None)] * n_w
-    column = np.ones((len(v), 1))
-    rows = np.r_[np.c_[M, -column], np.c_[-M, -column][tight]]
-    limits = np.r_[cost, -cost[tight]]
-    result = linprog(
-        np.r_[np.zeros(n_u + n_w), 1.0], rows, limits, bounds=[*bounds, (0, None)], method="highs"
-    )
-    assert result.status == 0, result.message
-    assert result.fun < tol
+    loose = 100 * tol * unit  # the other solver is not that exact
+    assert reduced[~free].min() > -loose
+    assert np.abs(reduced[free]).max(initial=0.0) < loose
+    effect = np.abs(v) * np.abs(program.A).max(axis=0)
+    assert (effect * np.abs(reduced)).max() < loose * max(size, effect.max())
+    assert (slack * u).max() < loose * size

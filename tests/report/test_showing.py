@@ -18,6 +18,7 @@ from largemargin.report.comparison import Cell, Group, Published, Row
 from largemargin.report.document import duration
 from largemargin.report.figures import Bars, Conic, Curve, Figure, Gaussians, Panel, Plane
 from largemargin.report.machine import describe_machine
+from largemargin.report.ticks import log_ticks
 
 VOID = {"meta", "link", "br", "img", "hr", "input"}
 
@@ -179,7 +180,7 @@ def test_lines_for_other_kinds_of_figures(pictures):
 def test_plane_is_drawn_with_rings_and_crosses(pictures):
     drawn = plots.draw(pictures["plane"])
     texts = [text.get_text() for text in drawn.legends[0].get_texts()]
-    assert texts == ["class 1", "class -1", "support vector", "error", "decision line", "margin"]
+    assert texts == ["class -1", "class 1", "support vector", "error", "decision line", "margin"]
     marked = [len(c.get_offsets()) for c in drawn.axes[0].collections if c.get_offsets().any()]
     assert {1, 2} <= set(marked)
 
@@ -218,7 +219,7 @@ def test_spread_and_several_kinds_of_points_are_drawn():
     ],
 )
 def test_ticks(low, high, steps, ticks):
-    assert plots._ticks(low, high, steps) == pytest.approx(ticks)
+    assert log_ticks(low, high, steps) == pytest.approx(ticks)
 
 
 def test_wide_tables_have_short_differences(report):

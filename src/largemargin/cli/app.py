@@ -9,10 +9,12 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
+from largemargin.cli.compare import compare
 from largemargin.cli.evaluate import evaluate
 from largemargin.cli.inspect import inspect
 from largemargin.cli.output import emit, note
 from largemargin.cli.predict import predict
+from largemargin.cli.report import report
 from largemargin.cli.reproduce import reproduce
 from largemargin.cli.stream import stream
 from largemargin.cli.train import train
@@ -94,5 +96,7 @@ app.command()(train)
 app.command()(predict)
 app.command()(evaluate)
 app.command()(inspect)
+app.command()(report)
+app.command()(compare)
 app.command()(stream)
 app.command()(reproduce)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from largemargin.cli.fit_report import ReportFile, Training, check_report, parts_for, write_report
 from largemargin.cli.options import Header, Json, Label
 from largemargin.cli.output import emit_facts, emit_json, emit_table, note, percent
 
@@ -26,18 +27,25 @@ def evaluate(
     label: Label = None,
     header: Header = None,
     json: Json = False,
+    report: ReportFile = None,
+    training: Training = None,
 ) -> None:
     """Test a model on labelled data: error, each class, confusions, and each way to decide.
 
     \b
-    Example:
+    Examples:
       largemargin evaluate digits.safetensors digits
+      largemargin evaluate digits.safetensors digits --report digits.html
     """
-    from largemargin.cli.inputs import numbers_of, read_data_for
+    from largemargin.cli.inputs import numbers_of, read_whole_for
     from largemargin.model_file.saving import load_with_info
 
+    if training is not None and report is None:
+        raise ValueError("--training is for the page that --report writes: name that too")
     fitted, info = load_with_info(model)
-    X, y = read_data_for(fitted, info, data, label=label, header=header)
+    check_report(report, model)
+    found = read_whole_for(fitted, info, data, label=label, header=header)
+    X, y = (found.X, found.y) if found.X_test is None else (found.X_test, found.y_test)
     if y is None:
         raise ValueError(f"{data} has no labels to compare with: name their column with --label")
     truth = numbers_of(y, fitted.classes_, data)
@@ -59,14 +67,20 @@ def evaluate(
         emit_json(result)
     else:
         _show(result)
+    if report is not None:
+        test, known = parts_for(fitted, info, found, data, training, label, header)
+        command = f"largemargin evaluate {model} {data} --report {report}"
+        write_report(report, fitted, info, test=test, training=known, command=command)
 
 
 def _predictions(model: Any, X: Any, truth: np.ndarray) -> tuple[np.ndarray, list[dict[str, Any]]]:
     """The predicted class numbers, and the error of every rule that the model can decide by."""
+    from largemargin.report.fit.outcome import classes_of
+
     pipeline = hasattr(model, "steps")
     final = model[-1] if pipeline else model
     if not hasattr(final, "decision_functions"):
-        return _argmax(model.decision_function(X)), []
+        return classes_of(model.decision_function(X)), []
     if pipeline:
         X = model[:-1].transform(X)
     own = (final.method, bool(final.normalize) and final.method != "vote")
@@ -76,25 +90,19 @@ def _predictions(model: Any, X: Any, truth: np.ndarray) -> tuple[np.ndarray, lis
         {
             "method": method,
             "normalize": unit,
-            "error": float((_argmax(scores[method, unit]) != truth).mean()),
+            "error": float((classes_of(scores[method, unit]) != truth).mean()),
             "own": (method, unit) == own,
         }
         for method, unit in rules
     ]
-    return _argmax(scores[own]), errors
-
-
-def _argmax(scores: np.ndarray) -> np.ndarray:
-    return scores.argmax(axis=1) if scores.ndim == 2 else (scores > 0).astype(int)
+    return classes_of(scores[own]), errors
 
 
 def _by_class(truth: np.ndarray, predicted: np.ndarray, classes: np.ndarray) -> dict[str, Any]:
     """Precision and recall of each class, and the confusion matrix: a row a true class."""
-    import numpy as np
+    from largemargin.report.fit.outcome import confusion_matrix
 
-    n = len(classes)
-    known = truth >= 0
-    confusion = np.bincount(truth[known] * n + predicted[known], minlength=n * n).reshape(n, n)
+    confusion = confusion_matrix(truth, predicted, len(classes))
     labels = classes.tolist()
     table = []
     for k, label in enumerate(labels):

@@ -95,6 +95,20 @@ def read_data_for(
     no_label: bool = False,
 ) -> tuple[Any, np.ndarray | None]:
     """Examples for a model to look at, and their labels: the test set, if the data set has one."""
+    data = read_whole_for(model, info, source, label=label, header=header, no_label=no_label)
+    return (data.X, data.y) if data.X_test is None else (data.X_test, data.y_test)
+
+
+def read_whole_for(
+    model: Any,
+    info: dict[str, Any],
+    source: str,
+    *,
+    label: str | None = None,
+    header: bool | None = None,
+    no_label: bool = False,
+) -> Dataset:
+    """Data for a model to look at, with all their parts: as wide as what it was trained on."""
     width = int(model.n_features_in_)
     as_text = model.classes_.dtype.kind in "UTO"
     try:
@@ -108,7 +122,7 @@ def read_data_for(
                 "last one, name it with --label"
             ) from error
         raise
-    X, y = (data.X, data.y) if data.X_test is None else (data.X_test, data.y_test)
+    X = data.X if data.X_test is None else data.X_test
     if X.shape[1] != width:
         raise ValueError(
             f"{source} has {X.shape[1]} features, and the model was trained on {width}"
@@ -121,7 +135,7 @@ def read_data_for(
             f"{source} has the column {seen!r} where the model was trained on {known!r}: put the "
             "columns in the order of the training data"
         )
-    return X, y
+    return data
 
 
 def numbers_of(labels: Any, classes: np.ndarray, source: str) -> np.ndarray:

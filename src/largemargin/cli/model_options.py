@@ -29,15 +29,32 @@ Cost = Annotated[
     float | None,
     typer.Option(
         "--C",
-        help="svc, kernel-adatron: price of errors; inf is the hard margin. alma: scale of the "
-        "steps. [default: 1; kernel-adatron: inf; alma: 1.41]",
+        help="svc, kernel-adatron, lp-svc, max-margin-hyperplane: price of errors; inf is the hard "
+        "margin (not lp-svc). alma: scale of the steps. [default: 1; kernel-adatron: inf; alma: "
+        "1.41]",
     ),
 ]
 Nu = Annotated[
     float | None,
     typer.Option(
-        help="nu-svc: bounds the share of margin errors from above and of support vectors from "
-        "below. [default: 0.5]"
+        help="nu-svc, nu-lp-svc: bounds the share of margin errors from above and, nu-svc, of "
+        "support vectors from below. [default: 0.5; nu-lp-svc: 0.1]"
+    ),
+]
+Lambda = Annotated[
+    float | None,
+    typer.Option(
+        "--lam",
+        help="adaptive-margin-svc: how much of its own part an example's margin grows by; 1 is "
+        "leave-one-out-svc. [default: 1]",
+    ),
+]
+NormOfW = Annotated[
+    float | None,
+    typer.Option(
+        "--norm",
+        help="max-margin-hyperplane: p of the norm of w, from 1 to inf; distances are in the "
+        "conjugate norm. [default: 2]",
     ),
 ]
 Slack = Annotated[
@@ -52,7 +69,10 @@ Multiclass = Annotated[
 ]
 ClassWeight = Annotated[
     str | None,
-    typer.Option(help="svc, nu-svc: balanced gives every class the same weight in all."),
+    typer.Option(
+        help="svc, nu-svc, LP machines, max-margin-hyperplane: balanced gives every class the same "
+        "weight in all."
+    ),
 ]
 LearningRate = Annotated[
     str | None, typer.Option(help="kernel-adatron: a number, or auto. [default: auto]")
@@ -60,14 +80,16 @@ LearningRate = Annotated[
 Tol = Annotated[
     float | None,
     typer.Option(
-        help="Support vector machines: largest violation of the optimality conditions. "
-        "[default: 0.001]"
+        help="Support vector machines: largest violation of the optimality conditions; LP "
+        "machines and max-margin-hyperplane: largest relative duality gap. [default: 0.001; LP "
+        "machines and max-margin-hyperplane: 1e-07]"
     ),
 ]
 MinMargin = Annotated[
     float | None,
     typer.Option(
-        help="svc, nu-svc: margin below which a hard margin counts as impossible. [default: 1e-06]"
+        help="svc, nu-svc, max-margin-hyperplane: margin below which a hard margin counts as "
+        "impossible. [default: 1e-06]"
     ),
 ]
 MaxIter = Annotated[

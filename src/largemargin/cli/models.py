@@ -11,6 +11,11 @@ MODELS = {
     "svc": "SVC",
     "nu-svc": "NuSVC",
     "kernel-adatron": "KernelAdatron",
+    "lp-svc": "LPSVC",
+    "nu-lp-svc": "NuLPSVC",
+    "leave-one-out-svc": "LeaveOneOutSVC",
+    "adaptive-margin-svc": "AdaptiveMarginSVC",
+    "max-margin-hyperplane": "MaxMarginHyperplane",
     "aggressive-perceptron": "AggressivePerceptron",
     "mira": "MIRA",
     "romma": "ROMMA",
@@ -27,8 +32,8 @@ _DEFAULTS: dict[str, dict[str, Any]] = {
 }
 # what tells one machine from another
 _MACHINE = (
-    "C", "nu", "slack", "multiclass", "method", "margin", "aggressive", "alpha", "B", "budget",
-    "policy", "average", "estimator", "n_rounds", "n_centers", "regularization",
+    "norm", "C", "nu", "lam", "slack", "multiclass", "method", "margin", "aggressive", "alpha", "B",
+    "budget", "policy", "average", "estimator", "n_rounds", "n_centers", "regularization",
 )  # fmt: skip
 
 
@@ -40,7 +45,7 @@ def make_estimator(model: str, options: dict[str, Any]) -> Any:
     >>> make_estimator("svc", {"nu": 0.1})
     Traceback (most recent call last):
     ...
-    ValueError: --nu is no option of svc: it belongs to nu-svc
+    ValueError: --nu is no option of svc: it belongs to nu-svc and nu-lp-svc
     """
     import largemargin
 
@@ -95,18 +100,18 @@ def _base_learner_words(estimator: Any) -> str:
 
 
 def kernel_words(parameters: dict[str, Any]) -> str:
-    """The kernel and those of the parameters that mean something for it.
+    """The kernel and those of the parameters that mean something for it; a model without one is
+    linear.
 
     >>> kernel_words({"kernel": "rbf", "degree": 4, "gamma": 0.5, "coef0": 1.0})
     'rbf, gamma 0.5'
     """
+    kernel = parameters.get("kernel", "linear")
     wanted = {
         "poly": ("degree", "gamma", "coef0"), "sigmoid": ("gamma", "coef0"),
         "rbf": ("gamma",), "laplacian": ("gamma",),
-    }.get(parameters["kernel"], ())  # fmt: skip
-    return ", ".join(
-        [parameters["kernel"], *(f"{name} {text(parameters[name])}" for name in wanted)]
-    )
+    }.get(kernel, ())  # fmt: skip
+    return ", ".join([kernel, *(f"{name} {text(parameters[name])}" for name in wanted)])
 
 
 def learned(model: Any) -> dict[str, Any]:
@@ -135,6 +140,9 @@ def learned(model: Any) -> dict[str, Any]:
             "iterations": int(model.n_iter_.sum()),
             "dual_gap": float(model.dual_gap_.max()),
         }
+    if not hasattr(model, "n_support_"):
+        used = int(model.coef_.any(axis=0).sum())
+        return {**facts, "margin": float(model.margin_.min()), "features_used": used}
     return {**facts, "support_vectors": model.n_support_}
 
 
@@ -162,6 +170,10 @@ def learned_words(facts: dict[str, Any]) -> list[tuple[str, Any]]:
             ("iterations", facts["iterations"]),
             ("duality gap", f"{facts['dual_gap']:.3g}{end}"),
         ]
+    if "features_used" in facts:
+        least = "smallest margin" if facts["problems"] > 1 else "margin"
+        rows += [(least, f"{facts['margin']:.4g}"), ("features used", facts["features_used"])]
+        return rows
     return [*rows, ("support vectors", facts["support_vectors"])]
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from largemargin.cli import model_options as options
+from largemargin.cli.fit_report import ReportFile, check_report, write_report
 from largemargin.cli.models import (
     MODELS,
     kernel_words,
@@ -36,6 +37,8 @@ def train(
     ] = "voted-perceptron",
     C: options.Cost = None,
     nu: options.Nu = None,
+    lam: options.Lambda = None,
+    norm: options.NormOfW = None,
     slack: options.Slack = None,
     multiclass: options.Multiclass = None,
     class_weight: options.ClassWeight = None,
@@ -108,6 +111,7 @@ def train(
             show_default=False,
         ),
     ] = None,
+    report: ReportFile = None,
     json: Json = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing.")] = False,
 ) -> None:
@@ -117,18 +121,21 @@ def train(
 
     \b
     Examples:
-      largemargin train digits
+      largemargin train digits --report digits.html
       largemargin train flowers.csv --label species --scale standard --cv degree=2,3,4
       largemargin train mnist --model svc --multiclass ovo --C 10 --gamma 0.02
       largemargin train letters.svm --model svc --cv C=0.1,1,10 --cv gamma=0.01,0.1
       largemargin train heart.csv --model nu-svc --nu 0.2 --scale standard
+      largemargin train spam.csv --model max-margin-hyperplane --norm 1 --scale standard --C 0.1
+      largemargin train banana --model adaptive-margin-svc --scale standard --cv lam=0.5,1,2,5
       largemargin train mnist --model mira --kernel poly --degree 9 --budget 1000
       largemargin train heart.csv --model adaboost --estimator rbf-network --scale standard
       largemargin train clicks.svm.gz --model mira --stream --budget 500 --test later.svm.gz
     """
     given = {
-        "C": C, "nu": nu, "slack": slack, "multiclass": multiclass, "class_weight": class_weight,
-        "kernel": kernel, "degree": degree, "gamma": options.number_or_word(gamma), "coef0": coef0,
+        "C": C, "nu": nu, "lam": lam, "norm": norm, "slack": slack, "multiclass": multiclass,
+        "class_weight": class_weight, "kernel": kernel, "degree": degree,
+        "gamma": options.number_or_word(gamma), "coef0": coef0,
         "fit_intercept": fit_intercept, "tol": tol, "min_margin": min_margin, "max_iter": max_iter,
         "max_seconds": max_seconds, "learning_rate": options.number_or_word(learning_rate),
         "epochs": epochs, "method": method, "normalize": normalize or None,
@@ -152,13 +159,14 @@ def train(
     from largemargin.cli.search import parse_grid
 
     check_writable(file)
+    check_report(report, file)
     machine = make_estimator(model, given)
     if "random_state" in machine.get_params():
         machine.set_params(random_state=seed)
     if stream:
         from largemargin.cli.train_stream import check_stream, learn_file
 
-        check_stream(model, data, chunk, scale, cv)
+        check_stream(model, data, chunk, scale, cv, report)
         training, result = learn_file(machine, data, label, header, chunk, quiet)
         try:
             _test_on(test, machine, training, label, header, result)
@@ -179,8 +187,36 @@ def train(
         result["cv"] = _choose(estimator, training, grid, seed, json, quiet)
     result |= _fit(estimator, training, quiet)
     _test(estimator, X_test, y_test, result)
-    _write(estimator, file, training, result, scale, seed)
+    info = _write(estimator, file, training, result, scale, seed)
     _show(machine, result, model, scale, data, file, json, quiet)
+    if report is not None:
+        _report(report, estimator, info, training, X_test, y_test, test, file, quiet)
+
+
+def _report(
+    report: str,
+    estimator: Any,
+    info: dict[str, Any],
+    training: Dataset,
+    X_test: Any,
+    y_test: Any,
+    test: str | None,
+    file: str,
+    quiet: bool,
+) -> None:
+    """The page; the model is on disk already, whatever comes of this."""
+    from largemargin.cli.fit_report import rows_for
+
+    data = info["data"]
+    command = f"largemargin report {file} {test or data}"
+    command += f" --training {data}" if test else ""
+    write_report(
+        report, estimator, info,
+        test=None if X_test is None
+        else rows_for(estimator, test or f"the test set of {data}", X_test, y_test),
+        training=rows_for(estimator, data, training.X, training.y),
+        command=command, quiet=quiet,
+    )  # fmt: skip
 
 
 def _show(
@@ -311,7 +347,8 @@ def _test(estimator: Any, X: Any, y: Any, result: dict[str, Any]) -> None:
 
 def _write(
     estimator: Any, file: str, training: Dataset, result: dict[str, Any], scale: str, seed: int
-) -> None:
+) -> dict[str, Any]:
+    """Write the model; returns the notes that are in the file with it."""
     import platform
     from datetime import UTC, datetime
 
@@ -334,6 +371,7 @@ def _write(
     if training.feature_names:
         info["feature_names"] = list(training.feature_names)
     largemargin.save(estimator, file, info=info)
+    return info
 
 
 def _facts(

@@ -14,7 +14,9 @@ if TYPE_CHECKING:
 CHUNK = 1000
 
 
-def check_stream(model: str, data: str, chunk: int | None, scale: str, cv: Any) -> None:
+def check_stream(
+    model: str, data: str, chunk: int | None, scale: str, cv: Any, report: str | None = None
+) -> None:
     """Refuse what a pass over a file cannot do."""
     from pathlib import Path
 
@@ -26,6 +28,11 @@ def check_stream(model: str, data: str, chunk: int | None, scale: str, cv: Any) 
         )
     if chunk is not None and chunk < 1:
         raise ValueError(f"--chunk must be at least 1, got {chunk}")
+    if report is not None:
+        raise ValueError(
+            "--report needs the rows, which --stream does not keep: leave it out, and then use "
+            "largemargin report MODEL DATA"
+        )
     if scale != "none" or cv:
         option = "--cv" if cv else f"--scale {scale}"
         raise ValueError(

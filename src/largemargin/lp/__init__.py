@@ -1,4 +1,4 @@
-"""Linear-programming machines, solved by HiGHS."""
+"""Linear-programming machines, solved by HiGHS, and hyperplanes of largest margin in any norm."""
 
 from largemargin.lp.adaptive_margin_svc import AdaptiveMarginSVC
 from largemargin.lp.leave_one_out_svc import LeaveOneOutSVC

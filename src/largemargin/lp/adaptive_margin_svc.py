@@ -23,14 +23,16 @@ class AdaptiveMarginSVC(LinearProgramMachine):
              alpha >= 0,  xi >= 0
 
     The larger its coefficient, the larger a margin an example must have; so an outlier gains little
-    by a large coefficient of its own, and centres of clusters get one. There is no threshold.
+    by a large coefficient of its own, and centres of clusters get one. There is no threshold. Of
+    solutions without any loss, of which there are many, it is the one of least sum of coefficients.
 
     Parameters
     ----------
     lam : float, default=1.0
         How much of an example's own part its margin grows by, 0 or more. 0 minimises the training
-        loss alone, 1 is `LeaveOneOutSVC`, and large values tend to Parzen windows, the same
-        coefficient for all.
+        loss alone, 1 is `LeaveOneOutSVC`, and large values tend to Parzen windows: from
+        max_j sum_i y_i y_j k(x_j, x_i) / k(x_j, x_j) on no coefficient is worth its price, and all
+        examples get the same one, so small that it costs nothing.
     kernel, degree, gamma, coef0, class_weight, tol, max_seconds, memory, n_jobs, precision, \
     verbose :
         As for `LPSVC`.
@@ -120,7 +122,7 @@ class AdaptiveMarginSVC(LinearProgramMachine):
             model.n_features_in_ = template.n_features_in_
             if hasattr(template, "feature_names_in_"):
                 model.feature_names_in_ = template.feature_names_in_
-            model._say()
+            model._say(solved)
         return models
 
     def _solve_path(
@@ -138,7 +140,7 @@ class AdaptiveMarginSVC(LinearProgramMachine):
                         search = Search(program, values, watch)
                     else:
                         search.change(program.own)
-                    found[k].append(search.run(self.tol))
+                    found[k].append(search.run(self._accepted(data)))
                     watch.advance(1)
         return found
 

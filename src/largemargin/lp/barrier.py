@@ -27,24 +27,25 @@ A Newton step costs one product X'DX and its factorisation, of the smaller of th
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.linalg import LinAlgError, cho_factor, cho_solve
+from scipy.linalg import LinAlgError
 
 from largemargin.lp.hyperplane import Program, Proposal, judge
+from largemargin.lp.newton_system import NewtonSystem
 from largemargin.watch import Watch
 
 FALL = 0.1  # of mu from one centre to the next
-CENTRED = 0.3  # Newton decrement at which a centre is reached
+CENTRED = 1.0  # square of the Newton decrement of F / mu at which a centre is reached
+CENTRES = 60
 STEPS = 60  # Newton steps a centre at most
 HALVINGS = 40
 ROUNDING = 1e-13
-MISSES = 2  # centres in a row that do not better the gap, after which it is left at that
-BEYOND = 1e-4  # the gap is taken to this fraction of the tolerance, if it can be
+EXACT = 1e-14
+MISSES = 2  # centres that should have bettered the gap and did not, before it is left at that
+BEYOND = 1e-3  # the gap is taken to this fraction of the tolerance, if it can be
 LEAST = 1e-13  # no gap below is looked for
 
 
@@ -64,6 +65,18 @@ class Point:
     weights: np.ndarray  # phi''
 
 
+@dataclass(frozen=True)
+class Direction:
+    """A Newton step, the multipliers that it leads to, and the square of the Newton decrement, in
+    units of F.
+    """
+
+    w: np.ndarray
+    extra: np.ndarray
+    alpha: np.ndarray
+    decrement: float
+
+
 class Barrier:
     """F for one program, in units in which the largest feature is 1."""
 
@@ -78,8 +91,10 @@ class Barrier:
             signs[:, None] * program.X
         )  # fmt: skip
         self.hard, self.threshold = program.hard, program.threshold
-        self.c = program.C * program.s * self.unit**self.r
+        self.scale = self.unit**self.r  # of the objective and of alpha
+        self.c = program.C * program.s * self.scale
         self.m, self.n = self.B.shape
+        self.order = 2 * self.m + 3 * self.n  # of the barrier: the gap of a centre is this times mu
         self.E = self._extras(program)
 
     def _extras(self, program: Program) -> np.ndarray:
@@ -103,13 +118,13 @@ class Barrier:
 
     def raise_price(self, at: Point, mu: float) -> None:
         """Where e costs more than a centre is off by, it is there to stay at this price."""
-        if self.hard and self.dear * at.extra[self.e] > mu * (self.m + 3 * self.n):
+        if self.hard and self.dear * at.extra[self.e] > mu * self.order:
             self.dear *= 100.0
 
     def proposal(self, at: Point, alpha: np.ndarray, steps: int) -> Proposal:
         """A point in the program's own units."""
         b = float(at.extra[0]) if self.threshold else 0.0
-        return Proposal(at.w / self.unit, b, alpha / self.unit**self.r, steps)
+        return Proposal(at.w / self.unit, b, alpha / self.scale, steps)
 
     def start(self) -> tuple[np.ndarray, np.ndarray]:
         extra = np.zeros(self.E.shape[1])
@@ -133,7 +148,8 @@ class Barrier:
             alpha, weights, value = soft(d, self.c, mu)
         count = len(extra)
         tau = extra[self.tau] if self.tau >= 0 else 1.0
-        omega = cones(w, tau, self.p, self.k, mu)
+        with np.errstate(over="ignore", invalid="ignore"):  # far out, where F is no number
+            omega = cones(w, tau, self.p, self.k, mu)
         gradient = omega.first - np.asarray(self.B.T @ alpha)
         extra_gradient = -self.E.T @ alpha
         cross, corner = np.zeros((self.n, count)), np.zeros((count, count))
@@ -158,19 +174,11 @@ class Barrier:
             w, extra, value, alpha, gradient, extra_gradient, omega.second, cross, corner, weights
         )  # fmt: skip
 
-    def direction(self, at: Point) -> tuple[np.ndarray, np.ndarray, float]:
-        """Newton's step in w and the extras, and the square of its decrement."""
-        solve = inverse(self.B, at.weights, at.curvature)
-        weighted = at.weights[:, None] * self.E
-        cross = np.asarray(self.B.T @ weighted) + at.cross
-        corner = self.E.T @ weighted + at.corner
-        solved = solve(np.column_stack([at.gradient, cross]))
-        down, shadow = solved[:, 0], solved[:, 1:]
-        left = at.extra_gradient - cross.T @ down
-        d_extra = -np.linalg.solve(corner - cross.T @ shadow, left) if len(left) else left
-        d_w = -down - shadow @ d_extra
-        decrement = -float(at.gradient @ d_w) - float(at.extra_gradient @ d_extra)
-        return d_w, d_extra, decrement
+    def direction(self, at: Point) -> Direction:
+        system = NewtonSystem(self.B, self.E, at.curvature, at.weights, at.cross, at.corner)
+        w, extra, pull = system.solve(-at.gradient, -at.extra_gradient)
+        decrement = -float(at.gradient @ w) - float(at.extra_gradient @ extra)
+        return Direction(w, extra, at.alpha - pull, decrement)
 
 
 @dataclass
@@ -213,8 +221,8 @@ def cones(w: np.ndarray, tau: float, p: float, k: float, mu: float) -> Cones:
 def ratios(w: np.ndarray, shift: float, p: float, mu: float) -> np.ndarray:
     """rho > 0 with  (2/p) log(mu (p + 1 + 2 rho)) + shift - log w^2 = log(1 + 1/rho).
 
-    The difference of the two sides rises with x = log rho, from a slope of 1 to one of 2/p: Newton's
-    method in x, within brackets.
+    The difference of the two sides rises with x = log rho, from a slope of 1 to one of 2/p: by
+    Newton's method in x, within brackets.
     """
     found = np.zeros_like(w)
     used = np.abs(w) > 1e-150
@@ -233,10 +241,9 @@ def ratios(w: np.ndarray, shift: float, p: float, mu: float) -> np.ndarray:
         lo, hi = np.where(f < 0, x, lo), np.where(f > 0, x, hi)
         slope = 4 / p / (2 + (p + 1) * np.exp(-x)) + 1 / (1 + np.exp(x))
         new = x - f / slope
-        new = np.where((new > lo) & (new < hi), new, (lo + hi) / 2)
-        moved = np.abs(new - x).max(initial=0.0)
-        x = new
-        if moved < 1e-8:  # the next step would be the square of it
+        settled = np.abs(f) <= EXACT * (1 + np.abs(level))
+        x = np.where(settled | ((new >= lo) & (new <= hi)), new, (lo + hi) / 2)
+        if settled.all():
             break
     found[used] = np.exp(x)
     return found
@@ -258,40 +265,6 @@ def soft(d: np.ndarray, c: np.ndarray, mu: float) -> tuple[np.ndarray, np.ndarra
     return mu / room, mu / (xi**2 + room**2), value
 
 
-def inverse(
-    B: Any, weights: np.ndarray, diagonal: np.ndarray
-) -> Callable[[np.ndarray], np.ndarray]:
-    """What multiplies by the inverse of  S = diag(diagonal) + B' diag(weights) B.
-
-    In units of the diagonal S is 1 + M'M for M = weights^1/2 B diagonal^-1/2; where M is wide,
-    (1 + M'M)^-1 = 1 - M'(1 + MM')^-1 M, refined since the difference cancels.
-    """
-    root = 1 / np.sqrt(diagonal)
-    if sp.issparse(B):
-        M = sp.diags_array(np.sqrt(weights)) @ B @ sp.diags_array(root)
-    else:
-        M = np.sqrt(weights)[:, None] * B * root
-    wide = M.shape[1] > M.shape[0]
-    square = M @ M.T if wide else M.T @ M
-    square = square.toarray() if sp.issparse(square) else square
-    square[np.diag_indices(len(square))] += 1
-    factor = cho_factor(square, lower=True, overwrite_a=True, check_finite=False)
-
-    def once(right: np.ndarray) -> np.ndarray:
-        if not wide:
-            return cho_solve(factor, right, check_finite=False)
-        return right - M.T @ cho_solve(factor, M @ right, check_finite=False)
-
-    def solve(right: np.ndarray) -> np.ndarray:
-        right = root[:, None] * right
-        found = once(right)
-        for _ in range(2):
-            found = found + once(right - found - M.T @ (M @ found))
-        return root[:, None] * found
-
-    return solve
-
-
 def solve_smooth(program: Program, tol: float, watch: Watch) -> Proposal:
     """Follow the path until the gap is far below the tolerance, or as small as it gets."""
     barrier = Barrier(program)
@@ -299,17 +272,17 @@ def solve_smooth(program: Program, tol: float, watch: Watch) -> Proposal:
     at = barrier.at(*barrier.start(), mu)
     target = max(BEYOND * tol, LEAST)
     steps, misses, least = 0, 0, np.inf
-    best: Proposal | None = None
-    while True:
+    best = Proposal(np.zeros(barrier.n), 0.0, np.zeros(barrier.m), 0)
+    for _ in range(CENTRES):
         assert at is not None
         at, alpha, made = centre(barrier, at, mu, watch)
         steps += made
         found = barrier.proposal(at, alpha, steps)
         worth = judge(program, found)
-        if worth.gap < least or best is None:
+        if worth.gap < least or not best.n_steps:
             best, least, misses = found, worth.gap, 0
-        else:
-            misses += 1
+        elif barrier.order * mu < least * worth.objective * barrier.scale < np.inf:
+            misses += 1  # it should have been better
         if not worth.separable:
             return found
         if least <= target or misses > MISSES or watch.stopped:
@@ -317,10 +290,10 @@ def solve_smooth(program: Program, tol: float, watch: Watch) -> Proposal:
         barrier.raise_price(at, mu)
         mu *= FALL
         at = barrier.at(at.w, at.extra, mu)
+    return best
 
-def centre(
-    barrier: Barrier, at: Point, mu: float, watch: Watch
-) -> tuple[Point, np.ndarray, int]:
+
+def centre(barrier: Barrier, at: Point, mu: float, watch: Watch) -> tuple[Point, np.ndarray, int]:
     """The minimum of F for mu, its multipliers, and the steps to it.
 
     The multipliers are taken to first order from the point before the last step, where they
@@ -330,30 +303,28 @@ def centre(
     alpha = at.alpha
     for step in range(STEPS):
         try:
-            d_w, d_extra, decrement = barrier.direction(at)
+            way = barrier.direction(at)
         except LinAlgError:
             return at, alpha, step
-        alpha = at.alpha - at.weights * (np.asarray(barrier.B @ d_w) + barrier.E @ d_extra)
-        new = descend(barrier, at, d_w, d_extra, decrement, mu)
+        alpha = way.alpha
+        new = descend(barrier, at, way, mu)
         watch.advance(0)
         if new is None or watch.stopped:
             return at, alpha, step + 1
         at = new
-        if decrement < CENTRED * mu:
+        if way.decrement < CENTRED * mu:
             break
     return at, alpha, step + 1
 
 
-def descend(
-    barrier: Barrier, at: Point, d_w: np.ndarray, d_extra: np.ndarray, decrement: float, mu: float
-) -> Point | None:
+def descend(barrier: Barrier, at: Point, way: Direction, mu: float) -> Point | None:
     """The first of the steps 1, 1/2, 1/4, ... that goes down as it should."""
-    if not (np.isfinite(decrement) and decrement > 0):
+    if not (np.isfinite(way.decrement) and way.decrement > 0):
         return None
     step = 1.0
     for _ in range(HALVINGS):
-        new = barrier.at(at.w + step * d_w, at.extra + step * d_extra, mu)
-        enough = 0.1 * step * decrement - ROUNDING * abs(at.value)
+        new = barrier.at(at.w + step * way.w, at.extra + step * way.extra, mu)
+        enough = 0.1 * step * way.decrement - ROUNDING * abs(at.value)
         if new is not None and new.value <= at.value - enough:
             return new
         step /= 2

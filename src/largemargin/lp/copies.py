@@ -20,9 +20,9 @@ def distinct(X: Any, labels: np.ndarray, weights: np.ndarray) -> tuple[np.ndarra
     """
     digests = np.array([blake2b(row, digest_size=16).digest() for row in _rows(X)], "S16")
     order = np.lexsort((labels, digests))
-    sorted_digests, sorted_labels = digests[order], labels[order]
+    before, after = order[:-1], order[1:]
     new = np.ones(len(order), bool)
-    new[1:] = (sorted_digests[1:] != sorted_digests[:-1]) | (sorted_labels[1:] != sorted_labels[:-1])
+    new[1:] = (digests[after] != digests[before]) | (labels[after] != labels[before])
     totals = np.add.reduceat(weights[order], np.flatnonzero(new))
     return order[new], totals
 

@@ -21,6 +21,8 @@ from largemargin.training_set import TrainingSet
 from largemargin.watch import Watch, check_seconds
 from largemargin.workers import workers
 
+LEAST_SINGLE = 1e-5  # float32 values of k(x, z) and k(z, x) are the same to rounding only
+
 
 class LinearProgramMachine(ExpansionClassifier):
     """Training; subclasses say which program a problem of two sides is."""
@@ -61,11 +63,15 @@ class LinearProgramMachine(ExpansionClassifier):
                 solved = []
                 for signs in sides(data):
                     program = self._program(signs, data.weights, values.diagonal)
-                    solved.append(Search(program, values, watch).run(self.tol))
+                    solved.append(Search(program, values, watch).run(self._accepted(data)))
                     watch.advance(1)
             self._keep(data, solved)
-        self._say()
+        self._say(solved)
         return self
+
+    def _accepted(self, data: TrainingSet) -> float:
+        """The largest relative gap of a solution."""
+        return max(self.tol, LEAST_SINGLE) if data.dtype == np.float32 else self.tol
 
     @contextmanager
     def _sitting(self, data: TrainingSet, total: int) -> Iterator[tuple[KernelValues, Watch]]:
@@ -91,19 +97,18 @@ class LinearProgramMachine(ExpansionClassifier):
         self.dual_gap_ = np.array([one.gap for one in solved])
         self.n_iter_ = np.array([max(1, one.n_steps) for one in solved])
         self.converged_ = not any(one.reason for one in solved)
-        self._reason = next((one.reason for one in solved if one.reason), "")
 
-    def _say(self) -> None:
+    def _say(self, solved: Sequence[Solved]) -> None:
         """Warn of what kept the fit from its solution."""
-        if not self.converged_:
+        reasons = [one.reason for one in solved if one.reason]
+        if reasons:
             warnings.warn(
-                f"{type(self).__name__} stopped before it converged because {self._reason}; the "
+                f"{type(self).__name__} stopped before it converged because {reasons[0]}; the "
                 f"largest relative duality gap is {self.dual_gap_.max():.3g}. The model can be "
                 "used",
                 ConvergenceWarning,
                 stacklevel=3,
             )
-        del self._reason
 
     def _check_data(self, data: TrainingSet) -> None:
         """Refuse data that a subclass cannot be trained on."""

@@ -2,10 +2,9 @@
 
     minimise (or maximise)  c.x   subject to   row_lower <= A x <= row_upper,  lower <= x <= upper
 
-A is dense, as kernel values are, or sparse. The status of a solve is read after each one, and a simplex that
-does not end in a solution is followed by other ways to one: from scratch with presolve, then the
-interior point. Whether a solution is good enough is for the caller to see, who has the exact
-numbers.
+The status of a solve is read after each one, and a simplex that does not end in a solution is
+followed by other ways to one: from scratch with presolve, then the interior point. Whether a
+solution is good enough is for the caller to see, who has the exact numbers.
 """
 
 from __future__ import annotations
@@ -23,9 +22,9 @@ OPTIMAL, INFEASIBLE, UNBOUNDED, STOPPED, FAILED = (
 )  # fmt: skip
 # each a way to solve, the first from the last basis: (solver, presolve, whether to start afresh)
 WAYS = (("simplex", "off", False), ("simplex", "on", True), ("ipm", "on", True))
-# A simplex that takes longer than so many seconds, so many times the longest so far, and so many
-# seconds an entry, counts as stalled.
-SHORTEST, PATIENCE, AN_ENTRY = 2.0, 20.0, 1e-5
+# A simplex that takes more steps than so many, and so many a row and column, counts as stalled. The
+# time would depend on the machine, and with it the solution where there are several.
+FEWEST, PATIENCE = 1000, 5
 SLICE = 0.5  # seconds of a simplex at a time, in between which it can be stopped
 SMALLEST = 1e-12  # entries below are zero to HiGHS, which allows no less
 
@@ -68,18 +67,15 @@ class LinearProgram:
         if maximize:
             self._highs.changeObjectiveSense(highspy.ObjSense.kMaximize)
         self._n_rows = self._n_columns = 0
-        self._longest = 0.0
         self._verdicts = (OPTIMAL,) if solvable else (OPTIMAL, INFEASIBLE, UNBOUNDED)
 
     @property
     def shape(self) -> tuple[int, int]:
         return self._n_rows, self._n_columns
 
-    def add_columns(
-        self, costs: Any, lower: Any, upper: Any, matrix: Any = None
-    ) -> None:
-        """More variables; `matrix` has their coefficients, a row a row of the program; it may be
-        sparse.
+    def add_columns(self, costs: Any, lower: Any, upper: Any, matrix: Any = None) -> None:
+        """More variables; `matrix`, dense or sparse, has their coefficients, a row a row of the
+        program.
         """
         count = len(np.atleast_1d(costs))
         entries = np.empty((count, 0)) if matrix is None else matrix.T
@@ -149,24 +145,20 @@ class LinearProgram:
         highs.setOptionValue("simplex_scale_strategy", 2 if afresh else 0)
         highs.setOptionValue("solver", solver)
         highs.setOptionValue("presolve", presolve)
-        began = time.monotonic()
-        patience = max(SHORTEST, PATIENCE * self._longest) + AN_ENTRY * np.prod(self.shape)
-        if solver == "simplex":
-            until = min(until, began + float(patience))
+        most = FEWEST + PATIENCE * sum(self.shape)
         n_steps = 0
         while True:
+            highs.setOptionValue("simplex_iteration_limit", most - n_steps)
             left = max(until - time.monotonic(), 1e-3)
             slice_ = min(left, SLICE if solver == "simplex" else 1e9)
             highs.setOptionValue("time_limit", highs.getRunTime() + slice_)
             highs.run()
             outcome = self._outcome(n_steps)
             n_steps = outcome.n_steps
-            if outcome.status != STOPPED or stopped() or time.monotonic() >= until:
-                break
+            out_of_time = stopped() or time.monotonic() >= until
+            if outcome.status != STOPPED or n_steps >= most or out_of_time:
+                return outcome
             highs.setOptionValue("presolve", "off")  # on from the basis reached
-        if outcome.status == OPTIMAL:
-            self._longest = max(self._longest, time.monotonic() - began)
-        return outcome
 
     def _outcome(self, n_before: int) -> Outcome:
         status, of = self._highs.getModelStatus(), self._highspy.HighsModelStatus
@@ -195,9 +187,10 @@ class LinearProgram:
 def _entries(matrix: Any) -> tuple[int, np.ndarray, np.ndarray, np.ndarray]:
     """The non-zero entries of some rows, as HiGHS takes them."""
     if sp.issparse(matrix):
-        rows = sp.csr_array(matrix)
-        return rows.nnz, rows.indptr[:-1].astype(np.int32), rows.indices.astype(np.int32), rows.data
-    matrix = np.ascontiguousarray(matrix)
-    which, columns = np.nonzero(matrix)
-    starts = np.searchsorted(which, np.arange(len(matrix)))
-    return len(which), starts.astype(np.int32), columns.astype(np.int32), matrix[which, columns]
+        found = sp.csr_array(matrix)
+        starts, columns, values = found.indptr[:-1], found.indices, found.data
+    else:
+        matrix = np.ascontiguousarray(matrix)
+        rows, columns = np.nonzero(matrix)
+        starts, values = np.searchsorted(rows, np.arange(len(matrix))), matrix[rows, columns]
+    return len(values), starts.astype(np.int32), columns.astype(np.int32), values

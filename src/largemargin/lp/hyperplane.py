@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 
 from largemargin.lp.norms import Norm
-from largemargin.svm.machines import larger_side, relative_gap, slacks
+from largemargin.svm.machines import ROUNDING, larger_side, relative_gap, slacks
 
 
 @dataclass(frozen=True)
@@ -116,7 +116,7 @@ def judge(program: Program, found: Proposal) -> Hyperplane:
     shown = total > 0 and size <= total * program.min_margin
     if program.hard and (shown or not found.separable):
         return _none(program, found)
-    w, b = found.w, found.b
+    w, b = found.w, best_threshold(program, found.w, found.b)
     if program.hard:
         w, b = scaled(program, w, b)
         dual = program.norm.best_dual(total, size, np.inf)
@@ -149,6 +149,27 @@ def feasible(program: Program, alpha: np.ndarray) -> np.ndarray:
             if sums[side] > sums[-side]:
                 alpha[program.y == side] *= sums[-side] / sums[side]
     return alpha
+
+
+def best_threshold(program: Program, w: np.ndarray, b: float) -> float:
+    """The b that suits w best; of several the one nearest to the one given.
+
+    The sum of slacks in b is convex and made of lines, with a bend of s_i at y_i - w.x_i: its slope
+    is minus the weight of the positive side to the left of all bends. The hard margin has the
+    middle between the classes.
+    """
+    if not program.threshold:
+        return 0.0
+    f, positive = np.asarray(program.X @ w), program.y > 0
+    if program.hard:
+        return -float(f[positive].min() + f[~positive].max()) / 2
+    bends = program.y - f
+    order = np.argsort(bends, kind="stable")
+    slopes = np.cumsum(program.s[order]) - program.s[positive].sum()
+    rounding = ROUNDING * program.s.sum()
+    first = int(np.argmax(slopes >= -rounding))
+    last = int(np.argmax(slopes > rounding))
+    return float(np.clip(b, bends[order[first]], bends[order[last]]))
 
 
 def scaled(program: Program, w: np.ndarray, b: float) -> tuple[np.ndarray, float]:

@@ -17,7 +17,8 @@ class LeaveOneOutSVC(LinearProgramMachine):
         with y_i sum_{j != i} alpha_j y_j k(x_j, x_i) >= 1 - xi_i,   alpha >= 0,  xi >= 0
 
     (a copy of an example is another example: it votes). It minimises a bound of the leave-one-out
-    error and has nothing to choose but the kernel. There is no threshold.
+    error and has nothing to choose but the kernel. There is no threshold. Of solutions without any
+    loss, of which there are many, it is the one of least sum of coefficients.
 
     Parameters
     ----------

@@ -22,6 +22,7 @@ over the margin, has a bound, which shows that there is no such margin where it 
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -110,7 +111,9 @@ class Stated:
                 break
         shares = outcome.duals[first:].reshape(len(taken), m)
         widths = np.diff(np.append(starts, n))
-        w = sum(sigma * np.repeat(share, widths) for sigma, share in zip(taken, shares, strict=True))
+        w = sum(
+            sigma * np.repeat(share, widths) for sigma, share in zip(taken, shares, strict=True)
+        )
         return self._proposal(outcome, np.asarray(w), 1)
 
     def _with_examples(self, matrix: Any, lower: np.ndarray, upper: np.ndarray) -> LinearProgram:
@@ -136,6 +139,9 @@ class Stated:
         outcome = lp.solve(None if np.isinf(seconds) else seconds, self._stopped)
         self.n_steps += outcome.n_steps
         self._stopped()
+        rows, columns = lp.shape
+        if len(outcome.x) != columns or len(outcome.duals) != rows:  # stopped before it began
+            outcome = replace(outcome, x=np.zeros(columns), duals=np.zeros(rows))
         return outcome
 
     def _stopped(self) -> bool:
@@ -164,4 +170,3 @@ def _block_sums(V: Any, sigma: np.ndarray, starts: np.ndarray) -> np.ndarray:
 def _stack(parts: list[Any]) -> Any:
     """Rows of the program, one part above the other."""
     return sp.vstack(parts, format="csc") if sp.issparse(parts[0]) else np.vstack(parts)
-

@@ -40,7 +40,8 @@ class LPSVC(LinearProgramMachine):
         Factors of the weights of examples, a class.
     tol : float, default=1e-7
         The largest relative duality gap of a solution that counts as one. Solutions are those of
-        the simplex method, so it says what to accept and saves no time.
+        the simplex method, so it says what to accept and saves no time. With kernel values in
+        float32 it is at least 1e-5.
     max_seconds : float or None, default=None
         Stop after so many seconds, with a warning and a model that can be used. So does Ctrl-C.
     memory : int or str, default="auto"

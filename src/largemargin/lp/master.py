@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from largemargin.kernel_rows import BLOCK
 from largemargin.lp.highs import LinearProgram, Outcome
 from largemargin.lp.kernel_values import KernelValues
 from largemargin.lp.programs import Program
@@ -123,13 +124,16 @@ class Master:
 
     def add_coefficients(self, new: np.ndarray) -> None:
         """Let examples have coefficients; one without any effect is left out."""
-        if not len(new):
-            return
         everyone = np.arange(len(self.program))
-        block = self.entries(new, everyone)
-        scales = np.abs(block).max(axis=1)
-        new, block, scales = new[scales > 0], block[scales > 0], scales[scales > 0]
-        parts = [self._of_errors[:, new].T / self.unit, block[:, self.examples]]
+        for first in range(0, len(new), BLOCK):  # a few at a time: their rows are of all examples
+            part = new[first : first + BLOCK]
+            block = self.entries(part, everyone)
+            scales = np.abs(block).max(axis=1)
+            some = scales > 0
+            self._add_rows(part[some], block[some][:, self.examples], scales[some])
+
+    def _add_rows(self, new: np.ndarray, block: np.ndarray, scales: np.ndarray) -> None:
+        parts = [self._of_errors[:, new].T / self.unit, block]
         if self._with_margin:
             parts.insert(1, np.full((len(new), 1), -1.0))
         upper = self.program.cost / self.unit / scales
@@ -197,7 +201,7 @@ class Master:
             return outcome, None
         return outcome, self._read(outcome)
 
-    def _read(self, outcome: Outcome) -> Point:
+    def _read(self, outcome: Outcome) -> Point | None:
         prices = self.program.prices
         z = np.clip(outcome.x[: len(CLASSES)], 0.0, self.raised)
         duals = np.where(self.program.signs > 0, z[0], z[1]) * prices * self.is_error
@@ -207,5 +211,7 @@ class Master:
         if not self._with_margin:
             return Point(self.coefficients, coefs, duals, self.program.cost)
         b, rho, total = outcome.duals[0], max(0.0, -outcome.duals[1]), coefs.sum()
+        if not total:
+            return None
         t = outcome.x[self._first - 1] * self.unit
         return Point(self.coefficients, coefs / total, duals, t, b, rho)

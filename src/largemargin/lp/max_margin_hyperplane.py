@@ -11,13 +11,13 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from largemargin.classifier import KernelClassifier
+from largemargin.classifier import KernelClassifier, check_positive
 from largemargin.lp.barrier import solve_smooth
 from largemargin.lp.copies import distinct
+from largemargin.lp.estimator import sides
 from largemargin.lp.hyperplane import Hyperplane, Program, Proposal, judge
 from largemargin.lp.linear_norms import solve_linear
 from largemargin.lp.norms import Norm
-from largemargin.svm.estimator import check_positive
 from largemargin.svm.svc import SMALLEST_C, SVC
 from largemargin.training_set import TrainingSet
 from largemargin.watch import Watch, check_seconds
@@ -49,7 +49,7 @@ class MaxMarginHyperplane(KernelClassifier):
         Whether there is a threshold b; without, the hyperplane goes through the origin.
     class_weight : dict, "balanced" or None, default=None
         Factors of the weights of examples, a class.
-    tol : float, default=1e-6
+    tol : float, default=1e-7
         The largest relative duality gap of a solution that is accepted without a warning. What is
         reached is usually far below.
     min_margin : float, default=1e-6
@@ -122,7 +122,7 @@ class MaxMarginHyperplane(KernelClassifier):
         C: float = 1.0,
         fit_intercept: bool = True,
         class_weight: Any = None,
-        tol: float = 1e-6,
+        tol: float = 1e-7,
         min_margin: float = 1e-6,
         max_seconds: float | None = None,
         verbose: int = 0,
@@ -269,11 +269,3 @@ class MaxMarginHyperplane(KernelClassifier):
         if not isinstance(self.verbose, Integral):
             raise ValueError(f"verbose must be 0 or 1, got {self.verbose!r}")
         check_seconds(self.max_seconds)
-
-
-def sides(data: TrainingSet) -> list[np.ndarray]:
-    """The signs of the examples in each problem: two classes are one, positive for the second;
-    several are one each, against the rest.
-    """
-    positive = [1] if data.n_classes == 2 else range(data.n_classes)
-    return [np.where(data.labels == c, 1.0, -1.0) for c in positive]

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from dataclasses import replace
 from numbers import Real
 from typing import Any
 
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
 
 from largemargin.lp.estimator import LinearProgramMachine, sides
 from largemargin.lp.programs import Program, largest_nu, nu_machine
 from largemargin.lp.solver import Solved
 from largemargin.training_set import TrainingSet
+
+ROUNDING = 1e-12
 
 
 class NuLPSVC(LinearProgramMachine):
@@ -30,7 +34,8 @@ class NuLPSVC(LinearProgramMachine):
     nu : float, default=0.1
         Between 0 and twice the smaller class's share of the weight. For two classes a larger value
         is an error; in problems of one class against the rest, or with class weights, it is lowered
-        where it has to be, with one warning. 0 is the limit of small values: the largest margin
+        where it has to be, with one warning; with class weights the threshold then gives way too,
+        to the side of more weight. 0 is the limit of small values: the largest margin
         without errors or, if there is none, the least loss.
     kernel, degree, gamma, coef0, class_weight, tol, max_seconds, memory, n_jobs, precision, \
     verbose :
@@ -123,8 +128,31 @@ class NuLPSVC(LinearProgramMachine):
         return nu_machine(signs, weights, diagonal, nu)
 
     def _keep(self, data: TrainingSet, solved: Sequence[Solved]) -> None:
+        if self.class_weight is not None:
+            solved = [
+                self._given_way(one, signs, data.weights)
+                for one, signs in zip(solved, sides(data), strict=True)
+            ]
         super()._keep(data, solved)
         self.margin_ = np.array([one.rho for one in solved])
 
+    def _given_way(self, one: Solved, signs: np.ndarray, weights: np.ndarray) -> Solved:
+        """A solution with its threshold moved to the larger side, if class weights lowered nu.
 
-ROUNDING = 1e-12
+        At the largest feasible nu the smaller side is at its bounds, and rho may be as large as one
+        likes, with b as much nearer to the larger side, at no cost; for larger values it would be.
+        """
+        if self.nu <= largest_nu(signs, weights):
+            return one
+        larger = 1.0 if weights @ signs > 0 else -1.0
+        return replace(one, b=one.b + larger * one.rho, rho=2 * one.rho)
+
+    def _say(self, solved: Sequence[Solved]) -> None:
+        super()._say(solved)
+        if self.converged_ and not self.margin_.all():
+            warnings.warn(
+                f"nu={self.nu:g} is less than the fraction of margin errors that the training data "
+                "force: no margin is left. Give a larger nu",
+                ConvergenceWarning,
+                stacklevel=3,
+            )

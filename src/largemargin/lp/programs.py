@@ -63,11 +63,18 @@ class Program:
 
     @property
     def unit(self) -> float:
-        """What the dual variables are measured in, to be near 1: the largest price, or, between it
-        and the cost of coefficients, the geometric mean.
+        """What the dual variables are measured in, to be near 1: the largest price, or their sum nu
+        if that is less, or, between the price and the cost of coefficients, the geometric mean.
         """
         largest = float(self.prices.max())
+        if self.nu is not None:
+            return min(largest, self.nu)
         return np.sqrt(largest) if self.cost and largest > 1 else largest
+
+    @property
+    def may_be_lossless(self) -> bool:
+        """Whether the objective is loss alone, so that at zero anything goes."""
+        return not self.cost and self.nu is None
 
     @property
     def trifle(self) -> float:

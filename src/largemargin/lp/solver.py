@@ -16,7 +16,7 @@ The solution is accepted when the primal objective, computed from the coefficien
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -31,12 +31,14 @@ GROWTH = 4  # from a sample to the next
 NEAR = (0.0, 2.0)  # margins that may end at 1
 NEW_COEFFICIENTS = 50
 NEW_EXAMPLES = 200
-CANDIDATES = 8  # a coefficient: those looked at to find some that differ
+CANDIDATES = 400  # those looked at to find some that differ
 ALIKE = 0.9
 MANY = 0.4  # of a sample, with coefficients
 UNUSED = 0.02  # of a row's largest entry: slack of a coefficient that will hardly be used
-FORGETTING = 30  # rounds, after which nothing is forgotten any more, so that it ends
+FORGETTING = 30  # rounds of a sample, after which nothing is forgotten any more: so it ends
+SMALL_MARGIN = 1e-6  # of the largest kernel value
 NEGLIGIBLE = 1e-10  # of the objective
+LOSSLESS = 1e-10  # of the objective of no coefficients
 PRECISION = 1e-9  # of a scaled row or a margin
 
 
@@ -98,6 +100,8 @@ class Search:
         assert best is not None
         if not best.coefs.any():
             best = self._windows()
+        elif self.program.may_be_lossless and self._objective <= self._no_loss and not reason:
+            best = self._least_sum(best)
         return Solved(
             best.examples, best.coefs, best.b, best.rho, self._objective, gap, self.n_steps, reason
         )
@@ -135,6 +139,7 @@ class Search:
             return False
         new = self._order[size : n if n <= 1.5 * GROWTH * size else GROWTH * size]
         self._inside[new] = True
+        self.n_rounds = 0
         master.set_sample(np.flatnonzero(self._inside))
         if np.count_nonzero(point.coefs) > MANY * size:
             # where most examples have a coefficient, a part is harder to solve than the whole
@@ -176,6 +181,26 @@ class Search:
         size = NEGLIGIBLE * self._objective / max(float(prices @ np.abs(slopes)), self._objective)
         return Point(everyone, size * prices, self._duals, 0.0)
 
+    @property
+    def _no_loss(self) -> float:
+        """An objective that is rounding errors."""
+        return LOSSLESS * float(self.program.prices.sum())
+
+    def _least_sum(self, best: Point) -> Point:
+        """Of the many solutions without any loss, the one of least sum of coefficients.
+
+        It is the LP machine with a price that no slack is worth: u sums to the sum of coefficients,
+        so no u_i is above that of a solution known already.
+        """
+        prices = np.full(len(self.program), 2 * float(best.coefs.sum()))
+        search = Search(replace(self.program, prices=prices, cost=1.0), self.values, self.watch)
+        search.run(np.inf)
+        self.n_steps += search.n_steps
+        found = search._best
+        assert found is not None
+        loss = self.program.objective(found.coefs, self.master.margins(found), 1.0)
+        return found if loss <= self._no_loss else best
+
     def _keep_best(self, point: Point) -> np.ndarray:
         """The margins of a point, which is kept if there is no better."""
         margins = self.master.margins(point)
@@ -213,7 +238,9 @@ class Search:
         lack = np.where(master.is_error, margins - point.rho, point.rho - margins)
         lack[master.in_examples | ~self._inside] = 0.0
         excess[master.in_coefficients] = -np.inf
-        wrong = largest_of(lack, NEW_EXAMPLES, PRECISION * max(point.rho, PRECISION))
+        wrong = largest_of(
+            lack, NEW_EXAMPLES, PRECISION * max(point.rho, SMALL_MARGIN * self.program.size)
+        )
         new = self._differing(excess, int(np.count_nonzero(point.coefs)))
         master.add_examples(wrong)
         master.add_coefficients(new)
@@ -222,7 +249,7 @@ class Search:
     def _differing(self, excess: np.ndarray, count: int) -> np.ndarray:
         """The coefficients of largest excess, without those much like one that exceeds more."""
         count = max(count, NEW_COEFFICIENTS)
-        first = largest_of(excess, count * CANDIDATES, PRECISION)
+        first = largest_of(excess, max(count, CANDIDATES), PRECISION)
         if len(first) <= count:
             return first
         y, diagonal = self.program.signs[first], np.sqrt(np.abs(self.values.diagonal[first]))
@@ -241,14 +268,23 @@ class Search:
         return 0.0 if self.program.nu is None else -np.inf
 
     def _bound(self, point: Point) -> float:
-        """The dual objective, less what the sums that are still too large, by rounding, could gain:
-        at the size of their coefficients, or at least of one that makes a margin of 1.
+        """What the objective cannot be below, by the duals of a point.
+
+        Of the adaptive-margin machine it is the dual objective, less what sums that are too large
+        by rounding could gain: at the size of their coefficients, or at least of one that makes a
+        margin of 1. Of the others duals can be made feasible.
         """
+        if self.master.raised != 1:
+            return self._least  # those of a sample
         used = np.flatnonzero(point.duals)
         sums = self.master.reduced(used, point.duals[used])
         if self.program.nu is not None:
             return -float(sums.max())
+        if self.program.cost:
+            return float(point.duals.sum()) / max(1.0, float(sums.max()) / self.program.cost)
         over = np.maximum(self._scaled(sums, point.level), 0.0) * self.master.unit
+        if over.max() > 10 * PRECISION * self.master.unit:
+            return self._least
         sizes = np.ones(len(sums))
         sizes[point.examples] = np.maximum(1.0, point.coefs * self._scales[point.examples])
         return max(self._least, float(point.duals.sum() - over @ sizes))

@@ -48,6 +48,15 @@ ESTIMATORS = _entries(
     Entry("SVC", "largemargin.svm.svc", "largemargin.svm.state"),
     Entry("NuSVC", "largemargin.svm.nu_svc", "largemargin.svm.state"),
     Entry("KernelAdatron", "largemargin.svm.kernel_adatron", "largemargin.svm.state"),
+    Entry("LPSVC", "largemargin.lp.lp_svc", "largemargin.lp.state"),
+    Entry("NuLPSVC", "largemargin.lp.nu_lp_svc", "largemargin.lp.state"),
+    Entry("LeaveOneOutSVC", "largemargin.lp.leave_one_out_svc", "largemargin.lp.state"),
+    Entry("AdaptiveMarginSVC", "largemargin.lp.adaptive_margin_svc", "largemargin.lp.state"),
+    Entry(
+        "MaxMarginHyperplane",
+        "largemargin.lp.max_margin_hyperplane",
+        "largemargin.lp.hyperplane_state",
+    ),
     Entry(
         "AggressivePerceptron",
         "largemargin.online.aggressive_perceptron",

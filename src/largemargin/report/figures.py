@@ -81,8 +81,23 @@ class Bars:
         }
 
 
+class Decision:
+    """A function of points in the plane whose sign is the class, as `plot_decision` reads it."""
+
+    classes_ = np.array([-1, 1])
+
+    def values(self, x: np.ndarray, y: np.ndarray) -> np.ndarray:
+        raise NotImplementedError
+
+    def decision_function(self, points: np.ndarray) -> np.ndarray:
+        return self.values(*np.asarray(points).T)
+
+    def predict(self, points: np.ndarray) -> np.ndarray:
+        return np.where(self.decision_function(points) > 0, 1, -1)
+
+
 @dataclass(frozen=True)
-class Conic:
+class Conic(Decision):
     """The polynomial a + b x + c y + d x^2 + e xy + f y^2 of `coefficients` a to f."""
 
     coefficients: tuple[float, ...]
@@ -96,7 +111,7 @@ class Conic:
 
 
 @dataclass(frozen=True)
-class Gaussians:
+class Gaussians(Decision):
     """The sum of a_i exp(-|p - c_i|^2 / (2 width^2)) over the centres c_i, plus a constant."""
 
     width: float

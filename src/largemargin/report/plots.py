@@ -7,11 +7,12 @@ import math
 import re
 from typing import Any
 
+from largemargin.report.decision import INK, plot_decision
 from largemargin.report.figures import Bars, Figure, Panel, Plane
+from largemargin.report.ticks import log_ticks
 
 MARKERS = ("o", "s", "^", "D", "v", "x")
 COLORS = ("#b8860b", "#c0504d", "#2a7f62", "#1f4e9c", "#6b4c9a", "#555555")
-INK = "#222222"
 SETTINGS: Any = {
     "font.family": ["DejaVu Sans"],
     "font.size": 9.0,
@@ -136,12 +137,12 @@ def _set_scales(axes: Any, panel: Panel) -> None:
         across = [x for curve in panel.curves for x in curve.x if x > 0]
         if across and max(across) < 100 * min(across):
             sparse = max(across) > 10 * min(across)  # else the numbers run into each other
-            axes.set_xticks(_ticks(min(across), max(across), (1, 2, 5) if sparse else ()))
+            axes.set_xticks(log_ticks(min(across), max(across), (1, 2, 5) if sparse else ()))
     if panel.log_y:
         axes.set_yscale("log")
         values = [y for curve in panel.curves for y in curve.y if y > 0]
         if values:
-            axes.set_yticks(_ticks(min(values), max(values)))
+            axes.set_yticks(log_ticks(min(values), max(values)))
     axes.xaxis.set_major_formatter(plain)
     axes.xaxis.set_minor_formatter(NullFormatter())
     axes.yaxis.set_major_formatter(plain)
@@ -170,50 +171,12 @@ def _draw_bars(axes: Any, panel: Bars) -> dict[str, Any]:
 
 
 def _draw_plane(axes: Any, panel: Plane) -> dict[str, Any]:
-    import numpy as np
-
-    x, y = np.array(panel.points).T
-    labels = np.array(panel.labels)
-    margin = 0.06 * max(np.ptp(x), np.ptp(y))
-    across = np.linspace(x.min() - margin, x.max() + margin, 300)
-    up = np.linspace(y.min() - margin, y.max() + margin, 300)
-    u, v = np.meshgrid(across, up)
-    values = panel.decision.values(u, v)
-    line, dash = {"colors": INK, "linewidths": 1.2}, {"colors": "#888888", "linewidths": 0.8}
-    axes.contour(u, v, values, [0], **line)
-    if panel.margin:
-        axes.contour(u, v, values, [-panel.margin, panel.margin], linestyles="dashed", **dash)
-    support, errors = list(panel.support), list(panel.errors)
-    handles = {
-        "class 1": axes.scatter(*_where(x, y, labels > 0), s=14, c=INK, zorder=3),
-        "class -1": axes.scatter(
-            *_where(x, y, labels < 0), s=14, c="white", edgecolors=INK, linewidths=0.8, zorder=3
-        ),
-        "support vector": axes.scatter(
-            x[support], y[support], s=58, c="none", edgecolors=COLORS[3], linewidths=1.1, zorder=4
-        ),
-        "error": axes.scatter(x[errors], y[errors], s=70, c=COLORS[1], marker="x", zorder=5),
-        "decision line": axes.plot([], [], color=INK, linewidth=1.2)[0],
-        "margin": axes.plot([], [], color="#888888", linewidth=0.8, linestyle="dashed")[0],
-    }
-    axes.set_xlim(across[0], across[-1])
-    axes.set_ylim(up[0], up[-1])
+    plot_decision(
+        panel.decision, panel.points, panel.labels, axes, regions=False,
+        margin=panel.margin or None, support=panel.support,
+    )  # fmt: skip
     axes.set_aspect("equal", adjustable="box")
     axes.set_xticks([])
     axes.set_yticks([])
-    return handles
-
-
-def _where(x: Any, y: Any, chosen: Any) -> tuple[Any, Any]:
-    return x[chosen], y[chosen]
-
-
-def _ticks(low: float, high: float, steps: tuple[float, ...] = ()) -> list[float]:
-    """Round numbers on a logarithmic axis: enough of them for a short range or for decades."""
-    if not steps and high < 2.5 * low:
-        steps = (1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 7, 8, 9)
-    elif not steps:
-        steps = (1, 1.5, 2, 3, 5, 7) if high < 200 * low else (1,)
-    decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
-    ticks = [step * 10.0**decade for decade in decades for step in steps]
-    return [tick for tick in ticks if low * 0.97 <= tick <= high * 1.03] or [low, high]
+    handles, names = axes.get_legend_handles_labels()
+    return dict(zip(names, handles, strict=True))

@@ -1,9 +1,5 @@
 """What a fitted support vector machine holds, for the model file: an expansion and what is known
 of each problem.
-
-The machines of many classes have a row of coefficients a problem over the support vectors of all of
-them. One pair of classes in forty-five uses few of these, so rows are stored sparse where that is
-smaller.
 """
 
 from __future__ import annotations
@@ -11,125 +7,20 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
-from largemargin.expansion import Expansion
-from largemargin.model_file.arrays import (
-    LARGEST,
-    check_array,
-    check_count,
-    check_finite,
-    check_range,
-    pack_rows,
-    unpack_rows,
-)
-from largemargin.model_file.basis import BASIS_FACTS, empty_basis, fill_basis, pack_basis
+from largemargin.model_file.expansions import pack_expansion, unpack_expansion
 
-_WORDS = ("converged", "separable", "by_pairs")
-_FACTS = {*BASIS_FACTS, *_WORDS, "n_problems", "n_given", "largest_gap"}
-_REPORTS = ("objective", "dual_gap", "margin", "n_iter")  # numbers of each problem
-# Coefficients that are stored sparse: a small file must not claim memory that it does not fill.
-_MOST_SPARSE = 2**28
+_WORDS = ("separable", "by_pairs")
+_REPORTS = ("objective", "dual_gap", "margin", "n_iter")
 
 
 def pack(model: Any) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """The facts and arrays of a fitted model."""
-    expansion = model._expansion
-    facts, arrays = pack_basis(expansion.basis)
-    facts |= {
-        "n_problems": len(expansion.coefs),
-        "n_given": int(model._n_given),
-        "converged": bool(model.converged_),
-        "separable": bool(model._separable),
-        "by_pairs": bool(model._by_pairs),
-        "largest_gap": float(model.dual_gap_.max()),
-    }
-    arrays |= _pack_coefs(expansion.coefs)
-    arrays["intercepts"] = expansion.intercepts
-    for name in _REPORTS:
-        dtype = np.int64 if name == "n_iter" else np.float64
-        arrays[name] = np.asarray(getattr(model, f"{name}_"), dtype)
-    return facts, arrays
+    return pack_expansion(model, _WORDS, _REPORTS)
 
 
 def unpack(model: Any, facts: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
     """Give an estimator the fitted state that `pack` took from another."""
-    if set(facts) != _FACTS:
-        raise ValueError(f"{type(model).__name__} needs the facts {', '.join(sorted(_FACTS))}")
-    basis = empty_basis(facts)
-    _check_facts(facts, len(model.classes_))
-    n_given, n_problems = facts["n_given"], facts["n_problems"]
-    if basis.kernel.by_column and n_given != model.n_features_in_:
-        raise ValueError("a precomputed kernel has not one column an example")
-    arrays = dict(arrays)
-    fill_basis(basis, facts, arrays, model.n_features_in_, n_given)
-    positions = basis.examples.copy()
-    if len(np.unique(positions)) < len(positions):
-        raise ValueError("an example is in the basis twice")
-    coefs = _unpack_coefs(arrays, n_problems, len(basis))
-    intercepts = arrays.pop("intercepts")
-    check_array(intercepts, "intercepts", np.float64, (n_problems,))
-    check_finite(intercepts, "intercepts")
-    reports = _unpack_reports(arrays, n_problems)
-    if arrays:
-        raise ValueError(f"there is an array {sorted(arrays)[0][:60]!r}, which no model has")
-    if reports["dual_gap"].max() != facts["largest_gap"]:
-        raise ValueError("the largest gap is not that of the problems")
-    model._expansion = Expansion(basis, coefs, intercepts)
-    model._positions = positions
-    model._n_given = n_given
-    model._separable = facts["separable"]
-    model._by_pairs = facts["by_pairs"]
-    model.converged_ = facts["converged"]
-    for name, values in reports.items():
-        setattr(model, f"{name}_", values)
-
-
-def _pack_coefs(coefs: np.ndarray) -> dict[str, np.ndarray]:
-    entry, place = coefs.itemsize, np.dtype(np.int64).itemsize
-    sparse_size = np.count_nonzero(coefs) * (entry + place) + (len(coefs) + 1) * place
-    if coefs.size <= _MOST_SPARSE and sparse_size < coefs.nbytes:
-        return pack_rows(sp.csr_array(coefs), "coefs")
-    return {"coefs": coefs}
-
-
-def _unpack_coefs(arrays: dict[str, np.ndarray], n_problems: int, n_support: int) -> np.ndarray:
-    if "coefs" in arrays:
-        coefs = arrays.pop("coefs")
-    elif n_problems * n_support > _MOST_SPARSE:
-        raise ValueError(f"{n_problems} x {n_support} coefficients are too many to be sparse")
-    else:
-        coefs = unpack_rows(arrays, "coefs", n_problems, n_support).toarray()
-    check_array(coefs, "coefs", np.float64, (n_problems, n_support))
-    with np.errstate(over="ignore", invalid="ignore"):
-        check_finite(np.abs(coefs).sum(axis=1), "the sum of coefs")
-    return coefs
-
-
-def _unpack_reports(arrays: dict[str, np.ndarray], n_problems: int) -> dict[str, np.ndarray]:
-    """What is known of each problem, or of all of them as one."""
-    reports = {name: arrays.pop(name) for name in _REPORTS}
-    size = 1 if reports["objective"].shape == (1,) else n_problems
-    for name, values in reports.items():
-        check_array(values, name, np.int64 if name == "n_iter" else np.float64, (size,))
-        if np.isnan(values).any():
-            raise ValueError(f"{name} is not a number for every problem")
-    check_range(reports["n_iter"], "n_iter", 1, LARGEST)
-    if not (reports["margin"] > 0).all():
+    unpack_expansion(model, facts, arrays, _WORDS, _REPORTS)
+    if not (model.margin_ > 0).all():
         raise ValueError("margin is not positive")
-    return reports
-
-
-def _check_facts(facts: dict[str, Any], n_classes: int) -> None:
-    check_count(facts["n_given"], "n_given")
-    for name in _WORDS:
-        if type(facts[name]) is not bool:
-            raise ValueError(f"{name} is neither true nor false")
-    if n_classes == 2:
-        n_problems = 0 if facts["by_pairs"] else 1
-    else:
-        n_problems = n_classes * (n_classes - 1) // 2 if facts["by_pairs"] else n_classes
-    if type(facts["n_problems"]) is not int or facts["n_problems"] != n_problems:
-        raise ValueError("the number of problems is not that of the labels")
-    if type(facts["largest_gap"]) is not float:
-        raise ValueError("the largest gap is not a number")

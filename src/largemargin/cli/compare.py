@@ -1,0 +1,162 @@
+"""`largemargin compare`: every machine on the same data, in one table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from largemargin.cli.options import Header, Json, Label
+from largemargin.cli.output import emit, emit_json, emit_table, note
+
+if TYPE_CHECKING:
+    from largemargin.compare import Comparison, Result, Task
+
+
+def compare(
+    data: Annotated[str, typer.Argument(help="A data set by name, such as digits, or a file.")],
+    test: Annotated[
+        str | None,
+        typer.Option(
+            help="Data to test on; without it and without a test set of its own, 30 percent of "
+            "the rows are held out.",
+            show_default=False,
+        ),
+    ] = None,
+    only: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME,NAME,...",
+            help="Only these machines, such as svc,mira,logistic-regression.",
+            show_default=False,
+        ),
+    ] = None,
+    kernel: Annotated[
+        str, typer.Option(help="Of every machine that has one: rbf, laplacian, poly or linear.")
+    ] = "rbf",
+    scale: Annotated[
+        str, typer.Option(help="minmax (0..1), standard (mean 0, variance 1) or none.")
+    ] = "minmax",
+    max_seconds: Annotated[
+        float,
+        typer.Option(help="For each machine, of which the search has half."),
+    ] = 15.0,
+    folds: Annotated[int, typer.Option(help="Of the search for parameters.")] = 3,
+    seed: Annotated[int, typer.Option(help="For everything that is drawn.")] = 0,
+    label: Label = None,
+    header: Header = None,
+    json: Json = False,
+    report: Annotated[
+        str | None,
+        typer.Option("--report", metavar="FILE", help="Write a page too.", show_default=False),
+    ] = None,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")] = False,
+) -> None:
+    """Train every machine on the same data and show them in one table.
+
+    The machines of this package and those of scikit-learn have the same splits, choose their
+    parameters by the same small cross-validation, and have the same time.
+
+    \b
+    Examples:
+      largemargin compare digits
+      largemargin compare heart.csv --label disease --scale standard --report heart.html
+      largemargin compare letter --only svc,lp-svc,voted-perceptron --max-seconds 120
+    """
+    from largemargin.cli.fit_report import check_report
+    from largemargin.compare import candidates
+    from largemargin.compare import compare as run
+
+    check_report(report)
+    task = _task(data, test, label, header, scale, folds, seed, max_seconds)
+    names = [name.strip() for name in only.split(",") if name.strip()] if only else []
+    machines = candidates(kernel, task.scale_gamma, names)
+    with _progress(len(machines), quiet) as progress:
+        found = run(task, machines, progress)
+    if json:
+        emit_json(found.as_json())
+    else:
+        _show(found)
+    if report is not None:
+        from largemargin.atomic_file import write_atomically
+        from largemargin.compare.page import render
+
+        command = f"largemargin compare {data}"
+        write_atomically(report, [render(found, command).encode()])
+        note(f"report written to {report}")
+
+
+def _task(
+    data: str,
+    test: str | None,
+    label: str | None,
+    header: bool | None,
+    scale: str,
+    folds: int,
+    seed: int,
+    max_seconds: float,
+) -> Task:
+    from largemargin.cli.inputs import read_test_data, read_training_data
+    from largemargin.compare.task import make_task
+
+    training = read_training_data(data, label, header)
+    assert training.y is not None
+    X_test, y_test = training.X_test, training.y_test
+    if test is not None:
+        X_test, y_test = read_test_data(test, training, label, header)
+    return make_task(
+        training.name or data, training.X, training.y, X_test, y_test,
+        scale=scale, folds=folds, seed=seed, max_seconds=max_seconds,
+    )  # fmt: skip
+
+
+def _show(found: Comparison) -> None:
+    from largemargin.compare.words import COLUMNS, heading, row
+
+    rows = [row(result) for result in found.ranked]
+    emit_table(COLUMNS, rows, title=heading(found), right=True)
+    for result in found.ranked:
+        _tell(result)
+    emit("")
+    emit("error: with the 95 % interval of Clopper and Pearson; model: bytes of the model file, of "
+         "a peer its pickle;")  # fmt: skip
+    emit("certified: the smallest bound of the certificate that says something, on the error or "
+         "the leave-one-out error;")  # fmt: skip
+    emit("~ holds in expectation only, so it is an estimate.")
+
+
+def _tell(result: Result) -> None:
+    if result.trouble:
+        note(f"{result.title}: {result.trouble}")
+    for warning in result.notes:
+        note(f"warning: {result.title}: {warning}")
+
+
+@contextmanager
+def _progress(total: int, quiet: bool) -> Iterator[Any]:
+    """A bar for somebody who looks, and a line a machine for a log."""
+    import sys
+
+    if quiet:
+        yield None
+        return
+    if not sys.stderr.isatty():
+        told: set[str] = set()
+
+        def tell(place: int, title: str, stage: str) -> None:
+            if title not in told:
+                told.add(title)
+                note(f"{place + 1} of {total}: {title}")
+
+        yield tell
+        return
+    from rich.console import Console
+    from rich.progress import Progress
+
+    with Progress(console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("starting", total=total)
+        yield lambda place, title, stage: bar.update(
+            task, completed=place, description=f"{title}: {stage}"
+        )

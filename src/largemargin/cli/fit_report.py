@@ -1,0 +1,129 @@
+"""The page of a fit, for `train --report`, `evaluate --report` and `report`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from largemargin.cli.output import note, progress_wanted
+
+if TYPE_CHECKING:
+    from largemargin.data import Dataset
+    from largemargin.report.fit import Rows
+
+ReportFile = Annotated[
+    str | None,
+    typer.Option(
+        "--report",
+        metavar="FILE",
+        help="Write a page about the model: error, confusions, margins, certificate, examples.",
+        show_default=False,
+    ),
+]
+Training = Annotated[
+    str | None,
+    typer.Option(
+        "--training",
+        help="What the model was trained on, for its certificate, where DATA does not have it.",
+        show_default=False,
+    ),
+]
+
+
+def check_report(file: str | None, model_file: str | None = None) -> None:
+    """Find out before the work, not after it, that a page cannot be written."""
+    if file is None:
+        return
+    from pathlib import Path
+
+    from largemargin.atomic_file import check_writable
+    from largemargin.report.templates import environment
+
+    if model_file is not None and Path(file).resolve() == Path(model_file).resolve():
+        raise ValueError(f"--report and the model file are both {file}: name another one")
+    environment()
+    check_writable(file)
+
+
+def write_report(
+    file: str,
+    model: Any,
+    info: dict[str, Any],
+    *,
+    test: Rows | None,
+    training: Rows | None,
+    command: str,
+    quiet: bool = False,
+) -> None:
+    """Measure the model and write its page."""
+    from largemargin.atomic_file import write_atomically
+    from largemargin.cli.models import kernel_words, learned, learned_words, machine_words
+    from largemargin.cli.output import text
+    from largemargin.report.fit import describe_fit, render
+
+    final = model[-1] if hasattr(model, "steps") else model
+    parameters = final.get_params(deep=False)
+    facts = [("machine", machine_words(parameters))]
+    if isinstance(parameters.get("kernel"), str):
+        facts.append(("kernel", kernel_words(parameters)))
+    facts += [(name, text(value)) for name, value in learned_words(learned(final))]
+    if progress_wanted(quiet):
+        note("measuring for the report ...")
+    report = describe_fit(
+        model, test=test, training=training, info=info, facts=facts, command=command
+    )
+    write_atomically(file, [render(report).encode()])
+    if not quiet:
+        note(f"report written to {file}")
+
+
+def parts_for(
+    model: Any,
+    info: dict[str, Any],
+    data: Dataset,
+    source: str,
+    training: str | None,
+    label: str | None,
+    header: bool | None,
+) -> tuple[Rows | None, Rows | None]:
+    """The rows to test on and the training set, of which one may be missing."""
+    from largemargin.cli.inputs import read_whole_for
+
+    own = rows_for(model, source, data.X, data.y)
+    if training is not None:
+        whole = read_whole_for(model, info, training, label=label, header=header)
+        known = rows_for(model, training, whole.X, whole.y)
+        if (known.truth < 0).any():
+            raise ValueError(
+                f"{training} has labels that the model does not know, so it was not trained on it"
+            )
+    elif data.X_test is not None or _is_training_set(info, source, len(own)):
+        known = own
+    else:
+        return own, None
+    if data.X_test is not None:
+        return rows_for(model, f"the test set of {source}", data.X_test, data.y_test), known
+    return (None if training is None else own), known
+
+
+def _is_training_set(info: dict[str, Any], source: str, rows: int) -> bool:
+    """Whether a file is what the model was trained on, as far as the notes in it say."""
+    from pathlib import Path
+
+    trained_on = info.get("data")
+    return (
+        isinstance(trained_on, str)
+        and Path(trained_on).name == Path(source).name
+        and info.get("rows") == rows
+    )
+
+
+def rows_for(model: Any, name: str, X: Any, y: Any) -> Rows:
+    """Rows with the class numbers of their labels."""
+    from largemargin.cli.inputs import numbers_of
+    from largemargin.report.fit import Rows
+
+    if y is None:
+        raise ValueError(f"{name} has no labels to compare with: name their column with --label")
+    return Rows(name, X, numbers_of(y, model.classes_, name))

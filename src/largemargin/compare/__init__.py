@@ -1,0 +1,12 @@
+"""Every machine on the same data: same splits, same search for parameters, a time limit each.
+
+`candidates` says what is compared and what is searched, `measuring` measures one of them, `running`
+has each do so in a process of its own, `content` holds what was found, and `page` shows it.
+"""
+
+from largemargin.compare.candidates import candidates
+from largemargin.compare.content import Comparison, Result
+from largemargin.compare.running import compare
+from largemargin.compare.task import Task
+
+__all__ = ["Comparison", "Result", "Task", "candidates", "compare"]

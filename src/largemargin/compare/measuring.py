@@ -1,0 +1,156 @@
+"""Measuring one machine: search, training, test, size, certificate.
+
+The search may take half of the time that there is. It tries settings in their order; one counts
+when all its folds are done, and of equal errors the first is taken. If not even the first is done
+in time, it is taken unsearched.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import pickle
+import tempfile
+import time
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from largemargin.compare.candidates import OURS, Candidate
+from largemargin.compare.content import Certified, Result
+from largemargin.compare.task import Task
+from largemargin.report.intervals import ErrorRate
+
+SEARCH_SHARE = 0.5
+FEW = 100  # rows of the fit that loads compiled code, so that no later one is timed with it
+
+Tell = Callable[[str, Result], None]
+
+
+def new_result(candidate: Candidate) -> Result:
+    return Result(
+        candidate.title, candidate.library, candidate.name, candidate.fixed,
+        settings=len(candidate.settings),
+    )  # fmt: skip
+
+
+def measure(task: Task, candidate: Candidate, tell: Tell) -> Result:
+    """Everything, telling what is known after each step."""
+    result = new_result(candidate)
+    warm_up(task, candidate)
+    start = time.perf_counter()
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        search(task, candidate, result, start, tell)
+        tell("training", result)
+        model = train(task, candidate, result, start)
+    result.notes = tuple(dict.fromkeys(" ".join(str(w.message).split()) for w in caught))
+    result.seconds = time.perf_counter() - start
+    if candidate.library == OURS:
+        tell("certifying", result)
+        certify(task, model, result)
+    result.seconds = time.perf_counter() - start
+    return result
+
+
+def warm_up(task: Task, candidate: Candidate) -> None:
+    """Fit a few rows, so that compiled code is loaded, or compiled if this is its first use."""
+    rows = np.random.default_rng(task.seed).permutation(len(task.y))[:FEW]
+    if len(np.unique(task.y[rows])) < 2:
+        return
+    model = task.pipeline(candidate.make(candidate.settings[0], task.seed))
+    with warnings.catch_warnings(), contextlib.suppress(ValueError):
+        # whatever is wrong with a few rows: it is said of all of them, if it is so there
+        warnings.simplefilter("ignore")
+        model.fit(task.X[rows], task.y[rows]).predict(task.X_test)
+
+
+def search(task: Task, candidate: Candidate, result: Result, start: float, tell: Tell) -> None:
+    """Note the best setting and its cross-validated error."""
+    settings = candidate.settings
+    result.chosen = settings[0]
+    if len(settings) == 1:
+        return
+    until = start + SEARCH_SHARE * task.max_seconds
+    splits = task.splits()
+    tell("searching", result)
+    for setting in settings:
+        tell(f"searching, setting {result.searched + 1} of {len(settings)}", result)
+        error = cross_validated(task, candidate, setting, splits, until)
+        if error is None:
+            break
+        result.searched += 1
+        if result.cv_error is None or error < result.cv_error:
+            result.chosen, result.cv_error = setting, error
+
+
+def cross_validated(
+    task: Task, candidate: Candidate, setting: dict[str, Any], splits: Any, until: float
+) -> float | None:
+    """The mean error over the folds; None if time is up. A setting that is refused is all wrong."""
+    errors = []
+    for rows, others in splits:
+        remaining = until - time.perf_counter()
+        if remaining <= 0:
+            return None
+        model = task.pipeline(_limited(candidate.make(setting, task.seed), remaining))
+        try:
+            model.fit(task.X[rows], task.y[rows])
+        except ValueError:
+            return 1.0
+        errors.append(float((model.predict(task.X[others]) != task.y[others]).mean()))
+    return None if time.perf_counter() > until else float(np.mean(errors))
+
+
+def train(task: Task, candidate: Candidate, result: Result, start: float) -> Any:
+    """Fit with the chosen setting, and test."""
+    remaining = max(start + task.max_seconds - time.perf_counter(), 1e-3)
+    machine = _limited(candidate.make(result.chosen, task.seed), 0.9 * remaining)
+    model = task.pipeline(machine)
+    begun = time.perf_counter()
+    model.fit(task.X, task.y)
+    result.fit_seconds = time.perf_counter() - begun
+    begun = time.perf_counter()
+    predicted = model.predict(task.X_test)
+    result.predict_seconds = time.perf_counter() - begun
+    result.error = ErrorRate(int((predicted != task.y_test).sum()), len(task.y_test))
+    result.support_vectors = _n_support(model[-1])
+    result.size = _size(model, candidate)
+    return model
+
+
+def certify(task: Task, model: Any, result: Result) -> None:
+    begun = time.perf_counter()
+    X = model[:-1].transform(task.X) if len(model) > 1 else task.X
+    found = model[-1].certificate(X, task.y)
+    bounds = [s for s in found if s.bounds_error and s.applies and not s.vacuous]
+    if bounds:
+        best = min(bounds, key=lambda s: s.value)
+        result.certificate = Certified(best.name, float(best.value), best.kind, best.sentence)
+    result.certificate_seconds = time.perf_counter() - begun
+
+
+def _limited(machine: Any, seconds: float) -> Any:
+    """The machine with a time limit, if it can have one."""
+    if "max_seconds" in machine.get_params(deep=False):
+        machine.set_params(max_seconds=seconds)
+    return machine
+
+
+def _n_support(machine: Any) -> int | None:
+    n = getattr(machine, "n_support_", None)
+    return None if n is None else int(np.sum(n))
+
+
+def _size(model: Any, candidate: Candidate) -> int:
+    """Bytes of the model file; of a peer, which has none, of its pickle."""
+    if candidate.library != OURS:
+        return len(pickle.dumps(model))
+    from largemargin.model_file import save
+
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "model.safetensors"
+        save(model, file)
+        return file.stat().st_size

@@ -1,0 +1,119 @@
+"""The data of a comparison, and the rules that are the same for every machine."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+SCALES = ("minmax", "standard", "none")
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """What every machine is trained and tested on.
+
+    Attributes
+    ----------
+    name : str
+    X, y : the training set
+    X_test, y_test : the test set
+    held_out : bool
+        Whether the test set was drawn from the data, because they have none of their own.
+    scale : str
+        One of `SCALES`; learned from the training set, or from the folds of it that are trained on.
+    folds : int
+        Of the search.
+    seed : int
+        For splits, folds and machines.
+    max_seconds : float
+        For each machine: search, training and certificate.
+    """
+
+    name: str
+    X: Any
+    y: np.ndarray
+    X_test: Any
+    y_test: np.ndarray
+    held_out: bool = False
+    scale: str = "minmax"
+    folds: int = 3
+    seed: int = 0
+    max_seconds: float = 30.0
+
+    @property
+    def scale_gamma(self) -> float:
+        """gamma="scale" on the scaled training set: 1 / (features * variance)."""
+        scaler = self.scaler()
+        X = self.X if scaler is None else scaler.fit_transform(self.X)
+        if hasattr(X, "multiply"):
+            variance = float(X.multiply(X).mean() - X.mean() ** 2)
+        else:
+            variance = float(np.var(X))
+        return 1.0 / (X.shape[1] * variance) if variance > 0 else 1.0 / X.shape[1]
+
+    def scaler(self) -> Any:
+        """Not yet fitted; None for no scaling. Sparse data are only divided."""
+        from scipy.sparse import issparse
+        from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, StandardScaler
+
+        if self.scale == "none":
+            return None
+        if self.scale == "standard":
+            return StandardScaler(with_mean=not issparse(self.X))
+        return MaxAbsScaler() if issparse(self.X) else MinMaxScaler()
+
+    def pipeline(self, machine: Any) -> Any:
+        """The machine behind the scaler."""
+        from sklearn.pipeline import Pipeline
+
+        scaler = self.scaler()
+        return Pipeline([*([("scale", scaler)] if scaler else []), ("model", machine)])
+
+    def splits(self) -> list[tuple[np.ndarray, np.ndarray]]:
+        """Rows to train and to test on, for each fold of the search."""
+        from sklearn.model_selection import StratifiedKFold
+
+        folds = StratifiedKFold(self.folds, shuffle=True, random_state=self.seed)
+        return list(folds.split(np.zeros(len(self.y)), self.y))
+
+
+def make_task(
+    name: str,
+    X: Any,
+    y: np.ndarray,
+    X_test: Any = None,
+    y_test: np.ndarray | None = None,
+    *,
+    scale: str = "minmax",
+    folds: int = 3,
+    seed: int = 0,
+    max_seconds: float = 30.0,
+    held_out: float = 0.3,
+) -> Task:
+    """A task, with a test set drawn by strata if there is none."""
+    from sklearn.model_selection import train_test_split
+
+    if scale not in SCALES:
+        raise ValueError(f"scale must be one of {', '.join(SCALES)}, got {scale!r}")
+    if not 0 < max_seconds < np.inf:
+        raise ValueError(f"max_seconds must be a positive number, got {max_seconds!r}")
+    if folds < 2:
+        raise ValueError(f"folds must be at least 2, got {folds!r}")
+    smallest = int(np.unique(y, return_counts=True)[1].min())
+    drawn = X_test is None
+    if drawn and smallest >= 2:
+        X, X_test, y, y_test = train_test_split(
+            X, y, test_size=held_out, random_state=seed, stratify=y
+        )
+        smallest = int(np.unique(y, return_counts=True)[1].min())
+    if smallest < folds:
+        raise ValueError(
+            f"{name} has a class with {smallest} training examples, fewer than the {folds} folds "
+            "of the search: give more data, or fewer folds"
+        )
+    assert y_test is not None
+    return Task(
+        name, X, y, X_test, y_test, drawn, scale, folds, seed, max_seconds
+    )  # fmt: skip

@@ -1,0 +1,195 @@
+"""The charts of a fit: margins, the learning curve, the cache of a stream, the search."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from largemargin.report.charts import Histogram, LineChart
+from largemargin.report.figures import Curve
+from largemargin.report.fit.outcome import Outcome, Rows, classes_of
+
+BINS = 36
+OUTLIERS = 0.005  # of the rows at the upper end that may share the last bin
+DEEPEST = 2.0  # negative margins shown, in terms of the largest
+STAGES = 14
+LOOKED_AT = 2000  # rows that a learning curve is measured on
+METHODS = ("vote", "average", "last", "random")
+
+
+def margin_histogram(test: Outcome | None, training: Outcome | None) -> Histogram:
+    """How margins are spread: bars for what the model was tested on, a line for the training set.
+
+    Without a test the bars are the training set.
+    """
+    shown = test or training
+    assert shown is not None
+    behind = training if test else None
+    parts = [outcome.margins for outcome in (shown, behind) if outcome]
+    margins = [part[np.isfinite(part)] for part in parts]
+    edges = _edges(np.concatenate(margins))
+    shares = [
+        np.histogram(part.clip(edges[0], edges[-1]), edges)[0] / max(len(part), 1)
+        for part in margins
+    ]
+    middle, below = float(np.median(margins[0])), float((margins[0] <= 0).mean())
+    what = "test rows" if test else "training rows"
+    return Histogram(
+        "margins",
+        "Margins",
+        "lead of the true class over the best other",
+        f"share of the {what}",
+        tuple(edges.tolist()),
+        tuple(shares[0].tolist()),
+        tuple(shares[1].tolist()) if behind else (),
+        (f"{what}, right", f"{what}, wrong", *(["training rows"] if behind else [])),
+        f"Histogram of margins: {100 * below:.3g} % of the {what} are at or below zero, and half "
+        f"are below {middle:.3g}.",
+        (
+            "How far each row is on the right side: y f(x) for two classes, else the score of the "
+            "true class less the best other score. Below zero the answer is wrong.",
+        ),
+    )
+
+
+def _edges(margins: np.ndarray) -> np.ndarray:
+    """Bins of one width, of which zero is an edge."""
+    low, high = (margins.min(), np.quantile(margins, 1 - OUTLIERS)) if len(margins) else (0, 1)
+    high = max(high, 0.0)
+    low = min(max(low, -DEEPEST * high) if high else low, 0.0)
+    high = high if high > low else low + 1.0
+    width = (high - low) / BINS
+    return width * np.arange(np.floor(low / width), np.ceil(high / width) + 1)
+
+
+def learning_curve(model: Any, rows: Rows) -> LineChart | None:
+    """The error along training, for the models that can still say what they would have answered."""
+    if hasattr(model, "staged_decision_functions"):
+        return _perceptron_curve(model, _some(rows))
+    if hasattr(model, "alphas_"):
+        return _boosting_curve(model, _some(rows))
+    return None
+
+
+def _perceptron_curve(model: Any, rows: Rows) -> LineChart:
+    """Every method at a dozen times, all from one pass over kernel values (the trace)."""
+    end = model.trace_.n_steps / max(model.trace_.epoch_length, 1)
+    at = np.geomspace(min(0.1, end), end, STAGES)
+    rules = [(method, bool(model.normalize) and method != "vote") for method in METHODS]
+    if model.method not in METHODS:
+        rules.append((model.method, bool(model.normalize)))
+    staged = model.staged_decision_functions(rows.X, at.tolist(), rules)
+    curves = [
+        Curve(method, tuple(at.tolist()), tuple(_errors((s[method, u] for s in staged), rows)))
+        for method, u in rules
+    ]
+    return _error_chart(curves, "epochs", rows, "every method read off one trace")
+
+
+def _boosting_curve(model: Any, rows: Rows) -> LineChart:
+    n = len(model.alphas_)
+    wanted = set(np.unique(np.geomspace(1, n, 4 * STAGES).round().astype(int)).tolist())
+    staged = ((t, s) for t, s in enumerate(model.staged_decision_function(rows.X), 1))
+    kept = [(t, s) for t, s in staged if t in wanted]
+    errors = _errors((scores for _, scores in kept), rows)
+    curve = Curve("boosting", tuple(float(t) for t, _ in kept), tuple(errors))
+    return _error_chart([curve], "rounds", rows, "the combination of the first rounds")
+
+
+def _error_chart(curves: list[Curve], x_label: str, rows: Rows, how: str) -> LineChart:
+    last = curves[0].x[-1]
+    ends = ", ".join(f"{curve.name} {curve.y[-1]:.2f} %" for curve in curves)
+    after = f"After {last:.3g} {x_label}: {ends}."
+    return LineChart(
+        "learning",
+        "Learning curve",
+        x_label,
+        "error, %",
+        tuple(curves),
+        f"Error on {len(rows)} {rows.name} rows along training. {after}",
+        log_x=True,
+        notes=(
+            f"Error on {len(rows)} {rows.name} rows had training stopped earlier: {how}. {after}",
+        ),
+    )
+
+
+def cache_chart(model: Any) -> LineChart | None:
+    """The examples stored by an online learner, over its stream."""
+    sizes = getattr(model, "cache_sizes_", None)
+    if sizes is None or not len(sizes):
+        return None
+    seen, stored = (tuple(map(float, column)) for column in np.asarray(sizes).T)
+    budget = f" The budget is {model.budget}." if model.budget is not None else ""
+    says = (
+        f"{stored[-1]:.0f} examples are stored after {seen[-1]:.0f}; at most {max(stored):.0f} "
+        f"were, at the times on record.{budget}"
+    )
+    return LineChart(
+        "cache", "Cache size", "examples seen", "examples stored",
+        (Curve("stored", seen, stored),), says, notes=(says,),
+    )  # fmt: skip
+
+
+def search_chart(cv: Any) -> LineChart | None:
+    """The cross-validated error over a parameter that is a number, a line for each setting of the
+    others: the path of regularisation, where that is what was searched."""
+    table = cv["table"]
+    names = [
+        name
+        for name in table[0]["parameters"]
+        if len({_number(row["parameters"][name]) for row in table} - {None}) > 1
+        and all(_number(row["parameters"][name]) is not None for row in table)
+    ]
+    if not names:
+        return None
+    along = max(names, key=lambda name: (name in ("C", "nu", "lam"), len(_values(table, name))))
+    lines: dict[str, list[tuple[float, float, float]]] = {}
+    for row in table:
+        others = {k: v for k, v in row["parameters"].items() if k != along}
+        name = ", ".join(f"{k} {_short(v)}" for k, v in others.items()) or "mean error"
+        point = (float(row["parameters"][along]), 100 * row["mean"], 100 * row["spread"])
+        lines.setdefault(name, []).append(point)
+    curves = []
+    for name, points in lines.items():
+        x, y, spread = zip(*sorted(points), strict=True)
+        curves.append(Curve(name, x, y, spread=spread if len(lines) == 1 else ()))
+    values = _values(table, along)
+    chosen = ", ".join(f"{k} {_short(v)}" for k, v in cv["chosen"].items())
+    best = min(row["mean"] for row in table)
+    says = (
+        f"Mean error of {cv['folds']} folds over {along}; the best is {100 * best:.2f} %, with "
+        f"{chosen}."
+    )
+    return LineChart(
+        "search", f"Path over {along}", along, "cross-validated error, %", tuple(curves), says,
+        log_x=min(values) > 0 and max(values) >= 8 * min(values), notes=(says,),
+    )  # fmt: skip
+
+
+def _values(table: Any, name: str) -> set[float]:
+    return {float(row["parameters"][name]) for row in table}
+
+
+def _number(value: Any) -> float | None:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return float(value) if np.isfinite(value) else None
+
+
+def _short(value: Any) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+def _errors(scores: Iterable[np.ndarray], rows: Rows) -> list[float]:
+    return [100 * float((classes_of(s) != rows.truth).mean()) for s in scores]
+
+
+def _some(rows: Rows) -> Rows:
+    """The rows, or a sample of many."""
+    if len(rows) <= LOOKED_AT:
+        return rows
+    chosen = np.sort(np.random.default_rng(0).permutation(len(rows))[:LOOKED_AT])
+    return Rows(rows.name, rows.X[chosen], rows.truth[chosen])

@@ -1,0 +1,156 @@
+"""What a classifier makes of the plane: its answers on a grid, its margins, its support vectors.
+
+Everything is read off the model from outside, so that any classifier can be asked:
+
+    lead_k = s_k - max_{j != k} s_j     of scores s, one a class; k is answered where lead_k > 0
+
+With two classes the scores are f/2 and -f/2, and the lead of the second is the decision function.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+PADDING = 0.06  # of the range of the points, on every side
+
+ROUNDING = 1e-3  # of the grid may lie so near a line that scores and answers round differently
+
+AT_ONE = frozenset(
+    {
+        "SVC", "NuSVC", "LinearSVC", "KernelAdatron", "LPSVC", "LeaveOneOutSVC",
+        "AdaptiveMarginSVC", "MaxMarginHyperplane", "ROMMA",
+    }
+)  # fmt: skip
+"""Machines whose margin is where the decision function is 1 and -1, scikit-learn's among them."""
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Points that cover the examples, as two matrices of coordinates."""
+
+    across: np.ndarray
+    up: np.ndarray
+
+    @classmethod
+    def around(cls, points: np.ndarray, resolution: int) -> Grid:
+        low, high = points.min(axis=0), points.max(axis=0)
+        room = PADDING * np.where(high > low, high - low, 1.0)
+        sides = np.linspace(low - room, high + room, resolution).T
+        return cls(*np.meshgrid(*sides))
+
+    @property
+    def limits(self) -> tuple[tuple[float, float], tuple[float, float]]:
+        across, up = self.across[0], self.up[:, 0]
+        return (float(across[0]), float(across[-1])), (float(up[0]), float(up[-1]))
+
+    def like(self, X: Any) -> Any:
+        """The points as rows: an array, or a data frame with the columns of X."""
+        rows = np.stack([self.across.ravel(), self.up.ravel()], axis=1)
+        if hasattr(X, "columns"):
+            return type(X)(dict(zip(X.columns, rows.T, strict=True)))
+        return rows
+
+
+def leads(model: Any, X: Any) -> np.ndarray:
+    """For each class, by how much it leads over the best other one: positive where it is the
+    answer.
+
+    Scores that the model's own answers contradict (one-vs-one votes, say) are not used: then the
+    lead is 1/2 or -1/2.
+    """
+    answers = np.searchsorted(model.classes_, model.predict(X))
+    scores = _scores(model, X)
+    if scores is not None and np.mean(scores.argmax(axis=0) != answers) <= ROUNDING:
+        return _over_the_others(scores)
+    return np.where(answers == np.arange(len(model.classes_))[:, None], 0.5, -0.5)
+
+
+def _scores(model: Any, X: Any) -> np.ndarray | None:
+    """One row of scores a class; None if there is nothing but answers."""
+    if hasattr(model, "decision_function"):
+        scores = np.asarray(model.decision_function(X), np.float64)
+        if scores.ndim == 1:
+            return np.stack([-scores, scores]) / 2
+    elif hasattr(model, "predict_proba"):
+        scores = np.asarray(model.predict_proba(X), np.float64)
+    else:
+        return None
+    return scores.T if scores.shape[1] == len(model.classes_) else None
+
+
+def _over_the_others(scores: np.ndarray) -> np.ndarray:
+    second, best = np.partition(scores, -2, axis=0)[-2:]
+    return scores - np.where(scores == best, second, best)
+
+
+def margins(model: Any, X: Any, lead: np.ndarray, level: Any) -> np.ndarray | None:
+    """Functions that are zero on the lines of the margin, one a line; None if there are none.
+
+    With two classes the lines are f = level and f = -level. With more, a class that is trained
+    against the rest has its own line f_k = level, and where the scores compete (Crammer and Singer,
+    the online learners) the winner leads by level.
+    """
+    levels = np.broadcast_to(_level(model) if isinstance(level, str) else level, len(lead))
+    if not (levels > 0).all():
+        return None
+    if len(lead) == 2:
+        return lead - levels[:, None]
+    scores = _scores(model, X)
+    kind = getattr(deciding(model), "multiclass", None)
+    if kind == "ovo" or scores is None:
+        return None
+    competing = kind == "crammer-singer" or hasattr(deciding(model), "online_errors_")
+    return (lead if competing else scores) - levels[:, None]
+
+
+def _level(model: Any) -> Any:
+    """The score on the margin, one for all classes or one each; 0 if there is no such score."""
+    last = deciding(model)
+    name = type(last).__name__
+    if name in ("AggressivePerceptron", "MIRA"):
+        # the two vectors of MIRA are w and -w, so its margin is 2 y (w.x)
+        return last.margin / 2 if name == "MIRA" and len(last.classes_) == 2 else last.margin
+    if name == "NuLPSVC":
+        return last.margin_
+    foreign = type(last).__module__.startswith("sklearn.") and len(last.classes_) > 2
+    return 1.0 if name in AT_ONE and not (foreign and name != "LinearSVC") else 0.0
+
+
+def support_points(model: Any, X: Any, points: np.ndarray) -> np.ndarray:
+    """The support vectors, as points: rows of X if it is the training data, else from the model.
+
+    Inside a pipeline a support vector is not in the coordinates of X, so there it must be one of
+    its rows.
+    """
+    last = deciding(model)
+    none = np.empty((0, 2))
+    if not hasattr(last, "support_") or not hasattr(last, "support_vectors_"):
+        return none
+    support, vectors = np.asarray(last.support_), dense(last.support_vectors_)
+    moved = hasattr(model, "steps") or hasattr(model, "best_estimator_")
+    inside = dense(_before_last(model, X)) if moved else points
+    if len(support) and support.max() < len(points):
+        rows = inside[support]
+        if rows.shape == vectors.shape and np.allclose(rows, vectors, rtol=1e-5, atol=1e-6):
+            return points[support]
+    return none if moved or vectors.shape[1:] != (2,) else vectors
+
+
+def deciding(model: Any) -> Any:
+    """What decides in the end: inside a search the best model, inside a pipeline its last step."""
+    while hasattr(model, "best_estimator_") or hasattr(model, "steps"):
+        model = model.best_estimator_ if hasattr(model, "best_estimator_") else model.steps[-1][1]
+    return model
+
+
+def _before_last(model: Any, X: Any) -> Any:
+    """The rows of X as the deciding model sees them."""
+    model = getattr(model, "best_estimator_", model)
+    return model[:-1].transform(X) if hasattr(model, "steps") and len(model.steps) > 1 else X
+
+
+def dense(rows: Any) -> np.ndarray:
+    return np.asarray(rows.toarray() if hasattr(rows, "toarray") else rows, np.float64)

@@ -1,0 +1,53 @@
+"""The templates of pages, and how numbers are written in them."""
+
+from __future__ import annotations
+
+import math
+from importlib.resources import files
+from typing import Any
+
+MISSING = 'a page needs jinja2: pip install "largemargin[report]"'
+
+
+def environment() -> Any:
+    """Where the templates of this package are found, with the style sheet and the charts."""
+    try:
+        from jinja2 import Environment, FunctionLoader
+    except ImportError as error:
+        raise ValueError(MISSING) from error
+    from markupsafe import Markup
+
+    from largemargin.report.svg import draw
+
+    found = Environment(
+        loader=FunctionLoader(_read), autoescape=True, trim_blocks=True, lstrip_blocks=True
+    )
+    found.filters |= {"drawn": lambda chart: Markup(draw(chart))}
+    found.filters |= {"figure": figure, "percent": percent}
+    found.globals["look"] = Markup(_read("report/look.css"))
+    return found
+
+
+def figure(value: float, digits: int = 4, up: bool = False) -> str:
+    """A number with so many digits, rounded to the nearest, or up.
+
+    >>> figure(0.123456), figure(-22643.7, 3), figure(1234567890.0)
+    ('0.1235', '-22,600', '1.235e+09')
+    >>> figure(0.12341, up=True), figure(3.0)
+    ('0.1235', '3')
+    """
+    if up and value > 0 and math.isfinite(value):
+        scale = 10.0 ** (digits - 1 - math.floor(math.log10(value)))
+        raised = math.ceil(value * scale - 1e-9) / scale
+        value = raised if math.isfinite(raised) else value
+    if 1000 <= abs(value) < 1e8:
+        return f"{float(f'{value:.{digits}g}'):,.0f}"
+    return f"{value:.{digits}g}"
+
+
+def percent(share: float | None) -> str:
+    return "-" if share is None else f"{100 * share:.1f} %"
+
+
+def _read(name: str) -> str:
+    return files("largemargin").joinpath(name).read_text(encoding="utf-8")

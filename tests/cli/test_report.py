@@ -1,0 +1,101 @@
+"""`report`, `train --report`, `evaluate --report` and `compare` as commands."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from .conftest import table
+
+
+def test_report_of_a_data_set_with_a_test_set(run):
+    made = run("train", "digits", "--model", "svc", "--report", "train.html", "-o", "d.model")
+    assert made.exit_code == 0
+    assert "report written to train.html" in made.stderr
+    for file, command in {
+        "report.html": ("report", "d.model", "digits", "-o", "report.html"),
+        "evaluate.html": ("evaluate", "d.model", "digits", "--report", "evaluate.html"),
+    }.items():
+        assert run(*command).exit_code == 0
+        html = Path(file).read_text()
+        for text in ("SVC on digits", "Test error", "duality gap", "<img",
+                     "1,347 rows of 64 features", "rbf, gamma scale", "xi-alpha"):  # fmt: skip
+            assert text in html, text
+    assert "Test error" in Path("train.html").read_text()
+
+
+def test_report_of_files(run, animals, model, tmp_path):
+    # the file that it was trained on: no test
+    assert run("report", model, animals).exit_code == 0
+    html = Path(f"{model}.html").read_text()
+    assert "Training error" in html
+    assert "What the theory says of this fit" in html
+    assert "length&nbsp;" in html
+    # another file: no certificate, unless the training set is named
+    other = table(tmp_path / "other.csv", seed=1)
+    assert run("report", model, other, "-o", "a.html").exit_code == 0
+    assert "A certificate needs the rows" in Path("a.html").read_text()
+    assert run("report", model, other, "-o", "a.html", "--training", animals).exit_code == 0
+    html = Path("a.html").read_text()
+    assert "Test error" in html
+    assert "What the theory says of this fit" in html
+
+
+def test_report_after_scaling_and_search(run, animals):
+    options = ("--model", "svc", "--scale", "standard", "--cv", "C=0.1,1,10")
+    assert run("train", animals, *options, "-q", "--report", "a.html").exit_code == 0
+    html = Path("a.html").read_text()
+    assert "Path over C" in html
+    assert "StandardScaler" in html
+
+
+def test_bad_reports(fails, animals, model, tmp_path, monkeypatch):
+    assert "another one" in fails("train", animals, "-o", "x", "--report", "x")
+    assert "no-folder" in fails("train", animals, "--report", "no-folder/x.html")
+    assert "no-folder" in fails("report", model, animals, "-o", "no-folder/x.html")
+    assert "name that too" in fails("evaluate", model, animals, "--training", animals)
+    stream = ("--model", "mira", "--stream", "--report", "x.html")
+    assert "largemargin report MODEL DATA" in fails("train", animals, *stream)
+    strange = table(tmp_path / "strange.csv", labels=("ant", "bee", "dog"))
+    line = fails("report", model, animals, "--training", strange)
+    assert "labels that the model does not know" in line
+    assert "features" in fails("report", model, "digits")
+    monkeypatch.setitem(__import__("sys").modules, "jinja2", None)
+    assert 'pip install "largemargin[report]"' in fails("report", model, animals)
+
+
+def test_compare(run, animals):
+    command = ("compare", animals, "--only", "svc,perceptron", "--report", "c.html")
+    found = run(*command, "--json", "--folds", 2, "--max-seconds", 60)
+    assert found.exit_code == 0
+    results = json.loads(found.stdout)["results"]
+    assert {(r["library"], r["name"]) for r in results} == {
+        ("largemargin", "SVC"), ("scikit-learn", "SVC"), ("scikit-learn", "Perceptron"),
+    }  # fmt: skip
+    assert all(r["error"]["rows"] == 27 and not r["trouble"] for r in results)
+    assert "3 of 3: Perceptron (scikit-learn)" in found.stderr
+    assert "3 machines on" in Path("c.html").read_text()
+    shown = run("compare", animals, "--only", "perceptron", "--folds", 2, "-q")
+    assert "63 rows of 3 features to train on, 27 to test on (held out)" in shown.stdout
+    assert "warning" not in shown.stderr
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--only", "forest"), "there is no machine 'forest'"),
+        (("--kernel", "cosine"), "kernel must be one of"),
+        (("--scale", "log"), "scale must be one of"),
+        (("--max-seconds", "-1"), "max_seconds must be a positive number"),
+        (("--folds", "1"), "folds must be at least 2"),
+        (("--report", "no-folder/c.html"), "no-folder"),
+    ],
+)
+def test_bad_comparisons(fails, animals, options, message):
+    assert message in fails("compare", animals, *options)
+
+
+def test_nothing_to_compare(fails, tmp_path):
+    lonely = table(tmp_path / "lonely.csv", labels=("ant",))
+    assert "only one class" in fails("compare", lonely)
+    assert "nowhere.csv" in fails("compare", "nowhere.csv")

@@ -1,0 +1,202 @@
+"""A comparison against training each machine by hand, its time limit, and bad input."""
+
+import json
+import time
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.datasets import load_iris
+from sklearn.model_selection import StratifiedKFold
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import MinMaxScaler
+
+from largemargin.compare import candidates, compare
+from largemargin.compare.candidates import OURS, Candidate, our_classes
+from largemargin.compare.content import Certified, Comparison, Result
+from largemargin.compare.measuring import measure
+from largemargin.compare.page import render
+from largemargin.compare.task import make_task
+from largemargin.compare.words import COLUMNS, row
+from largemargin.report.intervals import ErrorRate
+
+
+def quiet(stage, result):
+    pass
+
+
+@pytest.fixture(scope="module")
+def task():
+    X, y = load_iris(return_X_y=True)
+    return make_task("iris", X, y, folds=2, max_seconds=60.0)
+
+
+def by_hand(task, candidate):
+    """The plain way: every setting on every fold, then the best on all."""
+    best, least = None, np.inf
+    folds = StratifiedKFold(task.folds, shuffle=True, random_state=task.seed)
+    for setting in candidate.settings:
+        errors = []
+        for rows, others in folds.split(task.X, task.y):
+            model = Pipeline([("s", MinMaxScaler()), ("m", candidate.make(setting, task.seed))])
+            model.fit(task.X[rows], task.y[rows])
+            errors.append(np.mean(model.predict(task.X[others]) != task.y[others]))
+        if np.mean(errors) < least:
+            best, least = setting, np.mean(errors)
+    model = Pipeline([("s", MinMaxScaler()), ("m", candidate.make(best, task.seed))])
+    model.fit(task.X, task.y)
+    return best, least, model
+
+
+def test_every_machine_and_every_peer_is_there():
+    names = [(c.library, c.name) for c in candidates("rbf", 1.0)]
+    assert {name for library, name in names if library == OURS} == set(our_classes())
+    assert {name for library, name in names if library != OURS} == {
+        "SVC", "LinearSVC", "LogisticRegression", "Perceptron",
+    }  # fmt: skip
+    assert {"VotedPerceptron", "SVC", "NuSVC", "KernelAdatron", "MIRA"} <= set(our_classes())
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("candidate", candidates("rbf", 2.5), ids=lambda c: c.title)
+def test_it_agrees_with_training_by_hand(task, candidate):
+    found = measure(task, candidate, quiet)
+    best, least, model = by_hand(task, candidate)
+    if len(candidate.settings) > 1:
+        assert found.chosen == best
+        assert found.cv_error == pytest.approx(least)
+        assert found.searched == len(candidate.settings)
+    wrong = int((model.predict(task.X_test) != task.y_test).sum())
+    assert (found.error.errors, found.error.rows) == (wrong, len(task.y_test))
+    assert found.trouble == ""
+    assert found.size > 0
+    assert found.fit_seconds > 0
+    machine = model[-1]
+    if candidate.library == OURS:
+        stated = machine.certificate(model[:-1].transform(task.X), task.y)
+        says = [s.value for s in stated if s.bounds_error and s.applies and s.value < 1]
+        assert (found.certificate.value if found.certificate else None) == (
+            pytest.approx(min(says)) if says else None
+        )
+    if hasattr(machine, "n_support_"):
+        assert found.support_vectors == np.sum(machine.n_support_)
+
+
+class Sleeper(ClassifierMixin, BaseEstimator):
+    """Learns the first rows at once, and never finishes with many."""
+
+    def fit(self, X, y):
+        self.classes_ = np.unique(y)
+        if X.shape[0] > 100:
+            time.sleep(600)
+        return self
+
+    def predict(self, X):
+        return np.full(X.shape[0], self.classes_[0])
+
+
+class Crasher(Sleeper):
+    def fit(self, X, y):
+        import os
+
+        os._exit(7)
+
+
+@dataclass(frozen=True)
+class Made(Candidate):
+    """A candidate that is not from a library."""
+
+    cls: type = Sleeper
+
+    def make(self, setting, seed):
+        return self.cls()
+
+
+def test_processes_keep_the_time_and_survive_a_crash(task):
+    stages = []
+    machines = [
+        Made("elsewhere", "Sleeper", cls=Sleeper),
+        Made("elsewhere", "Crasher", cls=Crasher),
+        *candidates("rbf", 2.5, ["perceptron"]),
+    ]
+    X, y = np.vstack([task.X] * 2), np.r_[task.y, task.y]
+    short = make_task("iris twice", X, y, task.X_test, task.y_test, max_seconds=1.0)
+    start = time.perf_counter()
+    found = compare(short, machines, lambda place, title, stage: stages.append((place, title)))
+    assert time.perf_counter() - start < 300
+    sleeper, crasher, perceptron = found.results
+    assert sleeper.trouble == "no result after 1 s"
+    assert crasher.trouble == "its process ended with code 7"
+    assert (sleeper.error, crasher.error) == (None, None)
+    assert perceptron.error is not None
+    assert found.ranked[0].name == "Perceptron"
+    assert (2, "Perceptron (scikit-learn)") in stages
+
+
+def test_a_search_that_is_out_of_time_takes_the_first_setting(task):
+    (candidate,) = [c for c in candidates("rbf", 2.5, ["svc"]) if c.library == OURS]
+    from largemargin.compare.measuring import search
+
+    result = Result("", "", "")
+    search(task, candidate, result, time.perf_counter() - 100, quiet)
+    assert (result.chosen, result.searched, result.cv_error) == (candidate.settings[0], 0, None)
+
+
+def test_a_setting_that_is_refused_is_not_chosen(task):
+    candidate = Candidate(OURS, "SVC", {"kernel": "rbf"}, {"C": [-1.0, 1.0]})
+    assert measure(task, candidate, quiet).chosen == {"C": 1.0}
+
+
+@pytest.fixture
+def found():
+    rate = ErrorRate(3, 50)
+    bound = Certified("xi-alpha", 0.25, "always", "At most <25> %.")
+    good = Result("SVC", OURS, "SVC", chosen={"C": 10.0}, searched=1, settings=2, error=rate,
+                  support_vectors=1234, fit_seconds=0.5, predict_seconds=0.001, size=81_234,
+                  certificate=bound, notes=("a <warning>",))  # fmt: skip
+    bad = Result("LinearSVC (scikit-learn)", "scikit-learn", "LinearSVC",
+                 trouble="no result after 5 s")  # fmt: skip
+    return Comparison("d<a>ta", 100, 50, 4, 2, True, "minmax", 3, 0, 5.0, 7.0, "a machine",
+                      (bad, good))  # fmt: skip
+
+
+def test_the_table(found):
+    cells = [dict(zip(COLUMNS, row(result), strict=True)) for result in found.ranked]
+    assert cells[0]["error, %"] == "6.00"
+    assert cells[0]["95 % interval"] == "1.25 to 16.55"
+    assert cells[0]["certified error"] == "0.25 (xi-alpha)"
+    assert cells[0]["model"] == "81 kB"
+    assert cells[1]["chosen"] == "no result after 5 s"
+    assert json.loads(json.dumps(found.as_json()))["results"][0]["error"]["errors"] == 3
+
+
+def test_the_page(found):
+    html = render(found, "largemargin compare x")
+    for text in ("6.00 %", "1.25 to 16.55", "0.25 (xi-alpha)", "1 of 2 settings tried in time",
+                 "no result after 5 s", "a &lt;warning&gt;", "held out",
+                 "d&lt;a&gt;ta"):  # fmt: skip
+        assert text in html
+    assert "<a>ta" not in html
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"scale": "log"}, "scale must be one of minmax, standard, none, got 'log'"),
+        ({"max_seconds": 0}, "max_seconds must be a positive number, got 0"),
+        ({"folds": 1}, "folds must be at least 2, got 1"),
+        ({"folds": 40}, "fewer than the 40 folds"),
+    ],
+)
+def test_bad_tasks(options, message):
+    X, y = load_iris(return_X_y=True)
+    with pytest.raises(ValueError, match=message):
+        make_task("iris", X, y, **options)
+
+
+def test_bad_machines():
+    with pytest.raises(ValueError, match="there is no machine 'forest'; there are ALMA"):
+        candidates("rbf", 1.0, ["svc", "forest"])
+    with pytest.raises(ValueError, match="kernel must be one of rbf"):
+        candidates("cosine", 1.0)
