@@ -8,12 +8,13 @@ import numpy as np
 
 from largemargin.certificates.certificate import Statement
 from largemargin.certificates.fitted import Fitted, class_factors_of
-from largemargin.certificates.theorem import Theorem
+from largemargin.certificates.theorem import Condition, Theorem
 
 GAP = Theorem("duality gap", "weak duality", "always")
 NEAREST = Theorem(
     "distance in the norm", "Advances in Large Margin Classifiers, section 1.1.4", "measured"
 )
+EXACT = 1e-6  # a relative gap that is rounding
 
 
 def gap_statement(model: Any) -> Statement:
@@ -27,6 +28,19 @@ def gap_statement(model: Any) -> Statement:
         "its dual objective shows."
     )
     return GAP.says(largest, sentence, by_problem=gaps)
+
+
+def is_optimal(model: Any) -> Condition:
+    """Whether a fit is what its program asks for; None if that is so to the solver's tolerance
+    only, which may have left out a small coefficient.
+    """
+    gap = float(np.max(model.dual_gap_))
+    exact = True if gap <= EXACT else None
+    return Condition(
+        f"the fit is optimal (its duality gap is {max(gap, 0.0):.2g})",
+        exact if model.converged_ else False,
+        "the solver stopped before it reached an optimum",
+    )
 
 
 def hyperplane_statements(model: Any) -> list[Statement]:

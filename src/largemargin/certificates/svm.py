@@ -21,7 +21,7 @@ from largemargin.certificates.leave_one_out import (
     suspects,
     true_statement,
 )
-from largemargin.certificates.optimality import gap_statement
+from largemargin.certificates.optimality import gap_statement, is_optimal
 from largemargin.certificates.theorem import INDEPENDENT, Condition, Theorem
 
 BOOK = "Advances in Large Margin Classifiers"
@@ -168,10 +168,7 @@ def _slow(fitted: Fitted) -> bool:
 def _solved(fitted: Fitted) -> list[Condition]:
     return [
         Condition("these are the training data", True),
-        Condition(
-            "the fit is optimal", bool(fitted.model.converged_),
-            "the solver stopped before it reached an optimum",
-        ),
+        is_optimal(fitted.model),
         Condition("the kernel is positive definite on the examples", not fitted.indefinite,
                   fitted.indefinite),
     ]  # fmt: skip
