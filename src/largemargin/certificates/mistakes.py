@@ -124,13 +124,16 @@ def _own_vectors(fitted: Fitted) -> Iterator[Comparison]:
     rules = [("last", False), ("average", False)]
     scores = model.decision_functions(fitted.X, rules)
     for rule in rules:
-        norms = norms_of(fitted.basis, model._expansion(rule), fitted.X, "")
-        yield _comparison(f"the perceptron's {rule[0]} vector", fitted, scores[rule].T, norms)
+        outputs, coefs = scores[rule].T.reshape(fitted.signs.shape), model._expansion(rule)
+        # |w|^2 = sum_j c_j w.x_j
+        squares = np.einsum("ij,ij->i", coefs, outputs[:, fitted.basis.examples])
+        norms = np.sqrt(np.maximum(squares, 0.0))
+        yield _comparison(f"the perceptron's {rule[0]} vector", fitted, outputs, norms)
 
 
 def _comparison(name: str, fitted: Fitted, scores: np.ndarray, norms: Any) -> Comparison:
     unit = np.divide(1.0, norms, out=np.zeros(len(norms)), where=norms > 0)
-    return Comparison(name, fitted.signs * scores.reshape(fitted.signs.shape) * unit[:, None])
+    return Comparison(name, fitted.signs * scores * unit[:, None])
 
 
 def _machines(fitted: Fitted) -> Iterator[Comparison]:
