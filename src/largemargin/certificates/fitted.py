@@ -197,8 +197,8 @@ def checked(model: Any, X: Any, y: Any) -> tuple[Any, np.ndarray]:
     unknown = model.classes_[labels] != y
     if unknown.any():
         raise ValueError(
-            f"y holds the label {y[unknown].tolist()[0]!r}, which is none of the model's classes: give data "
-            "with the labels that it was trained on"
+            f"y holds the label {y[unknown].tolist()[0]!r}, which is none of the model's classes: "
+            "give data with the labels that it was trained on"
         )
     return X, labels
 
