@@ -148,6 +148,15 @@ def test_a_setting_that_is_refused_is_not_chosen(task):
     assert measure(task, candidate, quiet).chosen == {"C": 1.0}
 
 
+def test_warnings_of_the_fit_are_noted_and_those_of_the_search_are_not(task):
+    grid = {"max_iter": [1, 500]}
+    found = measure(task, Candidate(OURS, "KernelAdatron", {"C": 1.0}, grid), quiet)
+    assert found.chosen == {"max_iter": 500}
+    assert found.notes == ()
+    found = measure(task, Candidate(OURS, "KernelAdatron", {"C": 1.0, "max_iter": 1}), quiet)
+    assert "stopped before it converged" in found.notes[0]
+
+
 @pytest.fixture
 def found():
     rate = ErrorRate(3, 50)

@@ -18,7 +18,7 @@ KERNELS = ("rbf", "linear", "poly", "laplacian")
 # parameters that are set, and those that are searched
 _FIXED: dict[str, dict[str, Any]] = {
     "VotedPerceptron": {"epochs": 10},
-    "KernelAdatron": {"max_iter": 100},
+    "KernelAdatron": {"max_iter": 50},
     "AdaBoost": {"n_rounds": 200},
     "LinearSVC": {"max_iter": 5000},
     "LogisticRegression": {"max_iter": 1000},

@@ -41,10 +41,12 @@ def measure(task: Task, candidate: Candidate, tell: Tell) -> Result:
     result = new_result(candidate)
     warm_up(task, candidate)
     start = time.perf_counter()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # a setting that is not chosen need not be told of
+        search(task, candidate, result, start, tell)
+    tell("training", result)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        search(task, candidate, result, start, tell)
-        tell("training", result)
         model = train(task, candidate, result, start)
     result.notes = tuple(dict.fromkeys(" ".join(str(w.message).split()) for w in caught))
     result.seconds = time.perf_counter() - start
