@@ -13,7 +13,7 @@ from dataclasses import replace
 import numpy as np
 
 from largemargin.certificates.capacity import adaptive_statement
-from largemargin.certificates.certificate import Statement
+from largemargin.certificates.certificate import Statement, at_most
 from largemargin.certificates.fitted import FOREIGN, Fitted, class_factors_of
 from largemargin.certificates.leave_one_out import true_statement
 from largemargin.certificates.optimality import gap_statement, is_optimal
@@ -106,8 +106,8 @@ def _needed(fitted: Fitted) -> Statement:
         return refuted
     needed = needed_examples(fitted)
     sentence = (
-        f"The leave-one-out error is at most {needed.mean():.4g}: only the {int(needed.sum())} of "
-        f"{len(fitted)} examples with a coefficient or an active constraint can be wrong when left "
-        "out."
+        f"The leave-one-out error is at most {at_most(needed.mean())}: only the "
+        f"{int(needed.sum())} of {len(fitted)} examples with a coefficient or an active constraint "
+        "can be wrong when left out."
     )
     return NEEDED.says(float(needed.mean()), sentence, conditions)

@@ -25,7 +25,7 @@ from scipy.optimize import minimize_scalar
 from sklearn.exceptions import ConvergenceWarning
 
 from largemargin.certificates.capacity import check_positive
-from largemargin.certificates.certificate import Statement
+from largemargin.certificates.certificate import Statement, at_most
 from largemargin.certificates.fitted import Fitted, norms_of
 from largemargin.certificates.theorem import INDEPENDENT, Condition, Theorem
 
@@ -258,7 +258,7 @@ def _conversion(fitted: Fitted, made: np.ndarray) -> Statement:
     sentence = (
         f"The expected error is at most {'2 ' if times == 2 else ''}E[k]/(m + 1), k being the "
         f"mistakes in one pass over m + 1 examples; with the {int(made.sum())} made on these "
-        f"m = {len(fitted)} in place of the expectation that is {each.sum():.4g}."
+        f"m = {len(fitted)} in place of the expectation that is {at_most(each.sum())}."
     )
     return CONVERSION.says(each.sum(), sentence, conditions, each)
 
@@ -292,7 +292,7 @@ def _converged(fitted: Fitted, definite: Condition, compared: list[Comparison]) 
     sentence = (
         "The expected error is at most E[min(k, (R/gamma)^2)]/(m + 1), k being the examples on "
         f"which mistakes were made; what was found here, {sum(each):.6g}, in place of the "
-        f"expectation gives {total:.4g}."
+        f"expectation gives {at_most(total)}."
     )
     by_problem = np.array(each) / (len(fitted) + 1)
     return CONVERGED.says(total, sentence, conditions, by_problem)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from largemargin.certificates.certificate import Statement
+from largemargin.certificates.certificate import Statement, at_most
 from largemargin.certificates.fitted import Fitted, class_factors_of
 from largemargin.certificates.theorem import Condition, Theorem
 
@@ -24,8 +24,8 @@ def gap_statement(model: Any) -> Statement:
     if not np.isfinite(largest):
         return GAP.fails("the training data were not separated, so there is no primal objective")
     sentence = (
-        f"No machine's objective is better than this fit's by more than {largest:.3g} of it, as "
-        "its dual objective shows."
+        f"No machine's objective is better than this fit's by more than {at_most(largest)} of it, "
+        "as its dual objective shows."
     )
     return GAP.says(largest, sentence, by_problem=gaps)
 

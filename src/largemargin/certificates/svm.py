@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from largemargin.certificates.certificate import Statement
+from largemargin.certificates.certificate import Statement, at_most
 from largemargin.certificates.fitted import (
     FOREIGN,
     LARGEST_EIGENPROBLEM,
@@ -224,7 +224,7 @@ def _support(fitted: Fitted, dual: Dual) -> Statement:
         return refuted
     share = support_vector_bound(dual.alphas)
     sentence = (
-        f"The leave-one-out error{_what(dual)} is at most {share:.4g}: only the "
+        f"The leave-one-out error{_what(dual)} is at most {at_most(share)}: only the "
         f"{round(share * len(fitted))} support vectors of {len(fitted)} examples can be wrong "
         "when left out."
     )
@@ -253,7 +253,7 @@ def _expected(fitted: Fitted, dual: Dual) -> Statement:
     share = support_vector_bound(dual.alphas)
     sentence = (
         "The expected error after training on one example less is at most the expected share of "
-        f"support vectors; here that is {share:.4g}."
+        f"support vectors; here that is {at_most(share)}."
     )
     return EXPECTED.says(share, sentence, conditions, _shares(fitted, dual.alphas > 0))
 
@@ -311,7 +311,7 @@ def _flagged(
     share = float(flags.any(axis=0).mean())
     open_question = any(c.text == UNIQUE_WITHOUT and c.holds is None for c in conditions)
     sentence = (
-        f"The leave-one-out error{_what(dual)} is at most {share:.4g}: only "
+        f"The leave-one-out error{_what(dual)} is at most {at_most(share)}: only "
         f"{int(flags.any(axis=0).sum())} of {len(fitted)} examples can be wrong when left out"
         f"{', if ' + UNIQUE_WITHOUT if open_question else ''}."
     )
@@ -335,7 +335,7 @@ def _radius(fitted: Fitted, dual: Dual) -> Statement:
     ]
     total = sum((fitted.radius * norm) ** 2 for norm in fitted.norms) / len(fitted)
     sentence = (
-        f"The leave-one-out error is at most R^2 |w|^2 / m = {total:.4g}, R = {fitted.radius:.4g} "
-        "being the largest norm and 1/|w| the margin."
+        f"The leave-one-out error is at most R^2 |w|^2 / m = {at_most(total)}, R = "
+        "{fitted.radius:.4g} being the largest norm and 1/|w| the margin."
     )
     return RADIUS.says(total, sentence, conditions, each)
