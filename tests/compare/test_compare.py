@@ -176,6 +176,7 @@ def test_the_table(found):
     assert cells[0]["95 % interval"] == "1.25 to 16.55"
     assert cells[0]["certified error"] == "0.25 (xi-alpha)"
     assert cells[0]["model"] == "81 kB"
+    assert cells[0]["chosen"] == "C 10 (1 of 2 settings tried)"
     assert cells[1]["chosen"] == "no result after 5 s"
     assert json.loads(json.dumps(found.as_json()))["results"][0]["error"]["errors"] == 3
 

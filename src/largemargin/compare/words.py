@@ -33,8 +33,15 @@ def row(result: Result) -> tuple[str, ...]:
         time_words(result.predict_seconds),
         size_words(result.size),
         certified(result),
-        result.parameters if result.error else result.trouble,
+        chosen(result) if result.error else result.trouble,
     )
+
+
+def chosen(result: Result) -> str:
+    """The parameters, and how much of the search was done if not all of it."""
+    if result.settings <= 1 or result.searched == result.settings:
+        return result.parameters
+    return f"{result.parameters} ({result.searched} of {result.settings} settings tried)"
 
 
 def certified(result: Result) -> str:
