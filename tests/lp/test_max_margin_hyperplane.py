@@ -29,8 +29,8 @@ def separable(seed, m=15, n=3):
 def degenerate():
     """Data that make programs with many solutions, or none but zero."""
     rng = np.random.default_rng(7)
-    X = rng.integers(-1, 2, size=(24, 3)).astype(float)
-    y = np.where(rng.random(24) < 0.5, 1.0, -1.0)
+    X = rng.integers(-1, 2, size=(14, 3)).astype(float)
+    y = np.where(rng.random(14) < 0.5, 1.0, -1.0)
     line = np.c_[np.arange(8.0), 2 * np.arange(8.0), np.ones(8)]
     return {
         "grid with ties": (X, y),
@@ -39,7 +39,7 @@ def degenerate():
         "equal in both classes": (np.repeat(X[:6], 2, axis=0), np.tile([1.0, -1.0], 6)),
         "one of each": (np.array([[0.0, 1.0], [2.0, 1.0]]), np.array([-1.0, 1.0])),
         "collinear": (line, np.where(np.arange(8) > 3, 1.0, -1.0)),
-        "many and one": (X, np.where(np.arange(24) == 5, 1.0, -1.0)),
+        "many and one": (X, np.where(np.arange(14) == 5, 1.0, -1.0)),
         "more features": (rng.normal(size=(6, 15)), np.array([1.0, -1, 1, -1, 1, 1])),
     }
 
