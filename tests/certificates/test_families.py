@@ -1,8 +1,10 @@
 """Certificates of every estimator: what all of them say, and what they say of other data."""
 
 import json
+import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 from sklearn.exceptions import NotFittedError
@@ -109,6 +111,28 @@ def test_sparse_rows_say_the_same(model):
     mixed = model.certificate(X, y)
     assert mixed["error"].value == pytest.approx(sparse["error"].value)
     assert "not the rows" not in str(mixed)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        largemargin.SVC(precision="float32"), largemargin.VotedPerceptron(precision="float32"),
+        largemargin.MIRA(precision="float32"), largemargin.LPSVC(precision="float32"),
+    ],
+    ids=str,
+)  # fmt: skip
+def test_rows_are_known_again_in_any_precision_and_form(model):
+    X, y = blobs(2, n=20)
+    model.fit(X, y)
+    assert "not the rows" not in str(model.certificate(X, y))
+    narrow = X.astype(np.float32)
+    model.fit(narrow, y)
+    assert "not the rows" not in str(model.certificate(narrow, y))
+    frame = pd.DataFrame(X, columns=["a", "b"])
+    model.fit(frame, y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", UserWarning)
+        assert "not the rows" not in str(model.certificate(frame, pd.Series(y)))
 
 
 def test_a_model_from_a_file_says_the_same(tmp_path):

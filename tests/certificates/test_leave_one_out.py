@@ -86,6 +86,38 @@ def test_jaakkola_and_haussler_by_hand():
     assert leave_one_out_bound(margins, alpha, np.ones(20), threshold=False) == value
 
 
+def test_xi_alpha_needs_thresholds_that_stay_unique():
+    """With little slack bought, a machine without one example can have every coefficient at a
+    bound; the certificate says that nobody has looked.
+    """
+    X, y = blobs(0, n=14, noise=1.0)
+    linear = SVC(C=1.0, kernel="linear").fit(X, y).certificate(X, y)["xi-alpha"]
+    squared = SVC(C=0.1, kernel="linear", slack="squared").fit(X, y).certificate(X, y)["xi-alpha"]
+    text = "the threshold stays unique when one is left out"
+    assert {a.text: a.holds for a in linear.assumptions}[text] is None
+    assert text in linear.sentence
+    assert {a.text: a.holds for a in squared.assumptions}[text] is True
+    rng = np.random.default_rng(3)
+    unstable = 0
+    for _ in range(12):
+        X = rng.normal(size=(14, 1))
+        y = (X[:, 0] + 2 * rng.normal(size=14) > 0).astype(int)
+        y[:4] = [0, 0, 1, 1]
+        C = 10 ** rng.uniform(-2, 0)
+        found = SVC(C=C, kernel="linear", n_jobs=1).fit(X, y).certificate(X, y)["xi-alpha"]
+        wrong = 0
+        for i in range(14):
+            rest = np.arange(14) != i
+            again = SVC(C=C, kernel="linear", n_jobs=1).fit(X[rest], y[rest])
+            if (np.abs(again.dual_coef_) < C * (1 - 1e-9)).any():
+                wrong += again.predict(X[i : i + 1])[0] != y[i]
+            else:
+                unstable += 1
+        if found.applies:
+            assert wrong / 14 <= found.value
+    assert unstable > 0
+
+
 def test_xi_alpha_by_hand():
     X, y = blobs(6, n=20)
     model = SVC(C=0.7, kernel="linear").fit(X, y)

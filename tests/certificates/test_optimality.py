@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from largemargin import MaxMarginHyperplane
+from largemargin import SVC, MaxMarginHyperplane
 from largemargin.certificates import vc_bound
 from tests.certificates.problems import blobs, says_why, separable
 
@@ -37,3 +37,22 @@ def test_no_hyperplane():
     found = model.certificate(X, y)
     says_why(found["distance in the norm"], "w = 0")
     says_why(found["margin bound"], "w = 0")
+
+
+def test_an_optimum_to_a_tolerance_is_not_proof():
+    X, y = blobs(0)
+    model = SVC().fit(X, y)
+
+    def optimal():
+        (found,) = [
+            a.holds
+            for a in model.certificate(X, y)["support vectors, leave-one-out"].assumptions
+            if a.text.startswith("the fit is optimal")
+        ]
+        return found
+
+    assert optimal() is True
+    model.dual_gap_ = np.array([1e-3])
+    assert optimal() is None
+    model.converged_ = False
+    assert optimal() is False

@@ -21,7 +21,7 @@ from largemargin import MaxMarginHyperplane
         MaxMarginHyperplane(),
         MaxMarginHyperplane(norm=np.inf, class_weight="balanced"),
         MaxMarginHyperplane(norm=1.5),
-        MaxMarginHyperplane(norm=4, fit_intercept=False),
+        MaxMarginHyperplane(norm=4),
     ]
 )
 def test_estimator_checks(estimator, check):

@@ -147,3 +147,19 @@ def test_without_loss_the_sum_of_coefficients_is_least():
     B = y[:, None] * K * y - 0.2 * np.eye(40)
     least = linprog(np.ones(40), -B, -np.ones(40))
     assert np.abs(model.dual_coef_).sum() == pytest.approx(least.fun)
+
+
+@pytest.mark.parametrize("unit", [1e-6, 1e6])
+def test_the_unit_of_the_kernel_does_not_matter(unit):
+    X, y = noisy(0, n=60)
+    K = rbf_kernel(X, gamma=0.5)
+    for machine, parameters, power in (
+        (LPSVC(C=2.0), {"C": 2.0 / unit}, -1),
+        (NuLPSVC(nu=0.3), {}, 1),
+        (LeaveOneOutSVC(), {}, 0),
+    ):
+        machine.set_params(kernel="precomputed")
+        expected = machine.fit(K, y).objective_
+        found = machine.set_params(**parameters).fit(unit * K, y)
+        assert found.converged_
+        assert found.objective_ == pytest.approx(expected * unit**power, rel=1e-7)

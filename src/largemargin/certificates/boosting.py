@@ -17,7 +17,7 @@ import numpy as np
 from scipy.special import xlogy
 
 from largemargin.certificates.capacity import VC, check_delta, check_positive
-from largemargin.certificates.certificate import Statement
+from largemargin.certificates.certificate import Statement, at_most
 from largemargin.certificates.fitted import FOREIGN, checked, numbers_of
 from largemargin.certificates.margins import SMALLEST, error_statement, margin_error
 from largemargin.certificates.theorem import INDEPENDENT, Condition, Theorem
@@ -200,8 +200,9 @@ def _convex(
         return refuted
     value = convex_combination_bound(found, h, delta=delta, constant=constant)
     sentence = (
-        f"The error is at most {value:.4g} with probability {1 - delta:g}: the margin error at the "
-        f"best rho and what {m} examples leave open of combinations of stumps, of VC dimension "
-        f"h = {h}, with the constant c, which the theorem does not give, taken to be {constant:g}."
+        f"The error is at most {at_most(value)} with probability {1 - delta:g}: the margin error "
+        f"at the best rho and what {m} examples leave open of combinations of stumps, of VC "
+        f"dimension h = {h}, with the constant c, which the theorem does not give, taken to be "
+        f"{constant:g}."
     )
     return CONVEX.says(value, sentence, conditions)

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from largemargin.certificates.certificate import Statement
+from largemargin.certificates.certificate import Statement, at_most
 from largemargin.certificates.fitted import Fitted
 from largemargin.certificates.margins import margin_error, no_geometry
 from largemargin.certificates.theorem import INDEPENDENT, Condition, Theorem
@@ -218,8 +218,8 @@ def _vc(fitted: Fitted, delta: float, constant: float) -> Statement:
         for f in fitted.functional
     ]
     sentence = (
-        f"The error is at most {sum(each):.4g} with probability {1 - delta:g}: the training error "
-        f"and what {len(fitted)} examples leave open of functions of VC dimension h = {h}, "
+        f"The error is at most {at_most(sum(each))} with probability {1 - delta:g}: the training "
+        f"error and what {len(fitted)} examples leave open of functions of VC dimension h = {h}, "
         f"{_constant_said(constant, P, delta)}."
     )
     return VC.says(sum(each), sentence, conditions, each)
@@ -265,9 +265,9 @@ def _margin(fitted: Fitted, delta: float, constant: float) -> Statement:
     found, radius = normalised(fitted)
     each = [margin_bound(f, radius, delta=delta / P, constant=constant) for f in found]
     sentence = (
-        f"The error is at most {sum(each):.4g} with probability {1 - delta:g}: the margin error at "
-        "the best rho and what margins of that size leave open, with examples scaled into the unit "
-        f"ball{' and the threshold as a coordinate' if fitted.thresholds.any() else ''}, "
+        f"The error is at most {at_most(sum(each))} with probability {1 - delta:g}: the margin "
+        "error at the best rho and what margins of that size leave open, with examples scaled into "
+        f"the unit ball{' and the threshold as a coordinate' if fitted.thresholds.any() else ''}, "
         f"{_constant_said(constant, P, delta)}."
     )
     return MARGIN.says(sum(each), sentence, conditions, each)
@@ -290,7 +290,7 @@ def _hard(fitted: Fitted, delta: float, constant: float) -> Statement:
     ]
     sentence = (
         f"No training example has a margin below {min(f.min() for f in found):.4g} (in the unit "
-        f"ball), so the error is at most {sum(each):.4g} with probability {1 - delta:g}, "
+        f"ball), so the error is at most {at_most(sum(each))} with probability {1 - delta:g}, "
         f"{_constant_said(constant, P, delta)}."
     )
     return HARD.says(sum(each), sentence, conditions, each)
@@ -323,8 +323,8 @@ def adaptive_statement(fitted: Fitted, lam: float, delta: float) -> Statement:
     if not provisos.holds:
         return ADAPTIVE.fails(provisos.otherwise, conditions)
     sentence = (
-        f"The error is at most {sum(known):.4g} with probability {1 - delta:g}, from the norm of w "
-        "and what the adaptive margins lack."
+        f"The error is at most {at_most(sum(known))} with probability {1 - delta:g}, from the norm "
+        "of w and what the adaptive margins lack."
     )
     return ADAPTIVE.says(sum(known), sentence, conditions, known)
 

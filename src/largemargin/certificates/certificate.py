@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from decimal import ROUND_CEILING, Context, Decimal
 from typing import Any, Literal
 
 Kind = Literal["measured", "always", "probability", "expectation"]
@@ -15,6 +16,18 @@ KINDS: dict[Kind, str] = {
     "probability": "holds with probability 1 - delta over the draw of the training set",
     "expectation": "holds in expectation over training sets; the value is a plug-in estimate",
 }
+
+
+def at_most(value: float) -> str:
+    """A bound in four digits, rounded up: it must still be one.
+
+    >>> at_most(0.123412), at_most(0.5), at_most(1234567.0)
+    ('0.1235', '0.5', '1.235e+06')
+    """
+    if value in (float("inf"), float("-inf")):
+        return str(value)
+    up = Context(prec=4, rounding=ROUND_CEILING).create_decimal(Decimal(value))
+    return f"{float(up):.4g}"
 
 
 @dataclass(frozen=True)
@@ -128,6 +141,9 @@ class Certificate:
         lines = [f"{self.model}, {self.n_examples} examples, delta {self.delta:g}"]
         width = max((len(s.name) for s in self.statements), default=0)
         for s in self.statements:
-            number = "-" if s.value is None else f"{s.value:.4g}{' (vacuous)' if s.vacuous else ''}"
+            number = "-"
+            if s.value is not None:
+                number = f"{s.value:.4g}" if s.kind == "measured" else at_most(s.value)
+                number += " (vacuous)" if s.vacuous else ""
             lines.append(f"{s.name:{width}}  {number:>12}  {s.sentence} [{s.source}; {s.kind}]")
         return "\n".join(lines)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import warnings
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -38,11 +40,20 @@ from largemargin.certificates.margins import (
     margins_of,
 )
 from largemargin.certificates.mistakes import perceptron_statements
-from largemargin.certificates.optimality import hyperplane_statements
+from largemargin.certificates.optimality import hyperplane_found_again, hyperplane_statements
 from largemargin.gram import Basis
 from largemargin.kernels import Linear
 
 
+@contextmanager
+def names_checked_once() -> Iterator[None]:
+    """Rows that were checked are asked about without the names of their columns."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "X does not have valid feature names", UserWarning)
+        yield
+
+
+@names_checked_once()
 def certificate(
     model: Any,
     X: Any,
@@ -177,13 +188,15 @@ def _hyperplane(model: Any, X: Any, labels: np.ndarray) -> Fitted:
         scores[None] if scores.ndim == 1 else scores.T, basis.kernel, basis,
         np.eye(len(model.coef_)), np.asarray(model.intercept_, float),
     )  # fmt: skip
-    norms = np.linalg.norm(model.coef_, ord=model.norm, axis=1)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        found = np.array([f.min() for f in fitted.functional]) / norms
-    same = np.isclose(found, model.margin_, rtol=1e-6, atol=1e-9) | (norms == 0)
-    if same.all():
+    if np.isclose(hyperplane_found_again(fitted), _told_of(model), rtol=1e-6, atol=1e-9).all():
         return fitted
-    return replace(fitted, foreign=f"{FOREIGN}: the margin on them is not that of training")
+    return replace(fitted, foreign=f"{FOREIGN}, or not with equal weights: the margin differs")
+
+
+def _told_of(model: Any) -> np.ndarray:
+    """The margins and objectives of training, where there is a hyperplane."""
+    there = np.isfinite(model.margin_)
+    return np.where(there, [model.margin_, model.objective_], 0.0)
 
 
 def network_statements(model: Any, X: Any, y: Any) -> tuple[int, list[Statement]]:
@@ -206,6 +219,7 @@ def score_margins(scores: np.ndarray, labels: np.ndarray) -> np.ndarray:
     return lead(scores.T, labels)
 
 
+@names_checked_once()
 def margins_found(model: Any, X: Any, y: Any) -> Margins:
     """See `margins`."""
     from largemargin.boosting import AdaBoost, RBFNetwork

@@ -21,6 +21,7 @@ from sklearn.utils.validation import check_is_fitted
 from largemargin.expansion import Expansion
 from largemargin.gram import Basis, prepare
 from largemargin.kernels import FunctionKernel, Kernel, Precomputed, WithConstant
+from largemargin.training_set import class_factors
 
 LARGEST_EIGENPROBLEM = 2000  # rows up to which a kernel matrix is checked for negative eigenvalues
 ROUNDING = 1e-9
@@ -170,6 +171,13 @@ def signs_of(labels: np.ndarray, n_classes: int, by_pairs: bool = False) -> np.n
     parts = splits(n_classes, "ovo" if by_pairs else "ovr")
     signs = [np.where(labels == s.positive, 1.0, -1.0) * np.isin(labels, s.classes) for s in parts]
     return np.array(signs)
+
+
+def class_factors_of(fitted: Fitted) -> np.ndarray:
+    """The weights of the examples that `class_weight` means."""
+    weight = getattr(fitted.model, "class_weight", None)
+    ones = np.ones(len(fitted))
+    return class_factors(weight, fitted.model.classes_, fitted.labels, ones)
 
 
 def norms_of(basis: Basis, coefs: np.ndarray, X: Any, foreign: str) -> np.ndarray | None:

@@ -13,11 +13,11 @@ from dataclasses import replace
 import numpy as np
 
 from largemargin.certificates.capacity import adaptive_statement
-from largemargin.certificates.certificate import Statement
-from largemargin.certificates.fitted import FOREIGN, Fitted
+from largemargin.certificates.certificate import Statement, at_most
+from largemargin.certificates.fitted import FOREIGN, Fitted, class_factors_of
 from largemargin.certificates.leave_one_out import true_statement
-from largemargin.certificates.optimality import gap_statement
-from largemargin.certificates.svm import JAAKKOLA, OTHER_WEIGHTS, XI_ALPHA, class_factors_of
+from largemargin.certificates.optimality import gap_statement, is_optimal
+from largemargin.certificates.svm import JAAKKOLA, OTHER_WEIGHTS, XI_ALPHA
 from largemargin.certificates.theorem import Condition, Theorem
 
 NEEDED = Theorem(
@@ -69,7 +69,7 @@ def program_statements(fitted: Fitted, delta: float, leave_one_out: bool | str) 
     from largemargin.lp import AdaptiveMarginSVC, LeaveOneOutSVC
 
     model = fitted.model
-    no_size = "its size of coefficients bounds nothing for a machine that is a linear program"
+    no_size = "the size of a coefficient bounds nothing in a machine that is a linear program"
     statements = [
         gap_statement(model),
         _needed(fitted),
@@ -98,10 +98,7 @@ def _needed(fitted: Fitted) -> Statement:
             "the program stays when one is left out", not of_nu,
             "nu is a share of the examples, so leaving one out changes the program for the others",
         ),
-        Condition(
-            "the fit is optimal", bool(fitted.model.converged_),
-            "the solver stopped before it reached an optimum",
-        ),
+        is_optimal(fitted.model),
         Condition("the program has one solution", None),
     ]  # fmt: skip
     refuted = NEEDED.refuted_by(conditions)
@@ -109,8 +106,8 @@ def _needed(fitted: Fitted) -> Statement:
         return refuted
     needed = needed_examples(fitted)
     sentence = (
-        f"The leave-one-out error is at most {needed.mean():.4g}: only the {int(needed.sum())} of "
-        f"{len(fitted)} examples with a coefficient or an active constraint can be wrong when left "
-        "out."
+        f"The leave-one-out error is at most {at_most(needed.mean())}: only the "
+        f"{int(needed.sum())} of {len(fitted)} examples with a coefficient or an active constraint "
+        "can be wrong when left out."
     )
     return NEEDED.says(float(needed.mean()), sentence, conditions)

@@ -126,7 +126,8 @@ def error_statement(wrong: np.ndarray) -> Statement:
 
 def _functional(found: Margins) -> list[Statement]:
     smallest = [float(one.min()) for one in found.functional]
-    sentence = "The smallest y f(x) of an example; negative if it is misclassified."
+    where = " in some problem" if len(smallest) > 1 else ""
+    sentence = f"The smallest y f(x) of an example; negative if it is misclassified{where}."
     return [SMALLEST.says(min(smallest), sentence, by_problem=smallest)]
 
 
@@ -151,11 +152,12 @@ def _geometric(found: Margins, rhos: Iterable[float]) -> list[Statement]:
             by_problem=medians,
         ),
     ]
+    several = "; the largest of a problem" if len(medians) > 1 else ""
     for theorem, rho in zip(at_rho, rhos, strict=True):
         shares = [margin_error(one, rho * R) for one in found.geometric]
         sentence = (
             f"The share of examples whose distance to the hyperplane, y f(x)/|w|, is below {rho:g} "
-            f"of the largest norm R = {R:.4g}{'; of all problems' if len(shares) > 1 else ''}."
+            f"of the largest norm R = {R:.4g}{several}."
         )
         statements.append(theorem.says(max(shares), sentence, by_problem=shares))
     return statements

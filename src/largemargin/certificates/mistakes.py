@@ -25,7 +25,7 @@ from scipy.optimize import minimize_scalar
 from sklearn.exceptions import ConvergenceWarning
 
 from largemargin.certificates.capacity import check_positive
-from largemargin.certificates.certificate import Statement
+from largemargin.certificates.certificate import Statement, at_most
 from largemargin.certificates.fitted import Fitted, norms_of
 from largemargin.certificates.theorem import INDEPENDENT, Condition, Theorem
 
@@ -124,13 +124,16 @@ def _own_vectors(fitted: Fitted) -> Iterator[Comparison]:
     rules = [("last", False), ("average", False)]
     scores = model.decision_functions(fitted.X, rules)
     for rule in rules:
-        norms = norms_of(fitted.basis, model._expansion(rule), fitted.X, "")
-        yield _comparison(f"the perceptron's {rule[0]} vector", fitted, scores[rule].T, norms)
+        outputs, coefs = scores[rule].T.reshape(fitted.signs.shape), model._expansion(rule)
+        # |w|^2 = sum_j c_j w.x_j
+        squares = np.einsum("ij,ij->i", coefs, outputs[:, fitted.basis.examples])
+        norms = np.sqrt(np.maximum(squares, 0.0))
+        yield _comparison(f"the perceptron's {rule[0]} vector", fitted, outputs, norms)
 
 
 def _comparison(name: str, fitted: Fitted, scores: np.ndarray, norms: Any) -> Comparison:
     unit = np.divide(1.0, norms, out=np.zeros(len(norms)), where=norms > 0)
-    return Comparison(name, fitted.signs * scores.reshape(fitted.signs.shape) * unit[:, None])
+    return Comparison(name, fitted.signs * scores * unit[:, None])
 
 
 def _machines(fitted: Fitted) -> Iterator[Comparison]:
@@ -255,7 +258,7 @@ def _conversion(fitted: Fitted, made: np.ndarray) -> Statement:
     sentence = (
         f"The expected error is at most {'2 ' if times == 2 else ''}E[k]/(m + 1), k being the "
         f"mistakes in one pass over m + 1 examples; with the {int(made.sum())} made on these "
-        f"m = {len(fitted)} in place of the expectation that is {each.sum():.4g}."
+        f"m = {len(fitted)} in place of the expectation that is {at_most(each.sum())}."
     )
     return CONVERSION.says(each.sum(), sentence, conditions, each)
 
@@ -289,7 +292,7 @@ def _converged(fitted: Fitted, definite: Condition, compared: list[Comparison]) 
     sentence = (
         "The expected error is at most E[min(k, (R/gamma)^2)]/(m + 1), k being the examples on "
         f"which mistakes were made; what was found here, {sum(each):.6g}, in place of the "
-        f"expectation gives {total:.4g}."
+        f"expectation gives {at_most(total)}."
     )
     by_problem = np.array(each) / (len(fitted) + 1)
     return CONVERGED.says(total, sentence, conditions, by_problem)

@@ -6,13 +6,15 @@ from typing import Any
 
 import numpy as np
 
-from largemargin.certificates.certificate import Statement
-from largemargin.certificates.theorem import Theorem
+from largemargin.certificates.certificate import Statement, at_most
+from largemargin.certificates.fitted import Fitted, class_factors_of
+from largemargin.certificates.theorem import Condition, Theorem
 
 GAP = Theorem("duality gap", "weak duality", "always")
 NEAREST = Theorem(
     "distance in the norm", "Advances in Large Margin Classifiers, section 1.1.4", "measured"
 )
+EXACT = 1e-6  # a relative gap that is rounding
 
 
 def gap_statement(model: Any) -> Statement:
@@ -22,10 +24,23 @@ def gap_statement(model: Any) -> Statement:
     if not np.isfinite(largest):
         return GAP.fails("the training data were not separated, so there is no primal objective")
     sentence = (
-        f"No machine's objective is better than this fit's by more than {largest:.3g} of it, as "
-        "its dual objective shows."
+        f"No machine's objective is better than this fit's by more than {at_most(largest)} of it, "
+        "as its dual objective shows."
     )
     return GAP.says(largest, sentence, by_problem=gaps)
+
+
+def is_optimal(model: Any) -> Condition:
+    """Whether a fit is what its program asks for; None if that is so to the solver's tolerance
+    only, which may have left out a small coefficient.
+    """
+    gap = float(np.max(model.dual_gap_))
+    exact = True if gap <= EXACT else None
+    return Condition(
+        f"the fit is optimal (its duality gap is {max(gap, 0.0):.2g})",
+        exact if model.converged_ else False,
+        "the solver stopped before it reached an optimum",
+    )
 
 
 def hyperplane_statements(model: Any) -> list[Statement]:
@@ -41,3 +56,20 @@ def hyperplane_statements(model: Any) -> list[Statement]:
         gap_statement(model),
         NEAREST.says(float(nearest.min()), sentence, by_problem=nearest),
     ]
+
+
+def hyperplane_found_again(fitted: Fitted) -> np.ndarray:
+    """The margin and the objective of each hyperplane, from the data; 0 where there is none."""
+    from largemargin.lp.norms import Norm
+
+    model, norm = fitted.model, Norm(float(fitted.model.norm))
+    s = class_factors_of(fitted)
+    found = np.zeros((2, len(model.coef_)))
+    for p, w in enumerate(model.coef_):
+        size = norm.of(w)
+        if size == 0:
+            continue
+        outputs = fitted.functional[p]
+        loss = 0.0 if np.isinf(model.C) else model.C * float(s @ np.maximum(0.0, 1 - outputs))
+        found[:, p] = outputs.min() / size, norm.price(size) + loss
+    return found

@@ -8,15 +8,20 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from largemargin.certificates.certificate import Statement
-from largemargin.certificates.fitted import FOREIGN, LARGEST_EIGENPROBLEM, Fitted
+from largemargin.certificates.certificate import Statement, at_most
+from largemargin.certificates.fitted import (
+    FOREIGN,
+    LARGEST_EIGENPROBLEM,
+    Fitted,
+    class_factors_of,
+)
 from largemargin.certificates.leave_one_out import (
     least_kernel_value,
     support_vector_bound,
     suspects,
     true_statement,
 )
-from largemargin.certificates.optimality import gap_statement
+from largemargin.certificates.optimality import gap_statement, is_optimal
 from largemargin.certificates.theorem import INDEPENDENT, Condition, Theorem
 
 BOOK = "Advances in Large Margin Classifiers"
@@ -27,6 +32,7 @@ JAAKKOLA = Theorem("Jaakkola-Haussler", f"{BOOK}, (1.84) as in (2.3)", "always",
 XI_ALPHA = Theorem("xi-alpha", "Joachims 2000, theorem 2", "always", True)
 RADIUS = Theorem("radius-margin", "Vapnik 1998, from Jaakkola-Haussler", "always", True)
 LEFT_OUT = (SUPPORT, EXPECTED, JAAKKOLA, XI_ALPHA, RADIUS)
+UNIQUE_WITHOUT = "the threshold stays unique when one is left out"
 
 EDGE = 1e-9  # relative distance from its bound at which a coefficient is free
 OTHER_WEIGHTS = 1e-4  # a gap found anew that differs by more shows other weights of the examples
@@ -82,15 +88,6 @@ def dual_of(fitted: Fitted) -> Dual:
     origin = not model.fit_intercept or model.multiclass == "crammer-singer"
     threshold = not origin and not isinstance(model, KernelAdatron)
     return Dual(alphas, box, slack, ridge, threshold, origin, of_nu)
-
-
-def class_factors_of(fitted: Fitted) -> np.ndarray:
-    """The weights of the examples that `class_weight` means."""
-    from largemargin.training_set import class_factors
-
-    weight = getattr(fitted.model, "class_weight", None)
-    ones = np.ones(len(fitted))
-    return class_factors(weight, fitted.model.classes_, fitted.labels, ones)
 
 
 def with_weights_checked(fitted: Fitted) -> Fitted:
@@ -171,10 +168,7 @@ def _slow(fitted: Fitted) -> bool:
 def _solved(fitted: Fitted) -> list[Condition]:
     return [
         Condition("these are the training data", True),
-        Condition(
-            "the fit is optimal", bool(fitted.model.converged_),
-            "the solver stopped before it reached an optimum",
-        ),
+        is_optimal(fitted.model),
         Condition("the kernel is positive definite on the examples", not fitted.indefinite,
                   fitted.indefinite),
     ]  # fmt: skip
@@ -230,7 +224,7 @@ def _support(fitted: Fitted, dual: Dual) -> Statement:
         return refuted
     share = support_vector_bound(dual.alphas)
     sentence = (
-        f"The leave-one-out error{_what(dual)} is at most {share:.4g}: only the "
+        f"The leave-one-out error{_what(dual)} is at most {at_most(share)}: only the "
         f"{round(share * len(fitted))} support vectors of {len(fitted)} examples can be wrong "
         "when left out."
     )
@@ -259,7 +253,7 @@ def _expected(fitted: Fitted, dual: Dual) -> Statement:
     share = support_vector_bound(dual.alphas)
     sentence = (
         "The expected error after training on one example less is at most the expected share of "
-        f"support vectors; here that is {share:.4g}."
+        f"support vectors; here that is {at_most(share)}."
     )
     return EXPECTED.says(share, sentence, conditions, _shares(fitted, dual.alphas > 0))
 
@@ -291,14 +285,15 @@ def _jaakkola(fitted: Fitted, dual: Dual) -> Statement:
 
 def _xi_alpha(fitted: Fitted, dual: Dual) -> Statement:
     plain = getattr(fitted.model, "class_weight", None) is None
+    # every support vector of a machine without bounds is free; of one with bounds, leaving out an
+    # example can leave none free, and then the error can exceed the bound
     conditions = [
         Condition(
-            "a threshold",
-            not dual.origin,
-            "without a threshold Jaakkola-Haussler is the sharper",
+            "a threshold", not dual.origin, "without a threshold Jaakkola-Haussler is the sharper"
         ),
         Condition("equal weights", plain, "it is proved for examples of equal weight"),
         *_two_sides(fitted, dual),
+        Condition(UNIQUE_WITHOUT, None if dual.slack == "linear" else True),
     ]
     refuted = XI_ALPHA.refuted_by(conditions)
     if refuted:
@@ -314,9 +309,11 @@ def _flagged(
     theorem: Theorem, fitted: Fitted, dual: Dual, flags: np.ndarray, conditions: list[Condition]
 ) -> Statement:
     share = float(flags.any(axis=0).mean())
+    open_question = any(c.text == UNIQUE_WITHOUT and c.holds is None for c in conditions)
     sentence = (
-        f"The leave-one-out error{_what(dual)} is at most {share:.4g}: only "
-        f"{int(flags.any(axis=0).sum())} of {len(fitted)} examples can be wrong when left out."
+        f"The leave-one-out error{_what(dual)} is at most {at_most(share)}: only "
+        f"{int(flags.any(axis=0).sum())} of {len(fitted)} examples can be wrong when left out"
+        f"{', if ' + UNIQUE_WITHOUT if open_question else ''}."
     )
     return theorem.says(share, sentence, conditions, _shares(fitted, flags))
 
@@ -338,7 +335,7 @@ def _radius(fitted: Fitted, dual: Dual) -> Statement:
     ]
     total = sum((fitted.radius * norm) ** 2 for norm in fitted.norms) / len(fitted)
     sentence = (
-        f"The leave-one-out error is at most R^2 |w|^2 / m = {total:.4g}, R = {fitted.radius:.4g} "
-        "being the largest norm and 1/|w| the margin."
+        f"The leave-one-out error is at most R^2 |w|^2 / m = {at_most(total)}, R = "
+        "{fitted.radius:.4g} being the largest norm and 1/|w| the margin."
     )
     return RADIUS.says(total, sentence, conditions, each)

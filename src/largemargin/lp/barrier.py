@@ -27,7 +27,7 @@ A Newton step costs one product X'DX and its factorisation, of the smaller of th
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import scipy.sparse as sp
@@ -39,6 +39,7 @@ from largemargin.watch import Watch
 
 FALL = 0.1  # of mu from one centre to the next
 CENTRED = 1.0  # square of the Newton decrement of F / mu at which a centre is reached
+ENDED = 1e-6  # the same for the last one: w is off by the root of what F is off by
 CENTRES = 60
 STEPS = 60  # Newton steps a centre at most
 HALVINGS = 40
@@ -175,8 +176,15 @@ class Barrier:
         )  # fmt: skip
 
     def direction(self, at: Point) -> Direction:
-        system = NewtonSystem(self.B, self.E, at.curvature, at.weights, at.cross, at.corner)
-        w, extra, pull = system.solve(-at.gradient, -at.extra_gradient)
+        inner = np.arange(len(at.extra)) == self.tau  # the others enter z
+        system = NewtonSystem(
+            self.B, at.curvature, at.weights, at.cross[:, inner], at.corner[np.ix_(inner, inner)],
+            self.E[:, ~inner], at.corner[np.ix_(~inner, ~inner)],
+        )  # fmt: skip
+        right = -at.extra_gradient
+        w, tau, others, pull = system.solve(-at.gradient, right[inner], right[~inner])
+        extra = np.empty_like(at.extra)
+        extra[inner], extra[~inner] = tau, others
         decrement = -float(at.gradient @ w) - float(at.extra_gradient @ extra)
         return Direction(w, extra, at.alpha - pull, decrement)
 
@@ -275,25 +283,31 @@ def solve_smooth(program: Program, tol: float, watch: Watch) -> Proposal:
     best = Proposal(np.zeros(barrier.n), 0.0, np.zeros(barrier.m), 0)
     for _ in range(CENTRES):
         assert at is not None
-        at, alpha, made = centre(barrier, at, mu, watch)
+        at, alpha, made = centre(barrier, at, mu, CENTRED, watch)
         steps += made
         found = barrier.proposal(at, alpha, steps)
         worth = judge(program, found)
+        off = barrier.order * mu / (worth.objective * barrier.scale)  # what theory says of the gap
         if worth.gap < least or not best.n_steps:
             best, least, misses = found, worth.gap, 0
-        elif barrier.order * mu < least * worth.objective * barrier.scale < np.inf:
-            misses += 1  # it should have been better
+        elif 0 < off < least < np.inf:
+            misses += 1
         if not worth.separable:
             return found
-        if least <= target or misses > MISSES or watch.stopped:
-            return best
+        if worth.gap <= target and off <= target:
+            at, alpha, made = centre(barrier, at, mu, ENDED, watch)
+            return barrier.proposal(at, alpha, steps + made)
+        if misses > MISSES or watch.stopped:
+            break
         barrier.raise_price(at, mu)
         mu *= FALL
         at = barrier.at(at.w, at.extra, mu)
-    return best
+    return replace(best, trouble=watch.stopped)
 
 
-def centre(barrier: Barrier, at: Point, mu: float, watch: Watch) -> tuple[Point, np.ndarray, int]:
+def centre(
+    barrier: Barrier, at: Point, mu: float, close: float, watch: Watch
+) -> tuple[Point, np.ndarray, int]:
     """The minimum of F for mu, its multipliers, and the steps to it.
 
     The multipliers are taken to first order from the point before the last step, where they
@@ -312,7 +326,7 @@ def centre(barrier: Barrier, at: Point, mu: float, watch: Watch) -> tuple[Point,
         if new is None or watch.stopped:
             return at, alpha, step + 1
         at = new
-        if way.decrement < CENTRED * mu:
+        if way.decrement < close * mu:
             break
     return at, alpha, step + 1
 

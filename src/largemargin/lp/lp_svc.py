@@ -138,4 +138,4 @@ class LPSVC(LinearProgramMachine):
             )
 
     def _program(self, signs: np.ndarray, weights: np.ndarray, diagonal: np.ndarray) -> Program:
-        return lp_machine(signs, weights, float(self.C))
+        return lp_machine(signs, weights, diagonal, float(self.C))

@@ -56,7 +56,7 @@ class Master:
         self._with_margin = program.nu is not None
         self.lp.add_columns(np.zeros(len(CLASSES)), 0.0, 1.0)
         if program.nu is not None:
-            self.lp.add_columns(-1.0, -np.inf, np.inf)  # t
+            self.lp.add_columns(-1.0, -np.inf, np.inf)  # t, in units of size
             sums = np.zeros((2, self._first))
             self.lp.add_rows(sums, [0.0, program.nu / self.unit], [0.0, np.inf])
 
@@ -135,7 +135,7 @@ class Master:
     def _add_rows(self, new: np.ndarray, block: np.ndarray, scales: np.ndarray) -> None:
         parts = [self._of_errors[:, new].T / self.unit, block]
         if self._with_margin:
-            parts.insert(1, np.full((len(new), 1), -1.0))
+            parts.insert(1, np.full((len(new), 1), -self.program.size))
         upper = self.program.cost / self.unit / scales
         self.lp.add_rows(np.hstack(parts) / scales[:, None], -np.inf, upper)
         self.coefficients = np.concatenate([self.coefficients, new])
@@ -210,8 +210,8 @@ class Master:
         coefs = np.maximum(outcome.duals[self._first_row :], 0.0) / self.scales
         if not self._with_margin:
             return Point(self.coefficients, coefs, duals, self.program.cost)
+        t = outcome.x[self._first - 1] * self.unit * self.program.size
         b, rho, total = outcome.duals[0], max(0.0, -outcome.duals[1]), coefs.sum()
         if not total:
             return None
-        t = outcome.x[self._first - 1] * self.unit
-        return Point(self.coefficients, coefs / total, duals, t, b, rho)
+        return Point(self.coefficients, coefs / total, duals, t, b / total, rho / total)

@@ -48,15 +48,15 @@ class Program:
     nu : float or None
         None where the margin is 1 and there is no threshold.
     size : float
-        The largest kernel value, which margins with coefficients of sum 1 are measured in.
+        The largest k_ii, which is what coefficients of sum 1 can make of a margin.
     """
 
     signs: np.ndarray
     prices: np.ndarray
     own: np.ndarray
+    size: float
     cost: float = 0.0
     nu: float | None = None
-    size: float = 1.0
 
     def __len__(self) -> int:
         return len(self.signs)
@@ -64,12 +64,12 @@ class Program:
     @property
     def unit(self) -> float:
         """What the dual variables are measured in, to be near 1: the largest price, or their sum nu
-        if that is less, or, between the price and the cost of coefficients, the geometric mean.
+        if that is less, or, between the price and the cost of a margin of 1, the geometric mean.
         """
         largest = float(self.prices.max())
         if self.nu is not None:
             return min(largest, self.nu)
-        return np.sqrt(largest) if self.cost and largest > 1 else largest
+        return min(largest, float(np.sqrt(largest * self.cost / self.size))) or largest
 
     @property
     def may_be_lossless(self) -> bool:
@@ -97,11 +97,11 @@ class Program:
 
 
 def adaptive_margin(y: np.ndarray, s: np.ndarray, diagonal: np.ndarray, lam: float) -> Program:
-    return Program(y, s, lam * diagonal / s)
+    return Program(y, s, lam * diagonal / s, largest_of(diagonal))
 
 
-def lp_machine(y: np.ndarray, s: np.ndarray, C: float) -> Program:
-    return Program(y, C * s, np.zeros(len(y)), cost=1.0)
+def lp_machine(y: np.ndarray, s: np.ndarray, diagonal: np.ndarray, C: float) -> Program:
+    return Program(y, C * s, np.zeros(len(y)), largest_of(diagonal), cost=1.0)
 
 
 def nu_machine(y: np.ndarray, s: np.ndarray, diagonal: np.ndarray, nu: float) -> Program:
@@ -110,8 +110,13 @@ def nu_machine(y: np.ndarray, s: np.ndarray, diagonal: np.ndarray, nu: float) ->
     """
     prices = s / s.sum()
     least = MUCH_ROOM * float(prices.min())
-    size = float(np.abs(diagonal).max()) or 1.0
-    return Program(y, prices, np.zeros(len(y)), nu=nu if nu > 0 else least, size=size)
+    nothing = np.zeros(len(y))
+    return Program(y, prices, nothing, largest_of(diagonal), nu=nu if nu > 0 else least)
+
+
+def largest_of(diagonal: np.ndarray) -> float:
+    """The largest absolute value; 1 if there is none but 0."""
+    return float(np.abs(diagonal).max()) or 1.0
 
 
 def largest_nu(y: np.ndarray, prices: np.ndarray) -> float:

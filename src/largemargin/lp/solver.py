@@ -270,9 +270,9 @@ class Search:
     def _bound(self, point: Point) -> float:
         """What the objective cannot be below, by the duals of a point.
 
-        Of the adaptive-margin machine it is the dual objective, less what sums that are too large
-        by rounding could gain: at the size of their coefficients, or at least of one that makes a
-        margin of 1. Of the others duals can be made feasible.
+        It is the dual objective, less what sums that are too large by rounding could gain: at the
+        size of their coefficients, or at least of one that makes a margin of 1. If coefficients
+        have a cost or a sum, duals can be made feasible instead.
         """
         if self.master.raised != 1:
             return self._least  # those of a sample
@@ -280,14 +280,15 @@ class Search:
         sums = self.master.reduced(used, point.duals[used])
         if self.program.nu is not None:
             return -float(sums.max())
+        least, total = self._least, float(point.duals.sum())
         if self.program.cost:
-            return float(point.duals.sum()) / max(1.0, float(sums.max()) / self.program.cost)
+            least = total / max(1.0, float(sums.max()) / self.program.cost)
         over = np.maximum(self._scaled(sums, point.level), 0.0) * self.master.unit
         if over.max() > 10 * PRECISION * self.master.unit:
-            return self._least
+            return least
         sizes = np.ones(len(sums))
         sizes[point.examples] = np.maximum(1.0, point.coefs * self._scales[point.examples])
-        return max(self._least, float(point.duals.sum() - over @ sizes))
+        return max(least, total - float(over @ sizes))
 
 
 def largest_of(values: np.ndarray, count: int, least: float) -> np.ndarray:
