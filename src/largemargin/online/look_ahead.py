@@ -24,7 +24,7 @@ from largemargin.online.apart import fill_apart
 from largemargin.online.vectors import Vectors
 from largemargin.workers import Workers
 
-LOOK_AHEAD = 128  # examples: longer ones spend more on values among themselves than they gain
+LOOK_AHEAD = 256  # examples: longer ones spend more on values among themselves than they gain
 PANEL = 64
 
 
@@ -100,6 +100,7 @@ class LookAhead:
         if stretch is not None:
             for task in stretch.tasks:
                 self._team.wait(stretch.tasks, task)
+            stretch.tasks.clear()  # they refer to the stretch, which would outlive its use
 
     def arrived(self, origins: np.ndarray) -> None:
         """Say which examples have come into which slots while the next stretch was computed."""
