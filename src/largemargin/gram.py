@@ -288,7 +288,7 @@ def fill(
         if sp.issparse(X):
             out[:] = _sparse_products(V, X)
         else:
-            np.dot(V, X.T, out=out)
+            np.matmul(V, X.T, out=out)
         step = max(1, IN_CACHE // out.shape[1])
         for lo in range(0, len(out), step):
             part = slice(lo, lo + step)

@@ -26,8 +26,8 @@ def reals(seed, **kind):
 
 
 @contextmanager
-def look_ahead(length, panel=4):
+def look_ahead(length, area=16):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("largemargin.online.run.LOOK_AHEAD", length)
-        patch.setattr("largemargin.online.look_ahead.PANEL", panel)
+        patch.setattr("largemargin.online.look_ahead.AREA", area)
         yield

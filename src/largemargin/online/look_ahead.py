@@ -3,14 +3,16 @@ and within the stretch.
 
 While one stretch is walked, the other threads compute the values of the next. What will then be in
 the cache is not known yet, but it can only be what is in it now or an example of the stretch being
-walked, so the values against both are computed, and the walk picks from them.
+walked, so the values against both are computed, and the walk picks from them. Values among examples
+of the stream need no cache, so those of the stretch after the next are begun too: they are what the
+other threads do while the cache changes hands.
 
-Threads run over panels of rows, whose shapes do not depend on how many threads there are.
+Threads run over panels of columns, whose shapes do not depend on how many threads there are.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from functools import partial
@@ -25,7 +27,8 @@ from largemargin.online.vectors import Vectors
 from largemargin.workers import Workers
 
 LOOK_AHEAD = 256  # examples: longer ones spend more on values among themselves than they gain
-PANEL = 64
+AREA = 256 * 256  # values that are one task
+AT_HAND = (("among", 3), ("against", 2))  # stretches, by what of them is
 
 
 def block_bytes(n_rows: int, n_before: int, top: int, dtype: np.dtype) -> int:
@@ -41,12 +44,15 @@ class Stretch:
     stop: int
     squares: np.ndarray  # squared norms
     own: np.ndarray  # k(x, x)
-    against: np.ndarray  # a row an example, a column a slot as it was when this was begun
-    before: np.ndarray  # a column an example of the stretch before, if there was one at hand
+    before: np.ndarray  # a row an example, a column one of the stretch before, if that is at hand
     within: np.ndarray
+    against: np.ndarray  # a column a slot as it was when this was begun
     tasks: dict[Future[Any], Callable[[], None]] = field(default_factory=dict)
     # for slots of the cache, which example of the stretch before has come into it, or -1
     arrivals: np.ndarray = field(default_factory=lambda: np.empty(0, np.int64))
+
+    def __len__(self) -> int:
+        return self.stop - self.start
 
     @property
     def nbytes(self) -> int:
@@ -74,25 +80,32 @@ class LookAhead:
         self._team = team
         self._values = fill_apart if apart else fill_together
         self._next: Stretch | None = None
-        # two stretches are at hand at a time, and fresh memory would cost as much as their values
-        self._rooms = [np.empty(0, vectors.dtype), np.empty(0, vectors.dtype)]
+        self._later: Stretch | None = None
+        # so many stretches are at hand at a time, and fresh memory would cost as much as the values
+        self._rooms = {kind: [np.empty(0, vectors.dtype)] * at_hand for kind, at_hand in AT_HAND}
 
     @property
     def waiting(self) -> int:
         """The number of examples whose values have been begun."""
-        return 0 if self._next is None else self._next.stop - self._next.start
+        return 0 if self._next is None else len(self._next)
 
     def take(self, start: int, n: int, top: int) -> Stretch:
         """The n rows from `start` on, those that were begun or else new ones."""
         stretch, self._next = self._next, None
         if stretch is None:
-            stretch = self._begin(start, n, top, 0)
+            self.forget()
+            stretch = self._open(start, n, 0)
+            self._begin(stretch, top)
             self.finish(stretch)
         return stretch
 
-    def begin(self, after: Stretch, n: int, top: int) -> None:
-        """Begin with the n rows that come after a stretch, the vectors being as they are."""
-        self._next = self._begin(after.stop, n, top, after.stop - after.start)
+    def begin(self, after: Stretch, n: int, top: int, n_later: int) -> None:
+        """Begin with the n rows that come after a stretch, the vectors being as they are, and with
+        what can be known of n_later more."""
+        stretch = self._later or self._open(after.stop, n, len(after))
+        self._begin(stretch, top)
+        self._next = stretch
+        self._later = self._open(stretch.stop, n_later, n) if n_later else None
 
     def finish(self, stretch: Stretch | None = None) -> None:
         """Wait for the values of a stretch, or of that which was begun."""
@@ -109,7 +122,11 @@ class LookAhead:
 
     def forget(self) -> None:
         """Drop what was begun."""
-        self._next = None
+        for stretch in (self._next, self._later):
+            for task in stretch.tasks if stretch else ():
+                if not task.cancel():  # it writes where another is to be
+                    task.result()
+        self._next = self._later = None
 
     def rows(self, stretch: Stretch) -> Any:
         """The examples as they are stored: rows, or with a precomputed kernel their columns."""
@@ -120,47 +137,70 @@ class LookAhead:
         rows = self.positions[part, None] if self.vectors.kernel.by_column else self.X[part]
         return rows, self.squares[part]
 
-    def _begin(self, start: int, n: int, top: int, n_before: int) -> Stretch:
-        widths = (top, n_before, n)
-        self._rooms.reverse()
-        if len(self._rooms[0]) < n * sum(widths):
-            self._rooms[0] = np.empty(n * sum(widths), self.vectors.dtype)
-        ends = np.cumsum([n * width for width in widths])
-        parts = np.split(self._rooms[0][: ends[-1]], ends[:-1])
-        against, before, within = (
-            part.reshape(n, width) for part, width in zip(parts, widths, strict=True)
-        )
+    def _open(self, start: int, n: int, n_before: int) -> Stretch:
+        """Begin with the values of n rows that need no vectors."""
+        room = self._room("among", n * (n_before + n))
+        before = room[: n * n_before].reshape(n, n_before)
+        within = room[n * n_before :].reshape(n, n)
         squares = self.squares[start : start + n]
-        stretch = Stretch(start, start + n, squares, np.empty(n), against, before, within)
-        cached = self.vectors.first(top)
-        # the larger tasks first: the others are left for the thread that comes from the walk
-        for kind in (partial(self._fill_against, cached), self._fill_newer):
-            for lo in range(0, n, PANEL):
-                work = partial(kind, stretch, lo, min(lo + PANEL, n))
-                stretch.tasks[self._team.submit(work)] = work
+        none = np.empty((n, 0), self.vectors.dtype)
+        stretch = Stretch(start, start + n, squares, np.empty(n), before, within, none)
+        self._submit(stretch, self._fill_before, n_before)
+        self._submit(stretch, self._fill_within, n)
         return stretch
 
-    def _fill_against(self, cached: Any, stretch: Stretch, lo: int, hi: int) -> None:
-        self._fill(stretch, lo, hi, cached, stretch.against)
+    def _begin(self, stretch: Stretch, top: int) -> None:
+        """Begin with the values of a stretch against the vectors as they are."""
+        n = len(stretch)
+        stretch.against = self._room("against", n * top).reshape(n, top)
+        self._submit(stretch, self._fill_against(top), top)
 
-    def _fill_newer(self, stretch: Stretch, lo: int, hi: int) -> None:
-        start, n_before = stretch.start, stretch.before.shape[1]
-        self._fill(stretch, lo, hi, self._stored(start - n_before, start), stretch.before)
-        self._fill(stretch, lo, hi, self._stored(start, stretch.stop), stretch.within)
-        kernel = self.vectors.kernel
+    def _room(self, kind: str, size: int) -> np.ndarray:
+        """That of the rooms which was given out longest ago."""
+        rooms = self._rooms[kind]
+        room = rooms.pop(0)
+        rooms.append(room if len(room) >= size else np.empty(size, room.dtype))
+        return rooms[-1][:size]
+
+    def _submit(self, stretch: Stretch, fill: Callable[[Stretch, slice], None], width: int) -> None:
+        for part in _parts(width, max(1, AREA // len(stretch))):
+            work = partial(fill, stretch, part)
+            stretch.tasks[self._team.submit(work)] = work
+
+    def _fill_against(self, top: int) -> Callable[[Stretch, slice], None]:
+        cached, squares = self.vectors.first(top)
+
+        def fill(stretch: Stretch, part: slice) -> None:
+            self._fill(stretch, (cached[part], squares[part]), stretch.against[:, part])
+
+        return fill
+
+    def _fill_before(self, stretch: Stretch, part: slice) -> None:
+        start = stretch.start - stretch.before.shape[1]
+        stored = self._stored(start + part.start, start + part.stop)
+        self._fill(stretch, stored, stretch.before[:, part])
+
+    def _fill_within(self, stretch: Stretch, part: slice) -> None:
+        start, kernel = stretch.start, self.vectors.kernel
+        lo, hi = start + part.start, start + part.stop
+        self._fill(stretch, self._stored(lo, hi), stretch.within[:, part])
         if kernel.by_column or isinstance(kernel, FunctionKernel):
-            stretch.own[lo:hi] = np.diagonal(stretch.within)[lo:hi]
+            stretch.own[part] = np.diagonal(stretch.within)[part]
         else:
-            stretch.own[lo:hi] = kernel.diag(self.X[start + lo : start + hi])
+            stretch.own[part] = kernel.diag(self.X[lo:hi])
 
-    def _fill(self, stretch: Stretch, lo: int, hi: int, stored: Any, values: np.ndarray) -> None:
-        """The values of a panel against some of what is or may come to be stored."""
+    def _fill(self, stretch: Stretch, stored: Any, out: np.ndarray) -> None:
+        """The values of the stretch against some of what is or may come to be stored."""
         kernel, dtype = self.vectors.kernel, self.vectors.dtype
-        panel = (self.X[stretch.start + lo : stretch.start + hi], stretch.squares[lo:hi])
-        out = values[lo:hi]
-        if not out.shape[1]:
-            return
+        rows = (self.X[stretch.start : stretch.stop], stretch.squares)
         if kernel.by_column:  # the columns of these rows
-            out[:] = self._values(kernel, dtype, panel, stored, np.empty(out.shape[::-1], dtype)).T
+            out[:] = self._values(kernel, dtype, rows, stored, np.empty(out.shape[::-1], dtype)).T
         else:
-            self._values(kernel, dtype, stored, panel, out)
+            self._values(kernel, dtype, stored, rows, out)
+
+
+def _parts(width: int, longest: int) -> Iterator[slice]:
+    """Cut `width` columns into as few parts as can be, of like lengths."""
+    count = -(-width // longest)
+    for i in range(count):
+        yield slice(width * i // count, width * (i + 1) // count)

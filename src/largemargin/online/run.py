@@ -206,13 +206,17 @@ class Run:
             n //= 2
 
     def _look_past(self, ahead: LookAhead, stretch: Stretch, stop: int, memory: int) -> None:
-        """Have the values of the next stretch computed, if there is memory for both."""
-        n, top = stretch.stop - stretch.start, int(self.tally[TOP])
+        """Have the values of the next stretch computed, and of the one after it, if there is memory
+        for all."""
+        n, top = len(stretch), int(self.tally[TOP])
         n_next = min(stop - stretch.stop, LOOK_AHEAD)
-        held = stretch.nbytes + block_bytes(n_next, n, top, self.dtype)
+        n_later = min(stop - stretch.stop - n_next, LOOK_AHEAD)
         slots = max(len(self.cache.positions), self._needed(n + n_next))
-        if n_next and self._gram_bytes(slots) + held <= memory:
-            ahead.begin(stretch, n_next, top)
+        left = memory - self._gram_bytes(slots) - stretch.nbytes
+        left -= block_bytes(n_next, n, top, self.dtype)
+        if n_next and left >= 0:
+            spared = left >= block_bytes(n_later, n_next, 0, self.dtype)
+            ahead.begin(stretch, n_next, top, n_later if spared else 0)
 
     def _needed(self, n: int) -> int:
         """The slots that n more examples may need."""
@@ -225,8 +229,8 @@ class Run:
         needed, room = self._needed(n), len(self.cache.positions)
         if needed > room:
             ample = 2 * room if self.limit is None else min(2 * room, self.limit)
-            # as much as a stretch takes, and another that is looked at meanwhile
-            held = 2 * block_bytes(n, n, int(self.tally[TOP]), self.dtype)
+            # as much as a stretch takes, and others that are looked at meanwhile
+            held = 3 * block_bytes(n, n, int(self.tally[TOP]), self.dtype)
             if self._gram_bytes(ample) + held > memory:
                 ample = needed
             self.reserve(max(needed, ample))
