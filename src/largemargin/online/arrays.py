@@ -17,7 +17,8 @@ TOP = 6  # slots ever used: all that is stored lies below
 FREE = 7  # the lowest free slot
 EVERY = 8  # examples between two entries of the log
 LOGGED = 9  # entries of the log
-N_TALLIES = 10
+NEWEST = 10  # the slot of an example whose part of `Rows.others` has not been added yet, or -1
+N_TALLIES = 11
 
 LOG_LENGTH = 1024  # even: when it is full, every other entry goes
 
@@ -44,7 +45,9 @@ class Cache(NamedTuple):
     labels: np.ndarray
     squares: np.ndarray
     sources: np.ndarray  # where the block has the values of the slot, its three parts in a row
-    gram: np.ndarray  # kernel values among the stored, for policies that remove
+    # kernel values among the stored, for policies that remove: a row has them against all that were
+    # stored before it
+    gram: np.ndarray
     inverse: np.ndarray  # of the Gram matrix, for the projectron
 
 
@@ -57,8 +60,8 @@ class Rows(NamedTuple):
     """
 
     coefs: np.ndarray  # a row a vector, a column a slot
-    # sum of coefs_rj k(x_j, x_i) over the stored j != i; for the projectron, over all j; not kept
-    # if nothing is removed
+    # sum of coefs_rj k(x_j, x_i) over the stored j != i, but for the part of the newest, see
+    # `slots`; for the projectron, over all j; not kept if nothing is removed
     others: np.ndarray
     debts: np.ndarray
     scale: np.ndarray
@@ -90,7 +93,13 @@ class Work(NamedTuple):
     scores: np.ndarray
     steps: np.ndarray  # coefficients of the example in each vector
     shrinks: np.ndarray  # factors of the vectors
+    room: np.ndarray  # a number a slot
     slack: np.ndarray  # of the stored: by how much each clears its margin without itself
+    # of the stored, by all but itself and the newest: see `policies.margin`
+    own: np.ndarray  # the score of the true class
+    best: np.ndarray  # that of the best other
+    rivals: np.ndarray  # which class that is
+    fresh: np.ndarray  # one entry: whether these three are as the cache is
 
 
 def zero_rows(n: int, room: int) -> Rows:
@@ -105,4 +114,8 @@ def zero_rows(n: int, room: int) -> Rows:
 def make_work(width: int, room: int, n_rows: int, dtype: np.dtype) -> Work:
     """Room for so many kernel values of an example, slots and vectors."""
     by_row = (np.zeros(n_rows), np.zeros(n_rows), np.zeros(n_rows), np.zeros(n_rows))
-    return Work(np.zeros(width, dtype), np.zeros(room), *by_row, np.zeros(room))
+    by_slot = (np.zeros(room), np.zeros(room), np.zeros(room), np.zeros(room))
+    return Work(
+        np.zeros(width, dtype), np.zeros(room), *by_row, *by_slot, np.zeros(room, np.int64),
+        np.zeros(1, np.bool_),
+    )  # fmt: skip

@@ -9,6 +9,7 @@ serves all vectors. With no removals the average is exact.
 
 from __future__ import annotations
 
+from largemargin.online.among import stored_values
 from largemargin.online.compiled import part
 
 MOST = 16  # stored examples that take a part
@@ -16,11 +17,9 @@ ENOUGH = 1e-4  # of |x|^2, below which a part is not worth it
 
 
 @part()
-def hand_over(cache, rows, slot, top, left):
-    """Give the averaged part of one stored example to the others; `left` is room."""
-    row = cache.gram[slot]
-    for j in range(top):
-        left[j] = row[j]  # inner products of the stored with what is left of x
+def hand_over(cache, rows, slot, top, left, values):
+    """Give the averaged part of one stored example to the others; `left` and `values` are room."""
+    stored_values(cache, slot, top, left)  # inner products of the stored with what is left of x
     for _ in range(MOST):
         best, gain = -1, ENOUGH * cache.squares[slot]
         for j in range(top):
@@ -33,9 +32,9 @@ def hand_over(cache, rows, slot, top, left):
         if best < 0:
             return
         weight = left[best] / cache.squares[best]
-        row = cache.gram[best]
+        stored_values(cache, best, top, values)
         for j in range(top):
-            left[j] -= weight * row[j]
+            left[j] -= weight * values[j]
         for r in range(len(rows.scale)):
             total = rows.coefs[r, slot] * rows.passed[r] - rows.debts[r, slot]
             rows.debts[r, best] -= weight * total

@@ -20,6 +20,7 @@ from largemargin.online.arrays import (
     LOG_LENGTH,
     LOGGED,
     N_TALLIES,
+    NEWEST,
     SEEN,
     SIZE,
     TOP,
@@ -125,7 +126,7 @@ class Run:
         # the forgetron steps before it removes
         self.limit = None if budget is None else budget + (policy == FORGETRON)
         tally = np.zeros(N_TALLIES, np.int64)
-        tally[EVERY] = 1
+        tally[EVERY], tally[NEWEST] = 1, -1
         self.learner = Learner(
             rule, policy, -1 if budget is None else budget, averages, settings, tally,
             np.zeros(LOG_LENGTH, np.int64), np.zeros(N_TUNING), np.array([seed], np.uint64),

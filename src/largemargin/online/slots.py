@@ -2,17 +2,21 @@
 
 Loops run over the slots up to the highest ever used. A free slot has coefficients of zero, and what
 else is in it is not read.
+
+What an example adds to the scores of the other stored ones may wait until the next one is stored:
+with a fixed cache of compared classes it is nearly always gone by then, and nothing is to be done.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from largemargin.online.arrays import FREE, INSERTIONS, REMOVALS, SEEN, SIZE, TOP
+from largemargin.online.among import stored_values
+from largemargin.online.arrays import FREE, INSERTIONS, NEWEST, REMOVALS, SEEN, SIZE, TOP
 from largemargin.online.averaging import hand_over
 from largemargin.online.compiled import compiled, once, part
-from largemargin.online.policies import KEEP, PROJECTRON, removes
-from largemargin.online.rules import keeps_norms
+from largemargin.online.policies import KEEP, MARGIN, PROJECTRON, removes
+from largemargin.online.rules import joint, keeps_norms
 
 # Of the factors; beyond, they are multiplied out. Closer bounds cost more, and wider ones digits of
 # the average, which is a difference of sums of them.
@@ -63,20 +67,21 @@ def insert(learner, cache, rows, source, label, square, values, raw, steps):
     cache.sources[slot] = source
     values[slot] = square
     if removes(policy):
+        add_newest(tally, cache, rows)
         for j in range(top):
             cache.gram[slot, j] = values[j]
-        for j in range(top):
-            cache.gram[j, slot] = values[j]
     for r in range(len(steps)):
         coef = steps[r] / rows.scale[r]
         rows.coefs[r, slot] = coef
         rows.debts[r, slot] = coef * rows.passed[r]
         if policy != KEEP:
             rows.others[r, slot] = raw[r]
-            if coef != 0.0:
+            if policy == PROJECTRON and coef != 0.0:
                 add(rows.others[r], coef, values, top)
-            if policy != PROJECTRON:
-                rows.others[r, slot] = raw[r]
+    if removes(policy):
+        tally[NEWEST] = slot
+        if policy != MARGIN or not joint(learner.rule, len(steps)):
+            add_newest(tally, cache, rows)
     tally[INSERTIONS] += 1
     tally[SIZE] += 1
     free = top if tally[SIZE] == top else slot + 1
@@ -86,18 +91,38 @@ def insert(learner, cache, rows, source, label, square, values, raw, steps):
 
 
 @part()
-def remove(learner, cache, rows, slot, left):
-    """Take a stored example out of the cache and out of every vector; `left` is room."""
+def add_newest(tally, cache, rows):
+    """Add to the scores of the other stored examples what the newest has left to add, if so."""
+    slot = tally[NEWEST]
+    if slot < 0:
+        return
+    for r in range(len(rows.scale)):
+        coef, own = rows.coefs[r, slot], rows.others[r, slot]
+        if coef != 0.0:
+            add(rows.others[r], coef, cache.gram[slot], tally[TOP])
+            rows.others[r, slot] = own
+    tally[NEWEST] = -1
+
+
+@part()
+def remove(learner, cache, rows, slot, left, values):
+    """Take a stored example out of the cache and out of every vector; `left` and `values` are
+    room."""
     tally = learner.tally
     top = tally[TOP]
     if learner.averages:
-        hand_over(cache, rows, slot, top, left)
+        hand_over(cache, rows, slot, top, left, values)
+    added = slot != tally[NEWEST]
+    if added:
+        stored_values(cache, slot, top, values)
+    else:
+        tally[NEWEST] = -1
     for r in range(len(rows.scale)):
         coef = rows.coefs[r, slot]
         rows.coefs[r, slot] = 0.0
         rows.debts[r, slot] = 0.0
-        if coef != 0.0:
-            add(rows.others[r], -coef, cache.gram[slot], top)
+        if coef != 0.0 and added:
+            add(rows.others[r], -coef, values, top)
             if keeps_norms(learner.rule):
                 rows.norms[r] = squared_norm(learner.policy, cache, rows, r, top)
     cache.positions[slot] = -1

@@ -23,6 +23,7 @@ from largemargin.online.arrays import (
     LOG_LENGTH,
     LOGGED,
     MARGIN_ERRORS,
+    NEWEST,
     ONLINE_ERRORS,
     REMOVALS,
     SEEN,
@@ -37,7 +38,7 @@ _COUNTS = {
     "online_errors": ONLINE_ERRORS, "margin_errors": MARGIN_ERRORS, "n_slots": TOP,
     "log_every": EVERY,
 }  # fmt: skip
-_FACTS = {*BASIS_FACTS, *_COUNTS, "classes_given", "averages", "random"}
+_FACTS = {*BASIS_FACTS, *_COUNTS, "classes_given", "averages", "random", "newest"}
 _BY_SLOT = ("coefs", "others", "debts")
 _BY_ROW = ("scale", "passed", "norms", "updates")
 
@@ -56,15 +57,19 @@ def pack(model: Any) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         "classes_given": bool(model._classes_given),
         "averages": bool(learner.averages),
         "random": f"{int(learner.random[0]):016x}",
+        "newest": int(run.tally[NEWEST]),
     }
     arrays |= {"slots": slots, "labels": cache.labels[slots], "squares": cache.squares[slots]}
     for name in _BY_SLOT:
         arrays[name] = getattr(rows, name)[:, slots]
     for name in _BY_ROW:
         arrays[name] = getattr(rows, name)
-    below = np.tril_indices(len(slots))
-    for name in _kept_matrices(run):
-        arrays[name] = getattr(cache, name)[np.ix_(slots, slots)][below]
+    if run.keeps_gram:  # of two examples, the later has their value
+        gram, positions = cache.gram[np.ix_(slots, slots)], cache.positions[slots]
+        gram = np.where(positions[:, None] < positions, gram.T, gram)
+        arrays["gram"] = gram[np.tril_indices(len(slots))]
+    if run.projects:
+        arrays["inverse"] = cache.inverse[np.ix_(slots, slots)][np.tril_indices(len(slots))]
     arrays["log"] = learner.log[: run.tally[LOGGED]]
     arrays["tuning"] = learner.tuning
     return facts, arrays
@@ -72,6 +77,7 @@ def pack(model: Any) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
 
 def unpack(model: Any, facts: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
     """Give an estimator the fitted state that `pack` took from another."""
+    facts = {"newest": -1, **facts}  # which older files do not have
     if set(facts) != _FACTS:
         raise ValueError(f"{type(model).__name__} needs the facts {', '.join(sorted(_FACTS))}")
     _check_facts(facts)
@@ -102,6 +108,8 @@ def _check_facts(facts: dict[str, Any]) -> None:
     digits = facts["random"]
     if type(digits) is not str or len(digits) != 16 or set(digits) - set("0123456789abcdef"):
         raise ValueError("the state of the random generator is not one")
+    if type(facts["newest"]) is not int or not -1 <= facts["newest"] < facts["n_slots"]:
+        raise ValueError("the slot of the newest example is none of the slots")
     made, size = facts["n_insertions"] - facts["n_removals"], facts["n_support"]
     if made != size or not size <= facts["n_slots"] <= facts["n_insertions"]:
         raise ValueError("the numbers of insertions, removals, slots and stored examples disagree")
@@ -178,6 +186,9 @@ def _restore_tally(run: Run, facts: dict[str, Any], arrays: dict[str, np.ndarray
         run.tally[place] = facts[name]
     positions = run.cache.positions[: facts["n_slots"]]
     run.tally[SIZE] = (positions >= 0).sum()
+    newest = run.tally[NEWEST] = facts["newest"]
+    if newest >= 0 and (not run.keeps_gram or positions[newest] != positions.max()):
+        raise ValueError("the newest example is not where it is said to be")
     run.tally[FREE] = np.argmin(positions >= 0) if (positions < 0).any() else len(positions)
     log, tuning = arrays.pop("log"), arrays.pop("tuning")
     check_array(log, "log", np.int64, (len(log),))

@@ -14,6 +14,7 @@ from largemargin.online.arrays import (
     LOG_LENGTH,
     LOGGED,
     MARGIN_ERRORS,
+    NEWEST,
     ONLINE_ERRORS,
     SEEN,
     SIZE,
@@ -105,22 +106,23 @@ def _learn(learner, block, cache, rows, work, example, accuracy):
         return
     _step(learner, block, cache, rows, work, example, label, square, accuracy)
     if policy == DISTILL:
-        distill.distill(learner, cache, rows, work.slack)
+        distill.distill(learner, cache, rows, work.slack, work.room)
     elif policy == FORGETRON and tally[SIZE] > learner.budget:
-        forgetron.forget(learner, cache, rows, work.slack)
+        forgetron.forget(learner, cache, rows, work.slack, work.room)
 
 
 @once()
 def _make_room(learner, cache, rows, work):
     """Remove a stored example, and correct the scores for it."""
     if learner.policy == MARGIN:
-        slot = margin.choose(learner, cache, rows, work.slack)
+        slot = margin.choose(learner, cache, rows, work)
+        work.fresh[0] &= slot == learner.tally[NEWEST]
     else:
         slot = random.choose(learner.random, learner.tally[SIZE])
     for r in range(len(rows.scale)):
         work.raw[r] -= rows.coefs[r, slot] * work.values[slot]
         work.scores[r] = rows.scale[r] * work.raw[r]
-    remove(learner, cache, rows, slot, work.slack)
+    remove(learner, cache, rows, slot, work.slack, work.room)
 
 
 @once()
@@ -136,6 +138,7 @@ def _step(learner, block, cache, rows, work, example, label, square, accuracy):
     if policy != PROJECTRON or not projectron.add_projection(
         learner, cache, rows, work.steps, work.values, square, accuracy, work.slack
     ):
+        work.fresh[0] &= tally[NEWEST] < 0
         source = block.against.shape[1] + block.before.shape[1] + example
         insert(learner, cache, rows, source, label, square, work.values, work.raw, work.steps)
     for r in range(len(rows.scale)):

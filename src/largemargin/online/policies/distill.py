@@ -16,7 +16,7 @@ from largemargin.online.slots import largest, remove
 
 
 @once()
-def distill(learner, cache, rows, slack):
+def distill(learner, cache, rows, slack, room):
     while True:
         top = learner.tally[TOP]
         fill_slack(learner.rule, learner.settings, cache, rows, top, slack)
@@ -25,4 +25,4 @@ def distill(learner, cache, rows, slack):
             learner.rule, learner.settings, len(rows.scale), slack[slot]
         ):
             return
-        remove(learner, cache, rows, slot, slack)
+        remove(learner, cache, rows, slot, slack, room)

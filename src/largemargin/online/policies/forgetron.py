@@ -47,8 +47,8 @@ def largest_factor(quadratic, linear, allowed):
 
 
 @once()
-def forget(learner, cache, rows, left):
-    """Shrink all vectors and drop the oldest example; `left` is room."""
+def forget(learner, cache, rows, left, values):
+    """Shrink all vectors and drop the oldest example; `left` and `values` are room."""
     tally, tuning = learner.tally, learner.tuning
     top = tally[TOP]
     slot = oldest(cache, top)
@@ -67,4 +67,4 @@ def forget(learner, cache, rows, left):
     for r in range(len(rows.scale)):
         scale_row(rows, r, phi, top)
         rows.norms[r] *= phi * phi
-    remove(learner, cache, rows, slot, left)
+    remove(learner, cache, rows, slot, left, values)
