@@ -36,6 +36,7 @@ class Block(NamedTuple):
     against: np.ndarray  # a row an example, a column a slot as it was when this was computed
     before: np.ndarray  # a column an example that may have come into the cache since
     within: np.ndarray  # a column an example of the block
+    arrivals: np.ndarray  # for the first slots, which column of `before` has come there, or -1
 
 
 class Cache(NamedTuple):

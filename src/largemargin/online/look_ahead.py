@@ -55,15 +55,14 @@ class Stretch:
         return self.stop - self.start
 
     @property
+    def width(self) -> int:
+        """The number of values of an example."""
+        return self.against.shape[1] + self.before.shape[1] + self.within.shape[1]
+
+    @property
     def nbytes(self) -> int:
         """What the values take."""
         return self.against.nbytes + self.before.nbytes + self.within.nbytes
-
-    def place(self, sources: np.ndarray) -> None:
-        """Say where the values of each slot are, the three parts being one row."""
-        sources[:] = np.arange(len(sources))
-        slots = np.flatnonzero(self.arrivals >= 0)
-        sources[slots] = self.against.shape[1] + self.arrivals[slots]
 
 
 class LookAhead:
@@ -145,15 +144,15 @@ class LookAhead:
         squares = self.squares[start : start + n]
         none = np.empty((n, 0), self.vectors.dtype)
         stretch = Stretch(start, start + n, squares, np.empty(n), before, within, none)
-        self._submit(stretch, self._fill_before, n_before)
-        self._submit(stretch, self._fill_within, n)
+        self._submit(stretch, self._fill_before, n_before, AREA)
+        self._submit(stretch, self._fill_within, n, AREA // 2)
         return stretch
 
     def _begin(self, stretch: Stretch, top: int) -> None:
         """Begin with the values of a stretch against the vectors as they are."""
         n = len(stretch)
         stretch.against = self._room("against", n * top).reshape(n, top)
-        self._submit(stretch, self._fill_against(top), top)
+        self._submit(stretch, self._fill_against(top), top, AREA)
 
     def _room(self, kind: str, size: int) -> np.ndarray:
         """That of the rooms which was given out longest ago."""
@@ -162,8 +161,10 @@ class LookAhead:
         rooms.append(room if len(room) >= size else np.empty(size, room.dtype))
         return rooms[-1][:size]
 
-    def _submit(self, stretch: Stretch, fill: Callable[[Stretch, slice], None], width: int) -> None:
-        for part in _parts(width, max(1, AREA // len(stretch))):
+    def _submit(
+        self, stretch: Stretch, fill: Callable[[Stretch, slice], None], width: int, area: int
+    ) -> None:
+        for part in _parts(width, max(1, area // len(stretch))):
             work = partial(fill, stretch, part)
             stretch.tasks[self._team.submit(work)] = work
 
@@ -181,18 +182,21 @@ class LookAhead:
         self._fill(stretch, stored, stretch.before[:, part])
 
     def _fill_within(self, stretch: Stretch, part: slice) -> None:
+        """Values against these examples of all that come after the first of them."""
         start, kernel = stretch.start, self.vectors.kernel
         lo, hi = start + part.start, start + part.stop
-        self._fill(stretch, self._stored(lo, hi), stretch.within[:, part])
+        self._fill(stretch, self._stored(lo, hi), stretch.within[part.start :, part])
         if kernel.by_column or isinstance(kernel, FunctionKernel):
             stretch.own[part] = np.diagonal(stretch.within)[part]
         else:
             stretch.own[part] = kernel.diag(self.X[lo:hi])
 
     def _fill(self, stretch: Stretch, stored: Any, out: np.ndarray) -> None:
-        """The values of the stretch against some of what is or may come to be stored."""
+        """The values of the last rows of the stretch, as many as `out` has, against some of what is
+        or may come to be stored."""
         kernel, dtype = self.vectors.kernel, self.vectors.dtype
-        rows = (self.X[stretch.start : stretch.stop], stretch.squares)
+        n = len(out)
+        rows = (self.X[stretch.stop - n : stretch.stop], stretch.squares[len(stretch) - n :])
         if kernel.by_column:  # the columns of these rows
             out[:] = self._values(kernel, dtype, rows, stored, np.empty(out.shape[::-1], dtype)).T
         else:

@@ -28,6 +28,7 @@ from largemargin.online.arrays import (
     Cache,
     Learner,
     Rows,
+    Work,
     make_work,
     most_slots,
     zero_rows,
@@ -171,6 +172,7 @@ class Run:
         not one bit depends on the chunks that a stream comes in."""
         first = int(self.tally[SEEN])
         ahead = LookAhead(self.vectors, self.vectors.match(X), first, team, answers is not None)
+        work: Work | None = None
         for start, stop, classes in stretches(labels, known):
             self._admit(known, classes)
             before, known = known, classes
@@ -182,7 +184,8 @@ class Run:
                 stretch = ahead.take(start, n, int(self.tally[TOP]))
                 self._look_past(ahead, stretch, stop, memory)
                 here = numbers[len(numbers) - (stop - start) :][:n]
-                n = self._learn_block(ahead, stretch, here, (before, classes), answers)
+                work = self._fitting(work, stretch)
+                n = self._learn_block(ahead, stretch, here, (before, classes), answers, work)
                 start, before = start + n, classes
                 watch.advance(n, f"{self.tally[SIZE]} stored")
                 if watch.stopped:
@@ -282,7 +285,7 @@ class Run:
         if before == 2 and n > 1:
             mirrored = places[0]
             for part in (self.rows.coefs, self.rows.others, self.rows.debts):
-                part[mirrored] *= -1
+                part[mirrored] = 0.0 - part[mirrored]  # a zero stays one without a sign
 
     def _learn_block(
         self,
@@ -291,20 +294,20 @@ class Run:
         labels: np.ndarray,
         classes: tuple[np.ndarray, np.ndarray],
         answers: Answers | None,
+        work: Work,
     ) -> int:
         """Learn from the first rows of a stretch, before and from the first of which on these
         classes are known; returns how many."""
         from largemargin.online.walk import walk
 
-        n, width = stretch.against.shape
-        cache, n_rows = self.cache, len(self.rows.scale)
-        newest = width + stretch.before.shape[1]  # where values within the stretch begin
-        stretch.place(cache.sources)
-        work = make_work(newest + n, len(cache.positions), n_rows, self.dtype)
+        n, cache, n_rows = len(stretch), self.cache, len(self.rows.scale)
+        newest = stretch.width - n  # where values within the stretch begin
         accuracy = float(np.sqrt(np.finfo(self.dtype).eps))
         scores = np.zeros((n * (answers is not None), n_rows))
         average = answers is not None and answers.average
-        block = Block(labels, stretch.own, stretch.against, stretch.before, stretch.within)
+        block = Block(
+            labels, stretch.own, stretch.against, stretch.before, stretch.within, stretch.arrivals
+        )
         n = walk(self.learner, block, cache, self.rows, work, accuracy, average, scores)
         if answers is not None:
             before, known = classes
@@ -320,6 +323,17 @@ class Run:
             self._compact()
             ahead.forget()
         return n
+
+    def _fitting(self, work: Work | None, stretch: Stretch) -> Work:
+        """Room for the walk over a stretch: that which there is, if it will do."""
+        width, room, n_rows = stretch.width, len(self.cache.positions), len(self.rows.scale)
+        if (
+            work is not None
+            and len(work.row) >= width
+            and (len(work.values), len(work.raw)) == (room, n_rows)
+        ):
+            return work
+        return make_work(width, room, n_rows, self.dtype)
 
     def _compact(self) -> None:
         """Move what is stored into the first slots and give up the room of the rest."""

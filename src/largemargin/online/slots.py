@@ -39,6 +39,16 @@ def add(target, factor, values, size):
 
 
 @once()
+def place(block, sources):
+    """Say where the values of each slot are, the three parts of the block being one row."""
+    for j in range(len(sources)):
+        sources[j] = j
+    for j in range(len(block.arrivals)):
+        if block.arrivals[j] >= 0:
+            sources[j] = block.against.shape[1] + block.arrivals[j]
+
+
+@once()
 def read_values(block, example, sources, top, row, values):
     """The kernel values of an example of the block against the slots as they are now; `row` is
     room."""
@@ -73,7 +83,8 @@ def insert(learner, cache, rows, source, label, square, values, raw, steps):
     for r in range(len(steps)):
         coef = steps[r] / rows.scale[r]
         rows.coefs[r, slot] = coef
-        rows.debts[r, slot] = coef * rows.passed[r]
+        if learner.averages:
+            rows.debts[r, slot] = coef * rows.passed[r]
         if policy != KEEP:
             rows.others[r, slot] = raw[r]
             if policy == PROJECTRON and coef != 0.0:
@@ -120,7 +131,8 @@ def remove(learner, cache, rows, slot, left, values):
     for r in range(len(rows.scale)):
         coef = rows.coefs[r, slot]
         rows.coefs[r, slot] = 0.0
-        rows.debts[r, slot] = 0.0
+        if learner.averages:
+            rows.debts[r, slot] = 0.0
         if coef != 0.0 and added:
             add(rows.others[r], -coef, values, top)
             if keeps_norms(learner.rule):

@@ -36,7 +36,15 @@ from largemargin.online.policies import (
     random,
 )
 from largemargin.online.rules import choose_step, is_margin_error, keeps_norms, lead
-from largemargin.online.slots import dot, insert, read_values, remove, scale_row, squared_norm
+from largemargin.online.slots import (
+    dot,
+    insert,
+    place,
+    read_values,
+    remove,
+    scale_row,
+    squared_norm,
+)
 
 _most_slots = compiled()(most_slots)
 
@@ -50,6 +58,8 @@ def walk(learner, block, cache, rows, work, accuracy, average, answers):
     which are to be given up at a place that does not depend on where blocks end.
     """
     tally = learner.tally
+    place(block, cache.sources)
+    work.fresh[0] = False
     for example in range(len(block.labels)):
         if len(rows.scale):
             _score(block, cache, rows, work, example, tally[TOP])
