@@ -20,6 +20,10 @@ LOGGED = 9  # entries of the log
 NEWEST = 10  # the slot of an example whose part of `Rows.others` has not been added yet, or -1
 N_TALLIES = 11
 
+# Places in `Work.stands`
+RIVALS, SUMS = range(2)
+TOGETHER = 4  # examples whose sums are computed together
+
 LOG_LENGTH = 1024  # even: when it is full, every other entry goes
 
 
@@ -89,7 +93,10 @@ class Work(NamedTuple):
     """Room for the walk."""
 
     row: np.ndarray  # the example's row of the block
-    values: np.ndarray  # its kernel values against the slots
+    lanes: np.ndarray  # kernel values of some examples against the slots, a row each
+    sums: np.ndarray  # their sums over all stored but the newest, a row a vector
+    first: np.ndarray  # one entry: the first of these examples
+    values: np.ndarray  # kernel values of the example against the slots
     raw: np.ndarray  # its scores before the factors
     scores: np.ndarray
     steps: np.ndarray  # coefficients of the example in each vector
@@ -99,8 +106,9 @@ class Work(NamedTuple):
     # of the stored, by all but itself and the newest: see `policies.margin`
     own: np.ndarray  # the score of the true class
     best: np.ndarray  # that of the best other
-    rivals: np.ndarray  # which class that is
-    fresh: np.ndarray  # one entry: whether these three are as the cache is
+    without: np.ndarray  # the slack
+    rivals: np.ndarray  # which class the best other is
+    stands: np.ndarray  # whether these four, and the sums, are as the cache is but the newest
 
 
 def zero_rows(n: int, room: int) -> Rows:
@@ -114,9 +122,17 @@ def zero_rows(n: int, room: int) -> Rows:
 
 def make_work(width: int, room: int, n_rows: int, dtype: np.dtype) -> Work:
     """Room for so many kernel values of an example, slots and vectors."""
-    by_row = (np.zeros(n_rows), np.zeros(n_rows), np.zeros(n_rows), np.zeros(n_rows))
-    by_slot = (np.zeros(room), np.zeros(room), np.zeros(room), np.zeros(room))
+
+    def by_row() -> np.ndarray:
+        return np.zeros(n_rows)
+
+    def by_slot() -> np.ndarray:
+        return np.zeros(room)
+
     return Work(
-        np.zeros(width, dtype), np.zeros(room), *by_row, *by_slot, np.zeros(room, np.int64),
-        np.zeros(1, np.bool_),
+        row=np.zeros(width, dtype), lanes=np.zeros((TOGETHER, room)),
+        sums=np.zeros((n_rows, TOGETHER)), first=np.zeros(1, np.int64), values=by_slot(),
+        raw=by_row(), scores=by_row(), steps=by_row(), shrinks=by_row(), room=by_slot(),
+        slack=by_slot(), own=by_slot(), best=by_slot(), without=by_slot(),
+        rivals=np.zeros(room, np.int64), stands=np.zeros(2, np.bool_),
     )  # fmt: skip

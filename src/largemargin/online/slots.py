@@ -38,29 +38,10 @@ def add(target, factor, values, size):
         target[j] += factor * values[j]
 
 
-@once()
-def place(block, sources):
-    """Say where the values of each slot are, the three parts of the block being one row."""
-    for j in range(len(sources)):
-        sources[j] = j
-    for j in range(len(block.arrivals)):
-        if block.arrivals[j] >= 0:
-            sources[j] = block.against.shape[1] + block.arrivals[j]
-
-
-@once()
-def read_values(block, example, sources, top, row, values):
-    """The kernel values of an example of the block against the slots as they are now; `row` is
-    room."""
-    known, newer = block.against.shape[1], block.before.shape[1]
-    for j in range(known):
-        row[j] = block.against[example, j]
-    for j in range(newer):
-        row[known + j] = block.before[example, j]
-    for j in range(example):
-        row[known + newer + j] = block.within[example, j]
-    for j in range(top):
-        values[j] = row[sources[j]]
+@part()
+def waits(learner, n_rows):
+    """Whether what an example adds to the scores of the others waits for the next."""
+    return learner.policy == MARGIN and joint(learner.rule, n_rows)
 
 
 @once()
@@ -91,7 +72,7 @@ def insert(learner, cache, rows, source, label, square, values, raw, steps):
                 add(rows.others[r], coef, values, top)
     if removes(policy):
         tally[NEWEST] = slot
-        if policy != MARGIN or not joint(learner.rule, len(steps)):
+        if not waits(learner, len(steps)):
             add_newest(tally, cache, rows)
     tally[INSERTIONS] += 1
     tally[SIZE] += 1

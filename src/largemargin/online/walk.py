@@ -36,15 +36,8 @@ from largemargin.online.policies import (
     random,
 )
 from largemargin.online.rules import choose_step, is_margin_error, keeps_norms, lead
-from largemargin.online.slots import (
-    dot,
-    insert,
-    place,
-    read_values,
-    remove,
-    scale_row,
-    squared_norm,
-)
+from largemargin.online.scores import place, score
+from largemargin.online.slots import dot, insert, remove, scale_row, squared_norm
 
 _most_slots = compiled()(most_slots)
 
@@ -59,10 +52,10 @@ def walk(learner, block, cache, rows, work, accuracy, average, answers):
     """
     tally = learner.tally
     place(block, cache.sources)
-    work.fresh[0] = False
+    work.stands[:] = False
     for example in range(len(block.labels)):
         if len(rows.scale):
-            _score(block, cache, rows, work, example, tally[TOP])
+            score(learner, block, cache, rows, work, example)
             if len(answers):
                 _answer(rows, work, tally, average, answers[example])
         if block.labels[example] < 0:
@@ -77,14 +70,6 @@ def walk(learner, block, cache, rows, work, accuracy, average, answers):
         if tally[TOP] > _most_slots(tally[SIZE]):
             return example + 1
     return len(block.labels)
-
-
-@once()
-def _score(block, cache, rows, work, example, top):
-    read_values(block, example, cache.sources, top, work.row, work.values)
-    for r in range(len(rows.scale)):
-        work.raw[r] = dot(rows.coefs[r], work.values, top)
-        work.scores[r] = rows.scale[r] * work.raw[r]
 
 
 @once()
@@ -126,7 +111,8 @@ def _make_room(learner, cache, rows, work):
     """Remove a stored example, and correct the scores for it."""
     if learner.policy == MARGIN:
         slot = margin.choose(learner, cache, rows, work)
-        work.fresh[0] &= slot == learner.tally[NEWEST]
+        if slot != learner.tally[NEWEST]:
+            work.stands[:] = False
     else:
         slot = random.choose(learner.random, learner.tally[SIZE])
     for r in range(len(rows.scale)):
@@ -148,7 +134,8 @@ def _step(learner, block, cache, rows, work, example, label, square, accuracy):
     if policy != PROJECTRON or not projectron.add_projection(
         learner, cache, rows, work.steps, work.values, square, accuracy, work.slack
     ):
-        work.fresh[0] &= tally[NEWEST] < 0
+        if tally[NEWEST] >= 0:
+            work.stands[:] = False
         source = block.against.shape[1] + block.before.shape[1] + example
         insert(learner, cache, rows, source, label, square, work.values, work.raw, work.steps)
     for r in range(len(rows.scale)):

@@ -9,20 +9,22 @@ coefficients of the newest and v_i = k(x_newest, x_i), i clears its margin by
 
     slack_i = o_yi + c_y v_i - max_{r != y} (o_ri + c_r v_i) - margin .
 
-Two terms of the maximum bound it from above: that of the rival of i, the best class by o, and that
-of the class of the newest, the one that the newest speaks for. Slack is computed only where the
-bound is not below the largest that was found.
+It is computed only where two bounds are not below the largest that was found: one by what the
+newest can change at all, one with two of the terms of the maximum, those of the best class by o,
+the rival of i, and of the class that the newest speaks for.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from largemargin.online.arrays import NEWEST, TOP
+from largemargin.online.arrays import NEWEST, RIVALS, TOP
 from largemargin.online.compiled import compiled, once
 from largemargin.online.rules import joint
 from largemargin.online.slack import fill_slack
 from largemargin.online.slots import largest
+
+ROUNDING = 1e-14  # of the numbers that a slack is the difference of: more than it can be off by
 
 
 @once()
@@ -32,33 +34,25 @@ def choose(learner, cache, rows, work):
     if newest < 0 or not joint(learner.rule, len(rows.scale)):
         fill_slack(learner.rule, learner.settings, cache, rows, top, work.slack)
         return largest(work.slack, cache, top)
-    first, stop = (newest, newest + 1) if work.fresh[0] else (0, top)
+    first, stop = (newest, newest + 1) if work.stands[RIVALS] else (0, top)
     _find_rivals(
-        first, cache.labels[first:stop], rows.others, work.own[first:stop], work.best[first:stop],
-        work.rivals[first:stop],
+        first, cache.labels[first:stop], rows.others, margin, work.own[first:stop],
+        work.best[first:stop], work.rivals[first:stop], work.without[first:stop],
     )  # fmt: skip
-    work.fresh[0] = True
-    coefs, values = work.steps, cache.gram[newest]
+    work.stands[RIVALS] = True
+    coefs = work.steps
     for r in range(len(coefs)):
         coefs[r] = rows.coefs[r, newest]
-    _bound(
-        cache.labels[:top], cache.labels[newest], rows.others, coefs, values, margin, work.own,
-        work.best, work.rivals, work.slack,
+    return _largest(
+        newest, cache.labels[:top], cache.positions, rows.others, coefs, cache.gram[newest], margin,
+        work.own, work.best, work.rivals, work.without,
     )  # fmt: skip
-    chosen, most = newest, work.own[newest] - work.best[newest] - margin
-    for j in range(top):
-        if work.slack[j] >= most and j != newest:
-            slack = _slack(cache.labels[j], rows.others[:, j], coefs, values[j], margin)
-            older = cache.positions[j] < cache.positions[chosen]
-            if slack > most or (slack == most and older):
-                chosen, most = j, slack
-    return chosen
 
 
 @compiled()
-def _find_rivals(first, labels, others, own, best, rivals):
-    """The score of the true class of the stored examples from the first on, as many as there are
-    labels; the best other, and which that is."""
+def _find_rivals(first, labels, others, margin, own, best, rivals, without):
+    """Of the stored examples from the first on, as many as there are labels: the score of the true
+    class, the best other, which that is, and the slack without the newest, or a little more."""
     n = len(labels)
     for j in range(n):
         own[j] = others[labels[j], first + j]
@@ -73,25 +67,32 @@ def _find_rivals(first, labels, others, own, best, rivals):
         for j in range(n):
             found = (row[j] == best[j]) & (labels[j] != r)
             rivals[j] = r if found else rivals[j]
+    for j in range(n):
+        without[j] = own[j] - best[j] - margin
+        without[j] += ROUNDING * (abs(own[j]) + abs(best[j]) + margin)
 
 
 @compiled()
-def _bound(labels, label, others, coefs, values, margin, own, best, rivals, slack):
-    """Bounds of the slack of the stored examples from above, rounded as the slack is; that of the
-    newest, which has the `label`, is not one."""
-    row, up = others[label], coefs[label]
+def _largest(
+    newest, labels, positions, others, coefs, values, margin, own, best, rivals, without
+):  # fmt: skip
+    chosen, most = newest, own[newest] - best[newest] - margin
+    low, high = np.min(coefs), np.max(coefs)
+    reach = high - low + ROUNDING * (abs(low) + abs(high))
+    label = labels[newest]
     for j in range(len(labels)):
-        value = np.float64(values[j])
-        rival = best[j] + coefs[np.uint64(rivals[j])] * value
-        risen = row[j] + up * value
-        rival = risen if (labels[j] != label) & (risen > rival) else rival
-        slack[j] = own[j] + coefs[np.uint64(labels[j])] * value - rival - margin
-
-
-@compiled()
-def _slack(label, others, coefs, value, margin):
-    rival = -np.inf
-    for r in range(len(coefs)):
-        if r != label:
-            rival = max(rival, others[r] + coefs[r] * value)
-    return others[label] + coefs[label] * value - rival - margin
+        if without[j] + reach * abs(values[j]) < most or j == newest:
+            continue
+        score = own[j] + coefs[labels[j]] * values[j]
+        rival = best[j] + coefs[rivals[j]] * values[j]
+        if labels[j] != label:
+            rival = max(rival, others[label, j] + coefs[label] * values[j])
+        if score - rival - margin < most:
+            continue
+        for r in range(len(coefs)):
+            if r != labels[j]:
+                rival = max(rival, others[r, j] + coefs[r] * values[j])
+        slack = score - rival - margin
+        if slack > most or (slack == most and positions[j] < positions[chosen]):
+            chosen, most = j, slack
+    return chosen
