@@ -26,8 +26,8 @@ def reals(seed, **kind):
 
 
 @contextmanager
-def look_ahead(length, area=16):
+def look_ahead(length, task=1600):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("largemargin.online.run.LOOK_AHEAD", length)
-        patch.setattr("largemargin.online.look_ahead.AREA", area)
+        patch.setattr("largemargin.online.look_ahead.TASK", task)
         yield

@@ -19,6 +19,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from largemargin.gram import fill as fill_together
 from largemargin.kernels import FunctionKernel
@@ -27,7 +28,8 @@ from largemargin.online.vectors import Vectors
 from largemargin.workers import Workers
 
 LOOK_AHEAD = 256  # examples: longer ones spend more on values among themselves than they gain
-AREA = 256 * 256  # values that are one task
+TASK = 6e7  # multiplications that are one task
+TRANSFORM = 100  # so many are as long as what is done to a value after the product
 AT_HAND = (("among", 3), ("against", 2))  # stretches, by what of them is
 
 
@@ -78,6 +80,8 @@ class LookAhead:
         self.positions = np.arange(first, first + X.shape[0])
         self._team = team
         self._values = fill_apart if apart else fill_together
+        width = X.nnz / max(X.shape[0], 1) if sp.issparse(X) else X.shape[1]
+        self._area = int(TASK / (width + TRANSFORM))  # values that are one task
         self._next: Stretch | None = None
         self._later: Stretch | None = None
         # so many stretches are at hand at a time, and fresh memory would cost as much as the values
@@ -144,15 +148,15 @@ class LookAhead:
         squares = self.squares[start : start + n]
         none = np.empty((n, 0), self.vectors.dtype)
         stretch = Stretch(start, start + n, squares, np.empty(n), before, within, none)
-        self._submit(stretch, self._fill_before, n_before, AREA)
-        self._submit(stretch, self._fill_within, n, AREA // 2)
+        self._submit(stretch, self._fill_before, n_before, self._area)
+        self._submit(stretch, self._fill_within, n, min(self._area, n * n) // 2)
         return stretch
 
     def _begin(self, stretch: Stretch, top: int) -> None:
         """Begin with the values of a stretch against the vectors as they are."""
         n = len(stretch)
         stretch.against = self._room("against", n * top).reshape(n, top)
-        self._submit(stretch, self._fill_against(top), top, AREA)
+        self._submit(stretch, self._fill_against(top), top, self._area)
 
     def _room(self, kind: str, size: int) -> np.ndarray:
         """That of the rooms which was given out longest ago."""
