@@ -12,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from largemargin.classifier import KernelClassifier, check_positive
-from largemargin.lp.barrier import solve_smooth
+from largemargin.lp.central_path import solve_smooth
 from largemargin.lp.copies import distinct
 from largemargin.lp.estimator import sides
 from largemargin.lp.hyperplane import Hyperplane, Program, Proposal, judge
