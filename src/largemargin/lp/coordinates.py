@@ -1,22 +1,23 @@
 """Coordinates in which the second derivatives of a barrier at a point are 1.
 
-    H = diag(h) + c t' + t c' + A'DA        h, c: of the barrier's own terms; t the unit vector of
+    H = diag(h) + c t' + t c' + A'DA        h, c: of the barrier's own terms, t the unit vector of
                                             tau; D diagonal, one entry an example
 
 The coordinates z of x = P z have PP' = H^-1, so that a minimiser that knows nothing of units finds
-its way, though h and D span twenty orders of magnitude near a solution. P is made of three changes
-of variables:
+its way, though h and D span twenty orders of magnitude near a solution. P is made of changes of
+variables that leave no difference of large numbers:
 
-    w    = w' + lift tau        takes out c
-    b    = b' - mean'x          takes the threshold out of A, which has no h: the other columns are
-                                freed of their weighted means
-    x_j  = z_j / h_j^1/2        leaves 1 + N'N, where N = D^1/2 A h^-1/2 without means
+    w = w' + lift tau            takes out c
+    x_j = x_j' - mean'x          for each variable beside w takes its column a out of A'DA: it has a
+                                 curvature of h_j + a'a, the other columns become (1 - g aa') of what
+                                 they were (without weighted means, for the threshold)
+    w' = h^-1/2 z                leaves 1 + N'N
 
 and of a root of the last, by a factorisation as large as the smaller side of N. With lower
 triangular L,
 
-    1 + N'N = LL'    (1 + N'N)^-1 = QQ',   Q = L^-T
-    1 + NN' = LL'    (1 + N'N)^-1 = QQ',   Q = 1 - N' L^-T (1 + L)^-1 N
+    1 + N'N = LL',    (1 + N'N)^-1 = QQ',   Q = L^-T
+    1 + NN' = LL',    (1 + N'N)^-1 = QQ',   Q = 1 - N' L^-T (1 + L)^-1 N
 """
 
 from __future__ import annotations
@@ -36,36 +37,40 @@ class Coordinates:
     """Raises LinAlgError where rounding leaves no coordinates."""
 
     def __init__(self, barrier: Barrier, at: Point) -> None:
-        self.tau, n, k = barrier.tau, barrier.n, barrier.n_curved
-        own = at.curvature[:k].copy()
-        self.lift = -at.cross / own[:n]
-        A = barrier.A[:, :k]
+        self.tau, self.threshold, n = barrier.tau, barrier.threshold, barrier.n
+        own = at.curvature.copy()
+        self.lift = at.cross / -own[:n]
+        A = barrier.A
         if self.tau is not None:
-            own[self.tau] = max(own[self.tau] + at.cross @ self.lift, LOST * own[self.tau])
-            lifted = (A[:, :n] @ self.lift)[:, None]
-            A = _beside([A[:, : self.tau], lifted, A[:, self.tau + 1 :]])
-        self.unit, self.example = 1 / np.sqrt(own), np.sqrt(at.weights)
-        self.side = np.zeros(len(self.example))  # of the threshold, as a unit vector
-        self.length = 0.0
-        if k < len(at.x):
-            side = self.example * barrier.y
-            self.length = float(np.linalg.norm(side))
-            self.side = side / self.length
-        self._center(A)
-        self.L = cholesky(self._square(), lower=True, check_finite=False)
-
-    def _center(self, A: Any) -> None:
+            left = own[self.tau] + at.cross @ self.lift
+            own[self.tau] = max(left, LOST * own[self.tau])
+            A = _with_column(A, self.tau, A[:, :n] @ self.lift)
+        self.example = np.sqrt(at.weights)
+        self.side, length = np.zeros(len(self.example)), 1.0
+        if self.threshold:
+            self.side = self.example * barrier.y
+            length = float(np.linalg.norm(self.side))
+            self.side /= length
+            A, own = A[:, :-1], own[:-1]
+        self.unit = 1 / np.sqrt(own)
+        self.wide = A.shape[1] > A.shape[0]
         if sp.issparse(A):
-            N = sp.csr_array(sp.diags_array(self.example) @ A @ sp.diags_array(self.unit))
-            self.means = N.T @ self.side  # taken out wherever N is used
+            self.N = sp.csr_array(sp.diags_array(self.example) @ A @ sp.diags_array(self.unit))
+            self.means = self.N.T @ self.side
         else:
-            N = self.example[:, None] * A * self.unit
-            self.means = N.T @ self.side
-            N -= np.outer(self.side, self.means)
-        self.N, self.wide = N, N.shape[1] > N.shape[0]
+            self.N = self.example[:, None] * A * self.unit
+            self.means = self.N.T @ self.side
+            self.N -= np.outer(self.side, self.means)
+        square = self._square()
+        self.stiff = float(np.trace(square)) if self.wide and self.threshold else 0.0
+        square += self.stiff * np.outer(self.side, self.side) if self.wide else 0.0
+        square[np.diag_indices(len(square))] += 1
+        self.length = length / np.sqrt(1 + self.stiff)
+        self.L = cholesky(square, lower=True, check_finite=False)
+        self.L_1 = self.L + np.eye(len(self.L))
 
     def _square(self) -> np.ndarray:
-        """1 + N'N or 1 + NN', the smaller."""
+        """N'N or NN', the smaller."""
         square = self.N @ self.N.T if self.wide else self.N.T @ self.N
         if sp.issparse(square):
             square = square.toarray()
@@ -74,49 +79,54 @@ class Coordinates:
                 square -= np.outer(square @ self.side, self.side)
             else:
                 square -= np.outer(self.means, self.means)
-        square[np.diag_indices(len(square))] += 1
         return np.asarray(square)
 
-    def _outputs(self, x: np.ndarray) -> np.ndarray:
+    def _outputs(self, x: np.ndarray, b: float) -> np.ndarray:
+        """N x, and what the threshold adds."""
         u = self.N @ x
-        return u - self.side * (self.side @ u)
+        return u + self.side * (np.sqrt(self.stiff) * b - self.side @ u)
 
-    def _pulls(self, u: np.ndarray) -> np.ndarray:
-        return np.asarray(self.N.T @ (u - self.side * (self.side @ u)))
-
-    def _over(self, u: np.ndarray, trans: int = 0, plus: int = 0) -> np.ndarray:
-        """u by L + plus, or by its transpose."""
-        L = self.L + plus * np.eye(len(self.L)) if plus else self.L
-        return np.asarray(solve_triangular(L, u, trans=trans, lower=True, check_finite=False))
+    def _pulls(self, u: np.ndarray) -> tuple[np.ndarray, float]:
+        along = float(self.side @ u)
+        return np.asarray(self.N.T @ (u - self.side * along)), np.sqrt(self.stiff) * along
 
     def out(self, z: np.ndarray) -> np.ndarray:
         """x = P z."""
-        k = len(self.unit)
+        x, b = self._split(z)
         if self.wide:
-            root = z[:k] - self._pulls(self._over(self._over(self._outputs(z[:k]), 0, 1), 1))
+            inner = _over(self.L, _over(self.L_1, self._outputs(x, b)), 1)
+            dx, db = self._pulls(inner)
+            x, b = x - dx, b - db
         else:
-            root = self._over(z[:k], 1)
-        x = np.append(self.unit * root, (z[k:] - self.means @ root) / (self.length or 1.0))
+            x = _over(self.L, x, 1)
+        b = (b - self.means @ x / np.sqrt(1 + self.stiff)) / self.length
+        x = self.unit * x
         if self.tau is not None:
             x[: len(self.lift)] += self.lift * x[self.tau]
-        return x
+        return np.append(x, b) if self.threshold else x
+
+    def _split(self, z: np.ndarray) -> tuple[np.ndarray, float]:
+        return (z[:-1], float(z[-1])) if self.threshold else (z, 0.0)
+
+    def _freed(self, gradient: np.ndarray) -> tuple[np.ndarray, float]:
+        """P'g but for the root."""
+        g, b = self._split(gradient)
+        b /= self.length
+        g = g.copy()
+        if self.tau is not None:
+            g[self.tau] += self.lift @ g[: len(self.lift)]
+        return self.unit * g - self.means * (b / np.sqrt(1 + self.stiff)), b
 
     def back(self, gradient: np.ndarray) -> np.ndarray:
         """P'g."""
-        h, rest = self._scaled(gradient)
+        x, b = self._freed(gradient)
         if self.wide:
-            root = h - self._pulls(self._over(self._over(self._outputs(h)), 1, 1))
+            inner = _over(self.L_1, _over(self.L, self._outputs(x, b)), 1)
+            dx, db = self._pulls(inner)
+            x, b = x - dx, b - db
         else:
-            root = self._over(h)
-        return np.append(root, rest)
-
-    def _scaled(self, gradient: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        k = len(self.unit)
-        rest = gradient[k:] / (self.length or 1.0)
-        curved = gradient[:k].copy()
-        if self.tau is not None:
-            curved[self.tau] += self.lift @ gradient[: len(self.lift)]
-        return self.unit * curved - self.means * rest.sum(), rest
+            x = _over(self.L, x)
+        return np.append(x, b) if self.threshold else x
 
     def multipliers(self, at: Point) -> np.ndarray:
         """Those of a Newton step from the point.
@@ -124,13 +134,22 @@ class Coordinates:
         They satisfy the condition on their sum, where those of the point are quotients of small
         numbers.
         """
-        h, rest = self._scaled(at.gradient)
+        x, b = self._freed(at.gradient)
         if self.wide:
-            pull = cho_solve((self.L, True), self._outputs(h), check_finite=False)
+            u = cho_solve((self.L, True), self._outputs(x, 0.0), check_finite=False)
         else:
-            pull = self._outputs(cho_solve((self.L, True), h, check_finite=False))
-        return at.alpha + self.example * (pull + self.side * rest.sum())
+            u = self._outputs(cho_solve((self.L, True), x, check_finite=False), 0.0)
+        u += self.side * (b / np.sqrt(1 + self.stiff) - self.side @ u)
+        return at.alpha + self.example * u
 
 
-def _beside(parts: list[Any]) -> Any:
-    return sp.hstack(parts, format="csr") if sp.issparse(parts[0]) else np.hstack(parts)
+def _over(L: np.ndarray, u: np.ndarray, trans: int = 0) -> np.ndarray:
+    return np.asarray(solve_triangular(L, u, trans=trans, lower=True, check_finite=False))
+
+
+def _with_column(A: Any, k: int, column: np.ndarray) -> Any:
+    if sp.issparse(A):
+        return sp.hstack([A[:, :k], column[:, None], A[:, k + 1 :]], format="csr")
+    A = A.copy()
+    A[:, k] = column
+    return A
