@@ -233,5 +233,3 @@ def soft(d: np.ndarray, c: np.ndarray, mu: float) -> tuple[np.ndarray, np.ndarra
     room = np.where(d > 0, larger, smaller) / (2 * c)
     value = float((c * xi - mu * np.log(xi) - mu * np.log(room)).sum())
     return mu / room, mu / (xi**2 + room**2), value
-
-

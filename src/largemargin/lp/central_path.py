@@ -1,9 +1,10 @@
-"""Hyperplanes for 1 < p < inf: the minima of a barrier for a falling sequence of mu.
+"""Hyperplanes for 1 < p < inf: the minima of a barrier F for a falling sequence of mu.
 
-Each minimum is found by SciPy's trust-region method, in coordinates in which the second derivatives
-at the last one are 1. There, the length of the gradient of F / mu is the Newton decrement, and one
-is the radius within which F is much like its second-order model (`barrier`, `coordinates`). The
-step from one mu to the next is such that second derivatives change by little more than it.
+Each minimum is found by SciPy's trust-region method, `trust-ncg`, in coordinates in which the
+second derivatives of F / mu at the minimum before are 1 (`barrier`, `coordinates`). There, the
+length of the gradient is the Newton decrement, 1 is the radius within which F / mu is much like its
+second-order model, and conjugate gradients need few products. Where second derivatives change too
+much on the way, the coordinates are made anew.
 
 How far to go is told by the duality gap, computed from the data.
 """

@@ -95,10 +95,11 @@ class MaxMarginHyperplane(KernelClassifier):
 
     Notes
     -----
-    p = 2 is solved by the support vector machine's solver, 1 and inf by HiGHS, other p by Newton's
-    method along a central path. Whichever it was, the objective and its lower bound are computed
-    from the data afterwards. The time for other p grows with the square of the smaller of the
-    numbers of examples and features.
+    p = 2 is solved by the support vector machine's solver, 1 and inf by HiGHS, other p by SciPy's
+    trust-region method for smooth convex functions along a central path. Whichever it was, the
+    objective and its lower bound are computed from the data afterwards. The time for other p grows
+    with the larger and with the square of the smaller of the numbers of examples and features, the
+    memory as for dense data.
 
     Examples
     --------
