@@ -53,7 +53,9 @@ class Coordinates:
         self._factor(A)
 
     def _factor(self, N: np.ndarray) -> None:
-        self.Q, self.R, pivots = qr(N.T, mode="economic", pivoting=True, check_finite=False)
+        self.Q, self.R, pivots = qr(
+            N.T, mode="economic", pivoting=True, overwrite_a=True, check_finite=False
+        )
         self.order = np.argsort(pivots)
         square = self.R @ self.R.T
         square[np.diag_indices(len(square))] += 1
