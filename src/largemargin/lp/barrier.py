@@ -124,8 +124,7 @@ class Barrier:
         else:
             alpha, weights, value = soft(d, self.c, mu)
         tau = 1.0 if self.tau is None else float(x[self.tau])
-        with np.errstate(over="ignore", invalid="ignore"):  # far out, where F is no number
-            omega = cones(x[: self.n], tau, self.p, self.k, mu)
+        omega = cones(x[: self.n], tau, self.p, self.k, mu)
         first, second = np.zeros_like(x), np.zeros_like(x)
         first[: self.n], second[: self.n] = omega.first, omega.second
         value += omega.value

@@ -34,14 +34,15 @@ BEYOND = 1e-3  # the gap is taken to this fraction of the tolerance, if it can b
 LEAST = 1e-13  # no gap below is looked for
 
 
+@np.errstate(all="ignore")  # far out, where F is no number, a step is not taken
 def solve_smooth(program: Program, tol: float, watch: Watch) -> Proposal:
     """Follow the path until the gap is far below the tolerance, or as small as it gets."""
     barrier = Barrier(program)
-    path = Path(barrier, watch)
     target = max(BEYOND * tol, LEAST)
     misses, least = 0, np.inf
     best = Proposal(np.zeros(barrier.n), 0.0, np.zeros(barrier.m), 0)
     try:
+        path = Path(barrier, watch)
         for _ in range(CENTRES):
             found = path.centre(CENTRED)
             worth = judge(program, found)
@@ -57,7 +58,7 @@ def solve_smooth(program: Program, tol: float, watch: Watch) -> Proposal:
             if misses > MISSES or watch.stopped:
                 break
             path.descend()
-    except LinAlgError:
+    except (LinAlgError, ValueError):  # ValueError is SciPy's word for numbers that overflow
         pass  # what is left is rounding
     return replace(best, trouble=watch.stopped)
 
@@ -86,12 +87,11 @@ class Path:
         """Go to the minimum of F for mu, in new coordinates as long as there is far to go."""
         for _ in range(ROUNDS):
             local = Local(self.barrier, self.at, self.mu, self.coordinates)
-            with np.errstate(over="ignore", invalid="ignore"):  # far out, where it turns back
-                found = minimize(
-                    local.value, np.zeros_like(self.at.x), method="trust-ncg", jac=local.gradient,
-                    hessp=local.turned, callback=self._stop,
-                    options={"gtol": close, "maxiter": STEPS, "max_trust_radius": 1e6},
-                )  # fmt: skip
+            found = minimize(
+                local.value, np.zeros_like(self.at.x), method="trust-ncg", jac=local.gradient,
+                hessp=local.turned, callback=self._stop,
+                options={"gtol": close, "maxiter": STEPS, "max_trust_radius": 1e6},
+            )  # fmt: skip
             self.n_steps += max(1, found.nit)
             self.at = self._at(local.place(found.x))
             self.coordinates = Coordinates(self.barrier, self.at)
@@ -130,14 +130,19 @@ class Local:
     def gradient(self, z: np.ndarray) -> np.ndarray:
         at = self.at(z)
         assert at is not None
-        return self.coordinates.back(at.gradient) / self.root
+        return _finite(self.coordinates.back(at.gradient) / self.root)
 
     def turned(self, z: np.ndarray, v: np.ndarray) -> np.ndarray:
         """The second derivatives times v."""
         at = self.at(z)
         assert at is not None
-        product = self.coordinates.back(self.barrier.turned(at, self.coordinates.out(v)))
         self.n_products += 1
-        if self.n_products > PRODUCTS or not np.isfinite(product).all():
-            raise LinAlgError("no direction is found")  # ends the minimisation where it is
-        return product
+        if self.n_products > PRODUCTS:
+            raise LinAlgError("no direction is found")
+        return _finite(self.coordinates.back(self.barrier.turned(at, self.coordinates.out(v))))
+
+
+def _finite(v: np.ndarray) -> np.ndarray:
+    if not np.isfinite(v).all():
+        raise LinAlgError("the derivatives are no numbers")
+    return v

@@ -24,7 +24,7 @@ from __future__ import annotations
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.linalg import cho_solve, cholesky, qr, solve_triangular
+from scipy.linalg import LinAlgError, cho_solve, cholesky, qr, solve_triangular
 
 from largemargin.lp.barrier import Barrier, Point
 
@@ -32,7 +32,7 @@ LOST = 1e-14  # of a number, where it is a difference
 
 
 class Coordinates:
-    """Raises LinAlgError where rounding leaves no coordinates."""
+    """Raises LinAlgError where rounding or overflow leaves no coordinates."""
 
     def __init__(self, barrier: Barrier, at: Point) -> None:
         self.n, self.k, self.tau = barrier.n, barrier.n_curved, barrier.tau
@@ -59,6 +59,8 @@ class Coordinates:
         self.order = np.argsort(pivots)
         square = self.R @ self.R.T
         square[np.diag_indices(len(square))] += 1
+        if not np.isfinite(square).all():
+            raise LinAlgError("the second derivatives are no numbers")
         self.L = cholesky(square, lower=True, check_finite=False)
 
     def out(self, z: np.ndarray) -> np.ndarray:

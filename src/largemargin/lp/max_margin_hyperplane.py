@@ -195,7 +195,7 @@ class MaxMarginHyperplane(KernelClassifier):
         ]  # fmt: skip
 
     def _solve_each(self, programs: Sequence[Program]) -> list[Proposal]:
-        linear = self.norm == 1 or np.isinf(self.norm)
+        linear = float(self.norm) in (1.0, np.inf)
         found = []
         with Watch(
             type(self).__name__, len(programs), verbose=self.verbose, max_seconds=self.max_seconds
