@@ -1,4 +1,4 @@
-"""What the solvers of hyperplanes are made of: conjugate norms, the barrier, the Newton system."""
+"""What the solvers of hyperplanes are made of: conjugate norms, the barrier, its coordinates."""
 
 import numpy as np
 import pytest
@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog, minimize, minimize_scalar
 
 from largemargin.lp.barrier import Barrier, cones, ratios, soft
+from largemargin.lp.coordinates import Coordinates
 from largemargin.lp.copies import distinct
 from largemargin.lp.hyperplane import Program, Proposal, best_threshold, judge, objective
-from largemargin.lp.newton_system import NewtonSystem
 from largemargin.lp.norms import Norm, conjugate, length
 
 from . import hyperplane_twin as twin
@@ -102,32 +102,78 @@ def test_omega_is_the_least_over_t(p, mu):
         assert ours.value == pytest.approx(found.fun, rel=1e-4, abs=1e-5)
 
 
+def somewhere(shape, p, C, threshold=True, form=np.asarray):
+    """A barrier and a point of its domain."""
+    X, y = overlapping(1, *shape)
+    barrier = Barrier(Program(form(X), y, np.ones(len(y)), Norm(p), C, threshold, 1e-6))
+    x = barrier.start() + 0.1
+    x[: barrier.n] = 0.2 * np.random.default_rng(2).normal(size=barrier.n)
+    if np.isinf(C):
+        x[barrier.e] = 9.0
+    return barrier, x
+
+
+def second_derivatives(barrier, at):
+    return np.array([barrier.turned(at, unit) for unit in np.eye(len(at.x))])
+
+
 @pytest.mark.parametrize("p", [1.05, 1.5, 2.0, 4.0, 60.0])
 @pytest.mark.parametrize("C", [1.0, np.inf])
 def test_derivatives_of_the_barrier(p, C):
     """Gradient and second derivatives against differences."""
-    X, y = overlapping(1, 12, 3)
-    barrier = Barrier(Program(X, y, np.ones(12), Norm(p), C, True, 1e-6))
-    rng = np.random.default_rng(2)
-    w, extra = barrier.start()
-    w, extra, mu = w + 0.2 * rng.normal(size=3), extra + 0.1, 0.05
-    if np.isinf(C):
-        extra[-1] = 5.0
-    at = barrier.at(w, extra, mu)
-    A = np.c_[barrier.B, barrier.E]
-    H = A.T @ (at.weights[:, None] * A)
-    H[:3, :3] += np.diag(at.curvature)
-    H[:3, 3:] += at.cross
-    H[3:, :3] += at.cross.T
-    H[3:, 3:] += at.corner
-    gradient = np.r_[at.gradient, at.extra_gradient]
-    for k, unit in enumerate(np.eye(len(gradient)) * 1e-6):
-        up = barrier.at(w + unit[:3], extra + unit[3:], mu)
-        down = barrier.at(w - unit[:3], extra - unit[3:], mu)
-        assert (up.value - down.value) / 2e-6 == pytest.approx(gradient[k], rel=1e-5, abs=1e-6)
-        change = np.r_[up.gradient - down.gradient, up.extra_gradient - down.extra_gradient] / 2e-6
+    barrier, x = somewhere((12, 3), p, C)
+    mu = 0.05
+    at = barrier.at(x, mu)
+    H = second_derivatives(barrier, at)
+    for k, unit in enumerate(np.eye(len(x)) * 1e-6):
+        up, down = barrier.at(x + unit, mu), barrier.at(x - unit, mu)
+        assert (up.value - down.value) / 2e-6 == pytest.approx(at.gradient[k], rel=1e-5, abs=1e-6)
+        change = (up.gradient - down.gradient) / 2e-6
         np.testing.assert_allclose(change, H[k], rtol=1e-4, atol=1e-5)
     assert np.linalg.eigvalsh(H).min() > 0
+
+
+@pytest.mark.parametrize("shape", [(12, 4), (5, 9)])
+@pytest.mark.parametrize("p", [1.5, 4.0])
+@pytest.mark.parametrize("C", [1.0, np.inf])
+@pytest.mark.parametrize("threshold", [True, False])
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
+def test_second_derivatives_are_1_in_their_coordinates(shape, p, C, threshold, form):
+    barrier, x = somewhere(shape, p, C, threshold, form)
+    at = barrier.at(x, 0.05)
+    coordinates = Coordinates(barrier, at)
+    units = np.eye(len(x))
+    P = np.array([coordinates.out(unit) for unit in units]).T
+    back = np.array([coordinates.back(unit) for unit in units]).T
+    np.testing.assert_allclose(back, P.T, atol=1e-12)
+    H = second_derivatives(barrier, at)
+    np.testing.assert_allclose(P.T @ H @ P, units, atol=1e-12)
+    # the multipliers are those of a Newton step
+    outputs = barrier.A @ np.linalg.solve(H, at.gradient)
+    multipliers = coordinates.multipliers(at)
+    np.testing.assert_allclose(multipliers, at.alpha + at.weights * outputs, rtol=1e-9)
+    if threshold:
+        assert multipliers @ barrier.y == pytest.approx(0, abs=1e-12)
+
+
+@pytest.mark.parametrize("shape", [(20, 3), (8, 20)])
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
+def test_coordinates_where_curvatures_span_twenty_orders(shape, form):
+    """A constant feature is told from the threshold by a curvature of 1e-10 against weights up to
+    1e8 only.
+    """
+    X, y = overlapping(1, *shape)
+    X[:, -1] = 1.0
+    barrier = Barrier(Program(form(X), y, np.ones(len(y)), Norm(1.5), 1.0, True, 1e-6))
+    at = barrier.at(barrier.start(), 1.0)
+    at.weights = 10.0 ** np.random.default_rng(1).uniform(-8, 8, len(y))
+    at.curvature[: barrier.n] = 1.0
+    at.curvature[barrier.n - 1] = 1e-10
+    coordinates = Coordinates(barrier, at)
+    z = np.random.default_rng(2).normal(size=len(at.x))
+    product = coordinates.back(barrier.turned(at, coordinates.out(z)))
+    np.testing.assert_allclose(product, z, atol=1e-4)
+    assert coordinates.multipliers(at) @ y == pytest.approx(0, abs=1e-6)
 
 
 @given(
@@ -158,44 +204,6 @@ def test_soft_slack_is_the_least():
             h = 1e-4 * np.hypot(d, 2 * mu / c)
             up, down = (soft(np.array([d + s]), np.array([c]), mu)[0][0] for s in (h, -h))
             assert (down - up) / (2 * h) == pytest.approx(second[0], rel=1e-4, abs=1e-8)
-
-
-@pytest.mark.parametrize("shape", [(9, 4), (4, 9)])
-@pytest.mark.parametrize("n_tau", [0, 1])
-@pytest.mark.parametrize("sparse", [False, True])
-def test_newton_system(shape, n_tau, sparse):
-    rng = np.random.default_rng(0)
-    m, n = shape
-    B, E = rng.normal(size=shape), rng.normal(size=(m, 2))
-    H, D = rng.uniform(0.1, 5, n), 10.0 ** rng.uniform(-6, 6, m)
-    C, T, K = 0.1 * rng.normal(size=(n, n_tau)), 4 * np.eye(n_tau), np.diag([0.0, 3.0])
-    r1, r2, r3 = rng.normal(size=n), rng.normal(size=n_tau), rng.normal(size=2)
-    system = NewtonSystem(sp.csr_array(B) if sparse else B, H, D, C, T, E, K)
-    x, tau, beta, u = system.solve(r1, r2, r3)
-    left = np.zeros((n + n_tau + 2 + m,) * 2)
-    left[:n, :n], left[:n, n : n + n_tau] = np.diag(H), C
-    left[n : n + n_tau, n : n + n_tau] = T
-    left[n + n_tau : -m, n + n_tau : -m] = K
-    left[-m:, :n], left[-m:, n + n_tau : -m] = B, E
-    left = np.tril(left) + np.tril(left, -1).T
-    left[:n, n : n + n_tau], left[n : n + n_tau, :n] = C, C.T
-    left[-m:, -m:] = -np.diag(1 / D)
-    expected = np.linalg.solve(left, np.concatenate([r1, r2, r3, np.zeros(m)]))
-    np.testing.assert_allclose(np.concatenate([x, tau, beta, u]), expected, rtol=1e-6, atol=1e-9)
-
-
-def test_a_constant_feature_beside_a_threshold():
-    """The two are told apart by a curvature of 1e-10 against weights of 1e8 only."""
-    rng = np.random.default_rng(1)
-    B = np.c_[rng.normal(size=(20, 2)), np.ones(20)]
-    H, D = np.array([1.0, 1.0, 1e-10]), 10.0 ** rng.uniform(-8, 8, 20)
-    none = np.zeros((3, 0)), np.zeros((0, 0))
-    system = NewtonSystem(B, H, D, *none, np.ones((20, 1)), np.zeros((1, 1)))
-    r1, r3 = np.array([1.0, -2.0, 0.5]), np.array([0.3])
-    x, _, beta, u = system.solve(r1, np.zeros(0), r3)
-    np.testing.assert_allclose(H * x + B.T @ u, r1, atol=1e-6)
-    np.testing.assert_allclose(u.sum(), r3[0], atol=1e-6)
-    np.testing.assert_allclose(B @ x + beta[0], u / D, rtol=1e-4, atol=1e-4)
 
 
 @given(st.integers(0, 10**6), st.floats(-3, 3))

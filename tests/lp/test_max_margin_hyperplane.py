@@ -1,5 +1,8 @@
 """Hyperplanes of largest margin against general solvers, closed forms, limits and copies."""
 
+import warnings
+from fractions import Fraction
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -235,6 +238,13 @@ def test_weights_are_copies_to_the_last_bit(p, C):
         np.testing.assert_array_equal(getattr(weighted, name), getattr(copied, name))
 
 
+def test_any_number_is_a_norm():
+    X, y = overlapping(6)
+    expected = MaxMarginHyperplane(norm=1.5).fit(X, y).coef_
+    for norm in (Fraction(3, 2), np.float32(1.5)):
+        np.testing.assert_array_equal(MaxMarginHyperplane(norm=norm).fit(X, y).coef_, expected)
+
+
 @pytest.mark.parametrize("p", [1, 1.5, 2, np.inf])
 def test_weights_and_C_are_one_price(p):
     X, y = overlapping(6)
@@ -376,6 +386,23 @@ def test_a_solver_is_not_believed(p, monkeypatch):
         model = MaxMarginHyperplane(norm=p).fit(X, y)
     assert not model.converged_
     assert model.dual_gap_[0] > 1e-7
+
+
+@pytest.mark.parametrize("p", [1.5, 4])
+@pytest.mark.parametrize(("unit", "C"), [(1e-200, 1.0), (1e100, 1.0), (1.0, np.inf)])
+def test_numbers_beyond_reach_are_an_honest_end(p, unit, C):
+    X, y = overlapping(0, m=40)
+    model = MaxMarginHyperplane(norm=p, C=C, min_margin=1e-300)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model.fit(X * unit, y)
+    assert np.isfinite(model.coef_).all()
+    if model.converged_:  # the features are zero for all purposes
+        assert not caught
+        assert model.objective_[0] == pytest.approx(2 * C * min(counts(y)))
+    else:
+        assert [warning.category for warning in caught] == [ConvergenceWarning]
+        assert model.dual_gap_[0] > 1e-7
 
 
 # Bad input.

@@ -12,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from largemargin.classifier import KernelClassifier, check_positive
-from largemargin.lp.barrier import solve_smooth
+from largemargin.lp.central_path import solve_smooth
 from largemargin.lp.copies import distinct
 from largemargin.lp.estimator import sides
 from largemargin.lp.hyperplane import Hyperplane, Program, Proposal, judge
@@ -95,10 +95,11 @@ class MaxMarginHyperplane(KernelClassifier):
 
     Notes
     -----
-    p = 2 is solved by the support vector machine's solver, 1 and inf by HiGHS, other p by Newton's
-    method along a central path. Whichever it was, the objective and its lower bound are computed
-    from the data afterwards. The time for other p grows with the square of the smaller of the
-    numbers of examples and features.
+    p = 2 is solved by the support vector machine's solver, 1 and inf by HiGHS, other p by SciPy's
+    trust-region method for smooth convex functions along a central path. Whichever it was, the
+    objective and its lower bound are computed from the data afterwards. The time for other p grows
+    with the larger and with the square of the smaller of the numbers of examples and features, the
+    memory as for dense data.
 
     Examples
     --------
@@ -194,7 +195,7 @@ class MaxMarginHyperplane(KernelClassifier):
         ]  # fmt: skip
 
     def _solve_each(self, programs: Sequence[Program]) -> list[Proposal]:
-        linear = self.norm == 1 or np.isinf(self.norm)
+        linear = float(self.norm) in (1.0, np.inf)
         found = []
         with Watch(
             type(self).__name__, len(programs), verbose=self.verbose, max_seconds=self.max_seconds
