@@ -63,7 +63,10 @@ class Result:
 
 @dataclass(frozen=True)
 class Comparison:
-    """All results on one task, the smallest error first and those without one last."""
+    """All results on one task, the smallest error first and those without one last.
+
+    `search_rows` took part in the search, and `at_once` machines were measured at the same time.
+    """
 
     data: str
     train_rows: int
@@ -73,8 +76,10 @@ class Comparison:
     held_out: bool
     scale: str
     folds: int
+    search_rows: int
     seed: int
     max_seconds: float
+    at_once: int
     seconds: float
     machine: str
     results: tuple[Result, ...]

@@ -40,14 +40,14 @@ def measure(task: Task, candidate: Candidate, tell: Tell) -> Result:
     """Everything, telling what is known after each step."""
     result = new_result(candidate)
     warm_up(task, candidate)
-    start = time.perf_counter()
+    start, clock = time.perf_counter(), time.process_time()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # a setting that is not chosen need not be told of
-        search(task, candidate, result, start, tell)
+        search(task, candidate, result, clock + SEARCH_SHARE * task.max_seconds, tell)
     tell("training", result)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        model = train(task, candidate, result, start)
+        model = train(task, candidate, result, clock + task.max_seconds)
     result.notes = tuple(dict.fromkeys(" ".join(str(w.message).split()) for w in caught))
     result.seconds = time.perf_counter() - start
     if candidate.library == OURS:
@@ -69,13 +69,12 @@ def warm_up(task: Task, candidate: Candidate) -> None:
         model.fit(task.X[rows], task.y[rows]).predict(task.X_test)
 
 
-def search(task: Task, candidate: Candidate, result: Result, start: float, tell: Tell) -> None:
+def search(task: Task, candidate: Candidate, result: Result, until: float, tell: Tell) -> None:
     """Note the best setting and its cross-validated error."""
     settings = candidate.settings
     result.chosen = settings[0]
     if len(settings) == 1:
         return
-    until = start + SEARCH_SHARE * task.max_seconds
     splits = task.splits()
     tell("searching", result)
     for setting in settings:
@@ -94,7 +93,7 @@ def cross_validated(
     """The mean error over the folds; None if time is up. A setting that is refused is all wrong."""
     errors = []
     for rows, others in splits:
-        remaining = until - time.perf_counter()
+        remaining = until - time.process_time()
         if remaining <= 0:
             return None
         model = task.pipeline(_limited(candidate.make(setting, task.seed), remaining))
@@ -103,12 +102,12 @@ def cross_validated(
         except ValueError:
             return 1.0
         errors.append(float((model.predict(task.X[others]) != task.y[others]).mean()))
-    return None if time.perf_counter() > until else float(np.mean(errors))
+    return None if time.process_time() > until else float(np.mean(errors))
 
 
-def train(task: Task, candidate: Candidate, result: Result, start: float) -> Any:
+def train(task: Task, candidate: Candidate, result: Result, until: float) -> Any:
     """Fit with the chosen setting, and test."""
-    remaining = max(start + task.max_seconds - time.perf_counter(), 1e-3)
+    remaining = max(until - time.process_time(), 1e-3)
     machine = _limited(candidate.make(result.chosen, task.seed), 0.9 * remaining)
     model = task.pipeline(machine)
     begun = time.perf_counter()
