@@ -50,13 +50,25 @@ def test_report_after_scaling_and_search(run, animals):
     assert "StandardScaler" in html
 
 
+def test_report_of_a_stream(run, animals):
+    options = ("--model", "mira", "--stream", "--chunk", 7, "--test", animals)
+    assert run("train", animals, *options, "-o", "m", "--report", "a.html").exit_code == 0
+    html = Path("a.html").read_text()
+    assert 'id="cache"' in html
+    assert "A certificate needs the rows" in html
+    assert run("report", "m", animals, "-o", "b.html").exit_code == 0
+    assert "cache bound" in Path("b.html").read_text()
+
+
 def test_bad_reports(fails, animals, model, tmp_path, monkeypatch):
     assert "another one" in fails("train", animals, "-o", "x", "--report", "x")
     assert "no-folder" in fails("train", animals, "--report", "no-folder/x.html")
     assert "no-folder" in fails("report", model, animals, "-o", "no-folder/x.html")
     assert "name that too" in fails("evaluate", model, animals, "--training", animals)
     stream = ("--model", "mira", "--stream", "--report", "x.html")
-    assert "largemargin report MODEL DATA" in fails("train", animals, *stream)
+    line = fails("train", animals, *stream)
+    assert "--test" in line
+    assert "largemargin report MODEL DATA" in line
     strange = table(tmp_path / "strange.csv", labels=("ant", "bee", "dog"))
     line = fails("report", model, animals, "--training", strange)
     assert "labels that the model does not know" in line
