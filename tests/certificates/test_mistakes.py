@@ -153,6 +153,17 @@ def test_training_to_convergence():
     assert found.kind == "expectation"
 
 
+def test_theorem_4_holds_on_average():
+    errors, bounds = [], []
+    for seed in range(20):
+        X, y = separable(seed, n=130, gamma=0.2)
+        model = VotedPerceptron(kernel="linear", method="last", epochs=500).fit(X[:30], y[:30])
+        errors.append(1 - model.score(X[30:], y[30:]))
+        found = model.certificate(X[:30], y[:30], leave_one_out=False)
+        bounds.append(found["training to convergence"].value)
+    assert 0 < np.mean(errors) <= np.mean(bounds)
+
+
 def test_what_theorem_4_is_not_about():
     X, y = separable(1)
     vote = VotedPerceptron(kernel="linear", epochs=200).fit(X, y).certificate(X, y)
@@ -170,6 +181,12 @@ def test_a_kernel_that_is_not_positive_definite():
     found = model.certificate(X, y)
     for name in ("mistake bound, separable data", "mistake bound"):
         says_why(found[name], "not positive definite")
+    X, y = np.array([[-1.0], [1.0]]), [0, 1]
+    last = VotedPerceptron(
+        kernel=lambda A, B: np.where(A @ B.T > 0, 1.0, -2.0), method="last", epochs=9
+    ).fit(X, y)
+    assert last.converged_
+    says_why(last.certificate(X, y)["training to convergence"], "not positive definite")
     assert found["mistakes"].applies
 
 

@@ -169,10 +169,11 @@ def test_many_support_vectors_make_a_small_page(browser, tmp_path):
     model = largemargin.AggressivePerceptron(kernel="linear", margin=1e9, policy="keep").fit(X, y)
     assert model.n_support_ == n
     file = tmp_path / "page.html"
-    file.write_text(page_of(model, None, (X[:500], y[:500])))
+    file.write_text(page_of(model, (X, y), (X[:500], y[:500])))
     assert file.stat().st_size < 5e6
     seen = browser.visit(file)
     assert "20,000 training examples; a sample: the 48 of largest weight" in seen.text
+    assert "the theorem is about policy='distill'" in seen.text
     assert seen.complaints == []
 
 

@@ -19,6 +19,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
+from math import ceil
 from typing import Any
 
 import numpy as np
@@ -227,11 +228,16 @@ def _separable(fitted: Fitted, definite: Condition, compared: list[Comparison]) 
         return refuted
     each = [mistake_bound(np.array([g]), fitted.radius, gamma=g) for g in gammas.tolist()]
     sentence = (
-        f"At most {at_most(sum(each))} mistakes, however many epochs: the examples are separated "
+        f"At most {_count(sum(each))} mistakes, however many epochs: the examples are separated "
         f"with the margin gamma = {gammas.min():.4g}, and the largest norm is R = "
         f"{fitted.radius:.4g}."
     )
     return SEPARABLE.says(sum(each), sentence, [definite, separable], each)
+
+
+def _count(bound: float) -> str:
+    """A bound of a count, rounded up."""
+    return at_most(bound) if bound < 1000 else f"{ceil(bound):,}"
 
 
 def _any(fitted: Fitted, definite: Condition, compared: list[Comparison]) -> Statement:
@@ -249,7 +255,7 @@ def _any(fitted: Fitted, definite: Condition, compared: list[Comparison]) -> Sta
     how = f"{names[0]}, gamma = {gammas[0]:.4g}" if len(each) == 1 else "the best found for each"
     repeated = f", {epochs} times over" if epochs > 1 else ""
     sentence = (
-        f"At most {at_most(sum(each))} mistakes on this sequence of {len(fitted)} examples"
+        f"At most {_count(sum(each))} mistakes on this sequence of {len(fitted)} examples"
         f"{repeated}, whether or not it can be separated (compared with {how})."
     )
     return ANY.says(sum(each), sentence, [definite], each)
