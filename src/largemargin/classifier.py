@@ -53,7 +53,7 @@ class Classifier(ClassifierMixin, BaseEstimator):
             (for `AdaBoost` as they are, from -1 to 1).
         leave_one_out : bool or "auto", default="auto"
             Whether to find the leave-one-out error by fitting again; "auto" does on up to 200
-            rows, if that takes no more than two seconds.
+            rows, if that takes no more than a second.
 
         Returns
         -------

@@ -26,7 +26,7 @@ from largemargin.certificates.fitted import Fitted
 from largemargin.certificates.theorem import Theorem
 
 CHEAP = 200  # rows up to which a machine is trained again for each without being asked
-SECONDS = 2.0  # of processor time that this may take
+SECONDS = 1.0  # of processor time that this may take
 TRUE = Theorem("leave-one-out error", "by training again without each example", "measured")
 
 

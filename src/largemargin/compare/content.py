@@ -24,7 +24,9 @@ class Certified:
 class Result:
     """What was measured of one machine; what is None was not reached, or there is no such thing.
 
-    `trouble` is one line: why it did not finish. `notes` are warnings.
+    `seconds` are by the clock, from the search to the certificate, and `processor_seconds` what it
+    took of a processor meanwhile. `trouble` is one line: why it did not finish. `notes` are
+    warnings.
     """
 
     title: str
@@ -43,6 +45,7 @@ class Result:
     certificate: Certified | None = None
     certificate_seconds: float | None = None
     seconds: float = 0.0
+    processor_seconds: float = 0.0
     trouble: str = ""
     notes: tuple[str, ...] = ()
 

@@ -37,7 +37,7 @@ THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 DONE, INTERRUPTED = "done", "interrupted"
 OUT_OF_TIME = getattr(signal, "SIGXCPU", 0)  # what ends a process that used up its time
 GLANCE = 0.2  # seconds between two looks at whether to stop
-SLOWER = 2.0  # times its processor time is what a machine may take by the clock
+SLOWER = 5.0  # times its processor time is what a machine may take by the clock
 GRACE = 2.0  # seconds for a machine that keeps the limit itself to say what it found
 START = 300.0  # seconds to start, to read the data, and to compile at the very first use
 
