@@ -134,6 +134,7 @@ def _show(found: Comparison) -> None:
     emit("")
     emit("error: with the 95 % interval of Clopper and Pearson; model: bytes of the model file, of "
          "a peer its pickle;")  # fmt: skip
+    emit("fit, predict: processor time on one thread;")
     emit("certified: the smallest bound of the certificate that says something, on the error or "
          "the leave-one-out error;")  # fmt: skip
     emit("~ holds in expectation only, so it is an estimate.")

@@ -25,8 +25,8 @@ class Result:
     """What was measured of one machine; what is None was not reached, or there is no such thing.
 
     `seconds` are by the clock, from the search to the certificate, and `processor_seconds` what it
-    took of a processor meanwhile. `trouble` is one line: why it did not finish. `notes` are
-    warnings.
+    took of a processor meanwhile; those of fit and predict are the processor's too. `trouble` is
+    one line: why it did not finish. `notes` are warnings.
     """
 
     title: str

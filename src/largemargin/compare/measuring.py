@@ -130,12 +130,12 @@ def train(task: Task, candidate: Candidate, result: Result, watch: Stopwatch) ->
     remaining = watch.by_the_clock(0.9 * (task.max_seconds - watch.processor))
     machine = _limited(candidate.make(result.chosen, task.seed), remaining)
     model = task.pipeline(machine)
-    begun = time.perf_counter()
+    fitting = Stopwatch()
     model.fit(task.X, task.y)
-    result.fit_seconds = time.perf_counter() - begun
-    begun = time.perf_counter()
+    result.fit_seconds = fitting.processor
+    predicting = Stopwatch()
     predicted = model.predict(task.X_test)
-    result.predict_seconds = time.perf_counter() - begun
+    result.predict_seconds = predicting.processor
     result.error = ErrorRate(int((predicted != task.y_test).sum()), len(task.y_test))
     result.support_vectors = _n_support(model[-1])
     result.size = _size(model, candidate)
