@@ -52,8 +52,8 @@ class Classifier(ClassifierMixin, BaseEstimator):
             Margins at which to count margin errors, in units of the largest norm of an example
             (for `AdaBoost` as they are, from -1 to 1).
         leave_one_out : bool or "auto", default="auto"
-            Whether to find the leave-one-out error by fitting again; "auto" does for support
-            vector machines on up to 200 rows.
+            Whether to find the leave-one-out error by fitting again; "auto" does on up to 200
+            rows, if that takes no more than a second.
 
         Returns
         -------

@@ -94,6 +94,12 @@ def test_what_theorem_1_12_is_not_about():
     assert trees.certificate(X, y)["margin error bound at 0.1"].applies
 
 
+def test_theorem_1_10_needs_more_examples_than_the_dimension():
+    X, y = np.array([[0.0, 1.0], [1.0, 0.0], [2.0, 2.0]]), [0, 0, 1]
+    found = AdaBoost(n_rounds=2).fit(X, y).certificate(X, y)["margin bound"]
+    says_why(found, "3 examples are not more than the VC dimension 3")
+
+
 def test_chance_in_the_first_round():
     X, y = np.array([[0.0], [0.0], [0.0], [0.0]]), [0, 1, 0, 1]
     with pytest.warns(Warning, match="no better than chance"):

@@ -151,6 +151,30 @@ def test_what_theorem_2_2_cannot_say():
     says_why(model.certificate(X, y)["adaptive margin bound"], "kappa")
 
 
+def test_theorem_2_2_needs_an_example_that_reaches_the_margin():
+    X, y = blobs(0, n=40, noise=2.0)
+    model = LeaveOneOutSVC(gamma=1.0).fit(X, y)
+    # a machine as of another training, which reaches no margin anywhere
+    model._expansion.coefs *= 1e-3
+    model.objective_ = np.full(1, np.maximum(0, 1 - (2 * y - 1) * model.decision_function(X)
+                               + np.abs(_all_coefs(model, 40))).sum())  # fmt: skip
+    found = model.certificate(X, y, leave_one_out=False)["adaptive margin bound"]
+    says_why(found, "no training example has y f(x) >= 1")
+
+
+def _all_coefs(model, n):
+    full = np.zeros(n)
+    full[model.support_] = model._expansion.coefs[0]
+    return full
+
+
+def test_vectors_that_were_trained_together_are_no_problems_of_two_sides():
+    X, y = three(0)
+    found = SVC(kernel="linear", multiclass="crammer-singer").fit(X, y).certificate(X, y)
+    for name in ("VC bound", "margin bound", "margin bound, no margin error"):
+        says_why(found[name], "the theorem is about two classes")
+
+
 def test_infinite_dimension_and_many_vectors():
     X, y = blobs(0)
     says_why(SVC().fit(X, y).certificate(X, y)["VC bound"], "infinite")

@@ -50,6 +50,7 @@ def test_every_estimator_has_a_certificate(model, data):
     assert found.model == type(model).__name__
     for statement in found:
         assert statement.sentence.endswith(".")
+        assert "{" not in statement.sentence
         assert statement.kind in KINDS
         assert statement.source
         if statement.applies:

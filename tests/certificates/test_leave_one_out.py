@@ -3,7 +3,21 @@
 import numpy as np
 import pytest
 
-from largemargin import SVC, AggressivePerceptron, KernelAdatron, NuSVC, VotedPerceptron
+from largemargin import (
+    ALMA,
+    LPSVC,
+    MIRA,
+    ROMMA,
+    SVC,
+    AdaptiveMarginSVC,
+    AggressivePerceptron,
+    KernelAdatron,
+    LeaveOneOutSVC,
+    MaxMarginHyperplane,
+    NuLPSVC,
+    NuSVC,
+    VotedPerceptron,
+)
 from largemargin.certificates import leave_one_out_bound, support_vector_bound
 from tests.certificates.problems import blobs, says_why, three
 
@@ -169,18 +183,51 @@ def test_the_adatron_puts_its_threshold_afterwards():
     origin = KernelAdatron(C=1.0, gamma=1.0, fit_intercept=False, tol=1e-5).fit(X, y)
     found = origin.certificate(X, y)
     assert found["Jaakkola-Haussler"].value >= true_error(origin, X, y)
-    says_why(found["leave-one-out error"], "not asked for")
 
 
-def test_it_is_found_when_asked_for():
-    X, y = blobs(2, n=10)
-    model = VotedPerceptron(kernel="linear", epochs=3).fit(X, y)
-    says_why(model.certificate(X, y)["leave-one-out error"], "10 fits")
+EVERYONE = [
+    VotedPerceptron(kernel="linear", epochs=3), VotedPerceptron(gamma=1.0, method="last"),
+    AggressivePerceptron(gamma=1.0), MIRA(gamma=1.0, budget=4), ROMMA(gamma=1.0), ALMA(gamma=1.0),
+    SVC(gamma=1.0, tol=1e-6, n_jobs=1), NuSVC(nu=0.2, gamma=1.0, tol=1e-6),
+    KernelAdatron(C=1.0, gamma=1.0), LPSVC(gamma=1.0), NuLPSVC(gamma=1.0),
+    LeaveOneOutSVC(gamma=1.0), AdaptiveMarginSVC(gamma=1.0), MaxMarginHyperplane(),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("model", EVERYONE, ids=str)
+@pytest.mark.parametrize("data", [blobs, three])
+def test_it_is_found_of_every_machine_where_that_is_cheap(model, data):
+    X, y = data(2, n=12)
+    found = model.fit(X, y).certificate(X, y)["leave-one-out error"]
+    assert found.value == true_error(model, X, y)
+    assert "fits" in found.sentence
+
+
+def test_where_it_is_not_cheap_it_is_found_when_asked_for(monkeypatch):
+    X, y = blobs(2, n=12)
+    model = LPSVC(gamma=1.0).fit(X, y)
+    monkeypatch.setattr("largemargin.certificates.leave_one_out.SECONDS", 0.0)
+    says_why(
+        model.certificate(X, y)["leave-one-out error"], "12 fits, which did not end within 0 s"
+    )
     found = model.certificate(X, y, leave_one_out=True)["leave-one-out error"]
     assert found.value == true_error(model, X, y)
-    stream = AggressivePerceptron(gamma=1.0).fit(X, y)
-    asked = stream.certificate(X, y, leave_one_out=True)["leave-one-out error"]
-    assert asked.value == true_error(stream, X, y)
+    monkeypatch.setattr("largemargin.certificates.leave_one_out.CHEAP", 11)
+    says_why(model.certificate(X, y)["leave-one-out error"], "12 fits, which were not asked for")
+
+
+def test_all_are_left_out_where_no_theorem_says_that_some_need_not():
+    X, y = blobs(2, n=30)
+    model = SVC(gamma=1.0).fit(X, y)
+    n_support = len(model.support_)
+    assert n_support < 30
+    assert f"({n_support} fits;" in model.certificate(X, y)["leave-one-out error"].sentence
+    model.dual_gap_ = np.array([1e-4])  # a small coefficient may have been left out
+    assert "(30 fits)" in model.certificate(X, y)["leave-one-out error"].sentence
+
+
+def test_it_is_not_found_when_not_asked_for():
+    X, y = blobs(2, n=10)
     svm = SVC().fit(X, y)
     says_why(svm.certificate(X, y, leave_one_out=False)["leave-one-out error"], "not asked for")
 

@@ -86,6 +86,26 @@ def test_support_vectors_and_the_expected_error():
     assert found.by_problem == pytest.approx(shares)
 
 
+def test_the_expected_error_is_at_most_the_expected_share():
+    rng = np.random.default_rng(0)
+    errors, shares = [], []
+    for _ in range(20):
+        X = rng.normal(size=(121, 2))
+        y = (X[:, 0] + 0.5 * rng.normal(size=121) > 0).astype(int)
+        model = SVC(C=1.0, gamma=0.5, n_jobs=1).fit(X[:21], y[:21])
+        shares.append(model.certificate(X[:21], y[:21], leave_one_out=False)[
+            "support vectors, expected error"].value)  # fmt: skip
+        errors.append(1 - model.score(X[21:], y[21:]))
+    assert 0 < np.mean(errors) <= np.mean(shares)
+
+
+def test_a_sum_of_slacks_squared_has_no_bound_by_coefficients():
+    X, y = blobs(0)
+    for threshold, name in ((False, "Jaakkola-Haussler"), (True, "xi-alpha")):
+        model = SVC(slack="squared-sum", fit_intercept=threshold).fit(X, y)
+        says_why(model.certificate(X, y, leave_one_out=False)[name], "square of the sum")
+
+
 def test_a_kernel_that_is_not_positive_definite():
     X, y = blobs(0)
     model = SVC(kernel="sigmoid", gamma=1.0).fit(X, y)

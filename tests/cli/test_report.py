@@ -1,6 +1,7 @@
 """`report`, `train --report`, `evaluate --report` and `compare` as commands."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -49,13 +50,25 @@ def test_report_after_scaling_and_search(run, animals):
     assert "StandardScaler" in html
 
 
+def test_report_of_a_stream(run, animals):
+    options = ("--model", "mira", "--stream", "--chunk", 7, "--test", animals)
+    assert run("train", animals, *options, "-o", "m", "--report", "a.html").exit_code == 0
+    html = Path("a.html").read_text()
+    assert 'id="cache"' in html
+    assert "A certificate needs the rows" in html
+    assert run("report", "m", animals, "-o", "b.html").exit_code == 0
+    assert "cache bound" in Path("b.html").read_text()
+
+
 def test_bad_reports(fails, animals, model, tmp_path, monkeypatch):
     assert "another one" in fails("train", animals, "-o", "x", "--report", "x")
     assert "no-folder" in fails("train", animals, "--report", "no-folder/x.html")
     assert "no-folder" in fails("report", model, animals, "-o", "no-folder/x.html")
     assert "name that too" in fails("evaluate", model, animals, "--training", animals)
     stream = ("--model", "mira", "--stream", "--report", "x.html")
-    assert "largemargin report MODEL DATA" in fails("train", animals, *stream)
+    line = fails("train", animals, *stream)
+    assert "--test" in line
+    assert "largemargin report MODEL DATA" in line
     strange = table(tmp_path / "strange.csv", labels=("ant", "bee", "dog"))
     line = fails("report", model, animals, "--training", strange)
     assert "labels that the model does not know" in line
@@ -73,7 +86,7 @@ def test_compare(run, animals):
         ("largemargin", "SVC"), ("scikit-learn", "SVC"), ("scikit-learn", "Perceptron"),
     }  # fmt: skip
     assert all(r["error"]["rows"] == 27 and not r["trouble"] for r in results)
-    assert "3 of 3: Perceptron (scikit-learn)" in found.stderr
+    assert re.search("^[123] of 3: Perceptron .scikit-learn.$", found.stderr, re.M)
     assert "3 machines on" in Path("c.html").read_text()
     shown = run("compare", animals, "--only", "perceptron", "--folds", 2, "-q")
     assert "63 rows of 3 features to train on, 27 to test on (held out)" in shown.stdout

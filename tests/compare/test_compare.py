@@ -1,6 +1,7 @@
 """A comparison against training each machine by hand, its time limit, and bad input."""
 
 import json
+import signal
 import time
 from dataclasses import dataclass
 
@@ -11,6 +12,7 @@ from sklearn.datasets import load_iris
 from sklearn.model_selection import StratifiedKFold
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import MinMaxScaler
+from threadpoolctl import threadpool_info
 
 from largemargin.compare import candidates, compare
 from largemargin.compare.candidates import OURS, Candidate, our_classes
@@ -20,6 +22,7 @@ from largemargin.compare.page import render
 from largemargin.compare.task import make_task
 from largemargin.compare.words import COLUMNS, row
 from largemargin.report.intervals import ErrorRate
+from largemargin.workers import count_workers
 
 
 def quiet(stage, result):
@@ -29,19 +32,20 @@ def quiet(stage, result):
 @pytest.fixture(scope="module")
 def task():
     X, y = load_iris(return_X_y=True)
-    return make_task("iris", X, y, folds=2, max_seconds=60.0)
+    return make_task("iris", X, y, folds=2, max_seconds=60.0, search_rows=60)
 
 
 def by_hand(task, candidate):
-    """The plain way: every setting on every fold, then the best on all."""
+    """The plain way: every setting on every fold of the sample, then the best on all rows."""
     best, least = None, np.inf
     folds = StratifiedKFold(task.folds, shuffle=True, random_state=task.seed)
+    X, y = task.X[task.sample()], task.y[task.sample()]
     for setting in candidate.settings:
         errors = []
-        for rows, others in folds.split(task.X, task.y):
+        for rows, others in folds.split(X, y):
             model = Pipeline([("s", MinMaxScaler()), ("m", candidate.make(setting, task.seed))])
-            model.fit(task.X[rows], task.y[rows])
-            errors.append(np.mean(model.predict(task.X[others]) != task.y[others]))
+            model.fit(X[rows], y[rows])
+            errors.append(np.mean(model.predict(X[others]) != y[others]))
         if np.mean(errors) < least:
             best, least = setting, np.mean(errors)
     model = Pipeline([("s", MinMaxScaler()), ("m", candidate.make(best, task.seed))])
@@ -74,7 +78,8 @@ def test_it_agrees_with_training_by_hand(task, candidate):
     assert found.fit_seconds > 0
     machine = model[-1]
     if candidate.library == OURS:
-        stated = machine.certificate(model[:-1].transform(task.X), task.y)
+        X = model[:-1].transform(task.X)
+        stated = machine.certificate(X, task.y, leave_one_out=False)
         says = [s.value for s in stated if s.bounds_error and s.applies and s.value < 1]
         assert (found.certificate.value if found.certificate else None) == (
             pytest.approx(min(says)) if says else None
@@ -94,6 +99,16 @@ class Sleeper(ClassifierMixin, BaseEstimator):
 
     def predict(self, X):
         return np.full(X.shape[0], self.classes_[0])
+
+
+class Worker(Sleeper):
+    """Has something to do for ever."""
+
+    def fit(self, X, y):
+        self.classes_ = np.unique(y)
+        while X.shape[0] > 100:
+            pass
+        return self
 
 
 class Crasher(Sleeper):
@@ -117,29 +132,83 @@ def test_processes_keep_the_time_and_survive_a_crash(task):
     stages = []
     machines = [
         Made("elsewhere", "Sleeper", cls=Sleeper),
+        Made("elsewhere", "Worker", cls=Worker),
         Made("elsewhere", "Crasher", cls=Crasher),
         *candidates("rbf", 2.5, ["perceptron"]),
     ]
     X, y = np.vstack([task.X] * 2), np.r_[task.y, task.y]
-    short = make_task("iris twice", X, y, task.X_test, task.y_test, max_seconds=1.0)
+    short = make_task("iris twice", X, y, task.X_test, task.y_test, max_seconds=0.4)
     start = time.perf_counter()
-    found = compare(short, machines, lambda place, title, stage: stages.append((place, title)))
+    found = compare(short, machines, lambda *seen: stages.append(seen))
     assert time.perf_counter() - start < 300
-    sleeper, crasher, perceptron = found.results
-    assert sleeper.trouble == "no result after 1 s"
+    sleeper, worker, crasher, perceptron = found.results
+    assert sleeper.trouble == "no result after 2 s by the clock"
+    assert worker.trouble in (
+        "no result after 0.4 s",
+        sleeper.trouble,
+    )  # the latter on a busy computer
     assert crasher.trouble == "its process ended with code 7"
-    assert (sleeper.error, crasher.error) == (None, None)
+    assert (sleeper.error, worker.error, crasher.error) == (None, None, None)
     assert perceptron.error is not None
     assert found.ranked[0].name == "Perceptron"
-    assert (2, "Perceptron (scikit-learn)") in stages
+    assert [done for done, _, stage in stages if stage == "done"] == [1, 2, 3, 4]
+    assert ("Perceptron (scikit-learn)", "training") in [seen[1:] for seen in stages]
+
+
+class Counter(Sleeper):
+    """Fails with the number of threads that it was given."""
+
+    def fit(self, X, y):
+        pools = [pool["num_threads"] for pool in threadpool_info()]
+        raise RuntimeError(f"most threads {max([count_workers(None), *pools])}")
+
+
+def test_every_machine_has_one_thread(task):
+    (found,) = compare(task, [Made("elsewhere", "Counter", cls=Counter)]).results
+    assert found.trouble == "most threads 1"
+
+
+def test_the_search_has_a_sample_by_strata(task):
+    assert np.array_equal(np.bincount(task.y[task.sample()]), [20, 20, 20])
+    assert len(np.unique(task.sample())) == 60
+    rare = make_task("x", np.zeros((1000, 1)), np.r_[np.zeros(997), 1, 1, 1], np.zeros((1, 1)),
+                     np.zeros(1), search_rows=100)  # fmt: skip
+    assert np.bincount(rare.y[rare.sample()].astype(int)).tolist() == [100, 3]
+    assert len(make_task("x", task.X, task.y, search_rows=105).sample()) == 73
+    for rows, others in rare.splits():
+        assert not set(rows) & set(others)
+        assert 1 in rare.y[others]
+
+
+def test_ctrl_c_keeps_what_is_done(task):
+    (quick,) = candidates("rbf", 2.5, ["perceptron"])
+    with pytest.raises(KeyboardInterrupt):
+        compare(task, [Made("elsewhere", "Sleeper", cls=Sleeper)], _interrupting("starting"))
+    machines = [quick, Made("elsewhere", "Sleeper", cls=Sleeper), quick]
+    first, *others = compare(task, machines, _interrupting("done"), at_once=1).results
+    assert first.error is not None
+    assert [one.trouble for one in others] == ["interrupted"] * 2
+
+
+def _interrupting(when):
+    """Progress that presses Ctrl-C at the first such stage."""
+    pressed = []
+
+    def progress(done, title, stage):
+        if stage == when and not pressed:
+            pressed.append(stage)
+            signal.raise_signal(signal.SIGINT)
+
+    return progress
 
 
 def test_a_search_that_is_out_of_time_takes_the_first_setting(task):
     (candidate,) = [c for c in candidates("rbf", 2.5, ["svc"]) if c.library == OURS]
-    from largemargin.compare.measuring import search
+    from largemargin.compare.measuring import Stopwatch, search
 
-    result = Result("", "", "")
-    search(task, candidate, result, time.perf_counter() - 100, quiet)
+    result, watch = Result("", "", ""), Stopwatch()
+    watch._processor -= 100
+    search(task, candidate, result, watch, quiet)
     assert (result.chosen, result.searched, result.cv_error) == (candidate.settings[0], 0, None)
 
 
@@ -166,7 +235,7 @@ def found():
                   certificate=bound, notes=("a <warning>",))  # fmt: skip
     bad = Result("LinearSVC (scikit-learn)", "scikit-learn", "LinearSVC",
                  trouble="no result after 5 s")  # fmt: skip
-    return Comparison("d<a>ta", 100, 50, 4, 2, True, "minmax", 3, 0, 5.0, 7.0, "a machine",
+    return Comparison("d<a>ta", 100, 50, 4, 2, True, "minmax", 3, 80, 0, 5.0, 2, 7.0, "a machine",
                       (bad, good))  # fmt: skip
 
 
@@ -184,7 +253,8 @@ def test_the_table(found):
 def test_the_page(found):
     html = render(found, "largemargin compare x")
     for text in ("6.00 %", "1.25 to 16.55", "0.25 (xi-alpha)", "1 of 2 settings tried in time",
-                 "no result after 5 s", "a &lt;warning&gt;", "held out",
+                 "no result after 5 s", "a &lt;warning&gt;", "held out", "80 rows of the training",
+                 "up to 1 other machine ran",
                  "d&lt;a&gt;ta"):  # fmt: skip
         assert text in html
     assert "<a>ta" not in html
@@ -195,6 +265,7 @@ def test_the_page(found):
     [
         ({"scale": "log"}, "scale must be one of minmax, standard, none, got 'log'"),
         ({"max_seconds": 0}, "max_seconds must be a positive number, got 0"),
+        ({"search_rows": 0}, "search_rows must be at least 1, got 0"),
         ({"folds": 1}, "folds must be at least 2, got 1"),
         ({"folds": 40}, "fewer than the 40 folds"),
     ],

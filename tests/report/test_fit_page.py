@@ -11,6 +11,8 @@ import largemargin
 from largemargin.certificates import Assumption, Certificate, Statement
 from largemargin.certificates.certificate import not_applicable
 from largemargin.compare.candidates import our_classes
+from largemargin.compare.content import Certified, Comparison, Result
+from largemargin.compare.page import render as compared
 from largemargin.report.fit import Rows, describe_fit, render
 from largemargin.report.intervals import ErrorRate
 
@@ -169,10 +171,11 @@ def test_many_support_vectors_make_a_small_page(browser, tmp_path):
     model = largemargin.AggressivePerceptron(kernel="linear", margin=1e9, policy="keep").fit(X, y)
     assert model.n_support_ == n
     file = tmp_path / "page.html"
-    file.write_text(page_of(model, None, (X[:500], y[:500])))
+    file.write_text(page_of(model, (X, y), (X[:500], y[:500])))
     assert file.stat().st_size < 5e6
     seen = browser.visit(file)
     assert "20,000 training examples; a sample: the 48 of largest weight" in seen.text
+    assert "the theorem is about policy='distill'" in seen.text
     assert seen.complaints == []
 
 
@@ -225,3 +228,21 @@ def test_intervals_cover():
     assert ErrorRate(0, 10).interval[0] == 0.0
     assert ErrorRate(10, 10).interval[1] == 1.0
     assert str(ErrorRate(0, 100)) == "0.00 % (0.00 to 3.63)"
+
+
+def test_the_page_of_a_comparison_renders(browser, tmp_path):
+    good = Result("SVC", "largemargin", "SVC", chosen={"C": 10.0}, error=ErrorRate(3, 50),
+                  support_vectors=1234, fit_seconds=0.5, predict_seconds=0.001, size=81_234,
+                  certificate=Certified("xi-alpha", 0.25, "always", "At most 25 %."))  # fmt: skip
+    bad = Result("SVC (scikit-learn)", "scikit-learn", "SVC", trouble="no result after 5 s")
+    found = Comparison("data", 100, 50, 4, 2, True, "minmax", 3, 80, 0, 5.0, 2, 7.0, "a machine",
+                       (bad, good))  # fmt: skip
+    file = tmp_path / "page.html"
+    file.write_text(compared(found, "largemargin compare data"))
+    for width, dark in ((390, False), (1200, True)):
+        seen = browser.visit(file, width=width, dark=dark)
+        assert seen.complaints == []
+        assert [url for url in seen.requests if not url.startswith("data:")] == [file.as_uri()]
+        assert seen.width <= width
+    assert "0.25 (xi-alpha)" in seen.text
+    assert "no result after 5 s" in seen.text

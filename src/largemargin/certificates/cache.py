@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from largemargin.certificates.certificate import Statement
+from largemargin.certificates.certificate import Statement, at_most
 from largemargin.certificates.fitted import Fitted
 from largemargin.certificates.margins import no_geometry
-from largemargin.certificates.mistakes import MOST_COMPARED, separating_machine
+from largemargin.certificates.mistakes import MOST_SEPARATED, separating_machine
 from largemargin.certificates.theorem import Condition, Theorem
 
 PAPER = "Crammer, Kandola & Singer 2003"
@@ -75,7 +75,7 @@ def _bound(fitted: Fitted, largest: int) -> Statement:
     if refuted:
         return refuted
     gamma = best_margin(fitted)
-    many = ", and there are too many for an SVM to look for one" * (len(fitted) > MOST_COMPARED)
+    many = ", and there are too many for an SVM to look for one" * (len(fitted) > MOST_SEPARATED)
     separable = Condition(
         "some vector separates the data", gamma > 0,
         f"no vector that separates the data was found{many}",
@@ -85,7 +85,7 @@ def _bound(fitted: Fitted, largest: int) -> Statement:
         return BOUND.fails(separable.otherwise, conditions)
     bound = cache_bound(fitted.radius, float(model.margin), gamma)
     sentence = (
-        f"At most {bound:.6g} examples are stored at any time of this stream, since a vector "
+        f"At most {at_most(bound)} examples are stored at any time of this stream, since a vector "
         f"separates it with margin gamma = {gamma:.4g}; the largest norm is R = "
         f"{fitted.radius:.4g} and beta = {model.margin:g}. {largest} were seen."
     )
@@ -97,6 +97,6 @@ def best_margin(fitted: Fitted) -> float:
     found = [-np.inf]
     if not no_geometry(fitted) and fitted.norms is not None:
         found.append(float(fitted.functional[0].min() / fitted.norms[0]))
-    if len(fitted) <= MOST_COMPARED:
+    if len(fitted) <= MOST_SEPARATED:
         found.append(float(separating_machine(fitted).margins.min()))
     return max(found)

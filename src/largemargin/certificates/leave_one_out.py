@@ -14,18 +14,19 @@ where k(x_i, x_i) is larger by 1/(2C), which no other example sees.
 
 from __future__ import annotations
 
+import time
 import warnings
 from typing import Any
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.exceptions import ConvergenceWarning
 
 from largemargin.certificates.certificate import Statement
 from largemargin.certificates.fitted import Fitted
 from largemargin.certificates.theorem import Theorem
 
-CHEAP = 200  # rows up to which a machine is trained again for each
+CHEAP = 200  # rows up to which a machine is trained again for each without being asked
+SECONDS = 1.0  # of processor time that this may take
 TRUE = Theorem("leave-one-out error", "by training again without each example", "measured")
 
 
@@ -117,20 +118,25 @@ def least_kernel_value(fitted: Fitted, most_rows: int) -> float | None:
 
 
 def true_statement(
-    fitted: Fitted, asked: bool | str, needed: np.ndarray | None = None, *, cheap: bool = False
+    fitted: Fitted, asked: bool | str, needed: np.ndarray | None = None
 ) -> Statement:
     """The leave-one-out error. `needed` marks the examples that have to be left out; the others
-    are known to be classified rightly without themselves. "auto" asks for it if a fit of few rows
-    is `cheap`.
+    are known to be classified rightly without themselves. "auto" asks for it if it is cheap.
     """
     rows = np.arange(len(fitted)) if needed is None else np.flatnonzero(needed)
     if fitted.foreign:
         return TRUE.fails(fitted.foreign)
-    if asked is False or (asked == "auto" and not (cheap and len(fitted) <= CHEAP)):
+    if asked is False or (asked == "auto" and len(fitted) > CHEAP):
         return TRUE.fails(
             f"it takes {len(rows)} fits, which were not asked for with leave_one_out=True"
         )
-    wrong = int(leave_one_out_errors(fitted, rows).sum())
+    errors = leave_one_out_errors(fitted, rows, SECONDS if asked == "auto" else np.inf)
+    if errors is None:
+        return TRUE.fails(
+            f"it takes {len(rows)} fits, which did not end within {SECONDS:g} s; ask for all of "
+            "them with leave_one_out=True"
+        )
+    wrong = int(errors.sum())
     skipped = f"; the other {len(fitted) - len(rows)} have no part in it" * (
         len(rows) < len(fitted)
     )
@@ -142,19 +148,24 @@ def true_statement(
     return TRUE.says(wrong / len(fitted), sentence)
 
 
-def leave_one_out_errors(fitted: Fitted, rows: np.ndarray) -> np.ndarray:
+def leave_one_out_errors(fitted: Fitted, rows: np.ndarray, seconds: float) -> np.ndarray | None:
     """Whether the machine trained without it misclassifies each example, with the kernel and class
-    weights as they are.
+    weights as they are; None if that takes more than so many seconds of a processor.
     """
     from largemargin.svm import SVC
 
     alone = np.bincount(fitted.labels)[fitted.labels[rows]] == 1
     wrong = np.ones(len(rows), bool)  # nobody answers with a class that has not been seen
     machine = clone(fitted.model).set_params(**frozen(fitted))
-    errors = _in_lockstep if isinstance(machine, SVC) else _one_by_one
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        wrong[~alone] = errors(machine, fitted, rows[~alone])
+        warnings.simplefilter("ignore")  # of fits that nobody keeps
+        if isinstance(machine, SVC):
+            wrong[~alone] = _in_lockstep(machine, fitted, rows[~alone])
+            return wrong
+        found = _one_by_one(machine, fitted, rows[~alone], time.process_time() + seconds)
+    if found is None:
+        return None
+    wrong[~alone] = found
     return wrong
 
 
@@ -170,9 +181,11 @@ def _in_lockstep(machine: Any, fitted: Fitted, rows: np.ndarray) -> np.ndarray:
     return cross_validate(machine, fitted.X, y, [machine.C], folds).scores[0] == 0
 
 
-def _one_by_one(machine: Any, fitted: Fitted, rows: np.ndarray) -> np.ndarray:
+def _one_by_one(machine: Any, fitted: Fitted, rows: np.ndarray, until: float) -> np.ndarray | None:
     y, X, wrong = fitted.model.classes_[fitted.labels], fitted.X, []
     for i in rows.tolist():
+        if time.process_time() > until:
+            return None
         rest = np.arange(len(fitted)) != i
         given, asked = X[rest], X[i : i + 1]
         if machine._precomputed:

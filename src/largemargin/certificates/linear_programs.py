@@ -1,9 +1,10 @@
 """What the machines of linear programs say of examples left out, and theorem 2.2.
 
 An example without a coefficient and without an active constraint can be left out of the program:
-its solution stays one, and classifies the example with y f(x) > 1. The bounds of support vector
-machines that look at the size of coefficients do not hold here; the chapter says so itself of the
-machine that minimises one.
+its solution stays one, and classifies the example with y f(x) > 1. Of the machine that is told nu
+this is true where its price stays: with m examples it minimises sum xi - nu m rho, so of m - 1 the
+nu must be nu m / (m - 1). The bounds of support vector machines that look at the size of
+coefficients do not hold here; the chapter says so itself of the machine that minimises one.
 """
 
 from __future__ import annotations
@@ -30,38 +31,31 @@ def with_weights_checked(fitted: Fitted) -> Fitted:
     """The same, called foreign if its objective cannot be found again from the data: the weights
     that the machine was trained with were others.
     """
-    from largemargin.lp import NuLPSVC
-
-    if fitted.foreign or isinstance(fitted.model, NuLPSVC) or fitted.squares is None:
+    if fitted.foreign or fitted.squares is None:
         return fitted
     told = np.asarray(fitted.model.objective_, float)
-    if (np.abs(objectives_found_again(fitted) - told) <= OTHER_WEIGHTS * (1 + told)).all():
+    found, sizes = objectives_found_again(fitted)
+    if (np.abs(found - told) <= OTHER_WEIGHTS * (sizes + np.abs(told))).all():
         return fitted
     return replace(fitted, foreign=f"{FOREIGN} with these labels, or not with equal weights")
 
 
-def objectives_found_again(fitted: Fitted) -> np.ndarray:
-    """sum s xi of each problem, or sum alpha + C sum s xi, from the coefficients and the data."""
-    from largemargin.lp import LPSVC
+def objectives_found_again(fitted: Fitted) -> tuple[np.ndarray, np.ndarray]:
+    """Of each problem, from the coefficients and the data; and what size they are of."""
+    model, s = fitted.model, class_factors_of(fitted)
+    found, sizes = [], []
+    for y, f, alpha, rho in zip(
+        fitted.signs, fitted.scores, fitted.alphas(), levels(fitted), strict=True
+    ):
+        program = model._program(y, s, fitted.squares)
+        found.append(program.objective(alpha, y * f - program.own * alpha, float(rho)))
+        sizes.append(1.0 if program.nu is None else program.nu * program.size)
+    return np.array(found), np.array(sizes)
 
-    s, alphas = class_factors_of(fitted), fitted.alphas()
-    own = own_parts(fitted, alphas / s)
-    xi = np.maximum(0.0, 1 - fitted.signs * fitted.scores + own)
-    loss = xi @ s
-    if isinstance(fitted.model, LPSVC):
-        return np.asarray(alphas.sum(axis=1) + float(fitted.model.C) * loss)
-    return np.asarray(loss)
 
-
-def own_parts(fitted: Fitted, alphas: np.ndarray) -> np.ndarray:
-    """lambda alpha_i k(x_i, x_i): what an adaptive margin grows by."""
-    from largemargin.lp import LeaveOneOutSVC
-
-    if isinstance(fitted.model, LeaveOneOutSVC):
-        lam = 1.0
-    else:
-        lam = float(getattr(fitted.model, "lam", 0.0))
-    return lam * alphas * np.asarray(fitted.squares)
+def levels(fitted: Fitted) -> np.ndarray:
+    """The margin that the program asks for, of each problem: rho, or 1."""
+    return np.asarray(getattr(fitted.model, "margin_", np.ones(fitted.n_problems)), float)
 
 
 def program_statements(fitted: Fitted, delta: float, leave_one_out: bool | str) -> list[Statement]:
@@ -83,21 +77,25 @@ def program_statements(fitted: Fitted, delta: float, leave_one_out: bool | str) 
 
 
 def needed_examples(fitted: Fitted) -> np.ndarray:
-    """With a coefficient or an active constraint in any problem, of machines of margin 1."""
-    active = fitted.signs * fitted.scores <= 1 + SLACK
+    """With a coefficient or an active constraint in any problem."""
+    size = fitted.radius**2 if _of_nu(fitted) else 1.0
+    active = fitted.signs * fitted.scores <= levels(fitted)[:, None] + SLACK * size
     return fitted.coefs_used() | active.any(axis=0)
 
 
-def _needed(fitted: Fitted) -> Statement:
+def _of_nu(fitted: Fitted) -> bool:
     from largemargin.lp import NuLPSVC
 
-    of_nu = isinstance(fitted.model, NuLPSVC)
+    return isinstance(fitted.model, NuLPSVC)
+
+
+def _needed(fitted: Fitted) -> Statement:
+    of_nu = _of_nu(fitted)
+    plain = not of_nu or fitted.model.class_weight is None
     conditions = [
         Condition("these are the training data", not fitted.foreign, fitted.foreign),
-        Condition(
-            "the program stays when one is left out", not of_nu,
-            "nu is a share of the examples, so leaving one out changes the program for the others",
-        ),
+        Condition("equal weights, where nu is a share of them", plain,
+                  "with class weights the threshold may have been moved after training"),
         is_optimal(fitted.model),
         Condition("the program has one solution", None),
     ]  # fmt: skip
@@ -105,8 +103,9 @@ def _needed(fitted: Fitted) -> Statement:
     if refuted:
         return refuted
     needed = needed_examples(fitted)
+    which = ", of the machine with nu m/(m - 1) in place of nu," if of_nu else ""
     sentence = (
-        f"The leave-one-out error is at most {at_most(needed.mean())}: only the "
+        f"The leave-one-out error{which} is at most {at_most(needed.mean())}: only the "
         f"{int(needed.sum())} of {len(fitted)} examples with a coefficient or an active constraint "
         "can be wrong when left out."
     )

@@ -9,8 +9,9 @@ d_i^2, the perceptron makes at most
 of Freund & Schapire (1999). T epochs are the sequence T times, so D grows by sqrt(T). With
 w = u / gamma the second is (R |w| + sqrt(T) |xi|)^2, xi_i = max(0, 1 - y_i (w.x_i)), which is
 convex in w. Its minimum lies on the path of the machines min 1/2 w.w + C sum xi_i^2, and every w
-gives a valid bound: so the best of some machines of that path, and of the perceptron's own
-vectors, each at its best length.
+gives a valid bound, also one of a machine that has seen only some of the examples, or has not
+converged: so the best of some machines of that path, trained on a sample if there are many
+examples, of the hard margin, and of the perceptron's own vectors, each at its best length.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
+from math import ceil
 from typing import Any
 
 import numpy as np
@@ -39,8 +41,11 @@ CONVERSION = Theorem(
 CONVERGED = Theorem("training to convergence", f"{PAPER}, theorem 4", "expectation", True)
 THEOREMS = (MADE, SEPARABLE, ANY, CONVERSION, CONVERGED)
 
-MOST_COMPARED = 3000  # rows up to which support vector machines are trained for comparison
-PRICES = np.geomspace(1e-4, 1e4, 9)  # C, in units of 1/R^2
+MOST_COMPARED = 3000  # rows that the machines of the path are trained on
+MOST_TOGETHER = 15_000  # rows times problems, unless that leaves less than a thousand rows
+MOST_SEPARATED = 10_000  # rows up to which all of them are given to a hard margin
+MOST_SECONDS = 10.0  # for each of the two
+PRICES = np.geomspace(1e-1, 1e3, 5)  # C, in units of 1/R^2; smaller ones take long and gain nothing
 LEAST_MARGIN = 1e-6  # in units of R; less is not separable
 
 
@@ -112,10 +117,10 @@ class Comparison:
 
 
 def comparisons(fitted: Fitted) -> list[Comparison]:
-    """The perceptron's own vectors and, for data of moderate size, support vector machines."""
-    found = list(_own_vectors(fitted))
-    if len(fitted) <= MOST_COMPARED:
-        found += _machines(fitted)
+    """The perceptron's own vectors, and support vector machines."""
+    found = [*_own_vectors(fitted), *_machines(fitted)]
+    if len(fitted) <= MOST_SEPARATED:
+        found.append(separating_machine(fitted))
     return found
 
 
@@ -137,9 +142,15 @@ def _comparison(name: str, fitted: Fitted, scores: np.ndarray, norms: Any) -> Co
 
 
 def _machines(fitted: Fitted) -> Iterator[Comparison]:
-    """Some of the path of squared slacks, and the hard margin at its end."""
-    prices = [*(PRICES / fitted.radius**2).tolist(), np.inf]
-    yield from _trained(fitted, prices)
+    """Some of the path of squared slacks, of a sample with every class if there are many rows."""
+    prices = (PRICES / fitted.radius**2).tolist()
+    most = min(MOST_COMPARED, max(1000, MOST_TOGETHER // fitted.n_problems))
+    if len(fitted) <= most:
+        yield from _trained(fitted, prices)
+        return
+    order = np.random.default_rng(0).permutation(len(fitted))
+    firsts = np.unique(fitted.labels[order], return_index=True)[1]
+    yield from _trained(fitted, prices, np.unique(np.append(order[:most], order[firsts])))
 
 
 def separating_machine(fitted: Fitted) -> Comparison:
@@ -150,23 +161,31 @@ def separating_machine(fitted: Fitted) -> Comparison:
     return found
 
 
-def _trained(fitted: Fitted, prices: list[float]) -> Iterator[Comparison]:
+def _trained(
+    fitted: Fitted, prices: list[float], sample: np.ndarray | None = None
+) -> Iterator[Comparison]:
     from largemargin.svm import SVC
 
     kernel: Any = fitted.kernel
-    X = fitted.X
+    X, y, seen = fitted.X, fitted.model.classes_[fitted.labels], ""
     if kernel.by_column:
         X, kernel = fitted.gram, "precomputed"
+    rows = X
+    if sample is not None:
+        seen = f" of {len(sample)} of them"
+        X = X[:, sample] if kernel == "precomputed" else X
+        rows, y = X[sample], y[sample]
     machine = SVC(
         kernel=kernel, slack="squared", fit_intercept=False,
         min_margin=LEAST_MARGIN * fitted.radius, n_jobs=fitted.model.n_jobs,
+        max_seconds=MOST_SECONDS,
     )  # fmt: skip
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        path = machine.path(X, fitted.model.classes_[fitted.labels], prices)
+        path = machine.path(rows, y, prices)
     for C, one in zip(prices, path, strict=True):
-        norms = norms_of(one._expansion.basis, one._expansion.coefs, X, "")
-        yield _comparison(f"the SVM with C = {C:.3g}", fitted, one._problem_scores(X), norms)
+        norms = norms_of(one._expansion.basis, one._expansion.coefs, rows, "")
+        yield _comparison(f"the SVM with C = {C:.3g}{seen}", fitted, one._problem_scores(X), norms)
 
 
 def perceptron_statements(fitted: Fitted) -> list[Statement]:
@@ -200,7 +219,8 @@ def _separable(fitted: Fitted, definite: Condition, compared: list[Comparison]) 
     separable = Condition(
         "some vector separates the data", bool((gammas > 0).all()) if compared else None,
         "no vector that separates the data was found"
-        + ("" if len(fitted) <= MOST_COMPARED else ", and no SVM was trained to look for one")
+        + ("" if len(fitted) <= MOST_SEPARATED else ", and no SVM of all of them was trained to "
+           "look for one")
         + (f" in {int((gammas <= 0).sum())} of {len(gammas)} problems" if len(gammas) > 1 else ""),
     )  # fmt: skip
     refuted = SEPARABLE.refuted_by([definite, separable])
@@ -208,10 +228,16 @@ def _separable(fitted: Fitted, definite: Condition, compared: list[Comparison]) 
         return refuted
     each = [mistake_bound(np.array([g]), fitted.radius, gamma=g) for g in gammas.tolist()]
     sentence = (
-        f"At most {sum(each):.6g} mistakes, however many epochs: the examples are separated with "
-        f"the margin gamma = {gammas.min():.4g}, and the largest norm is R = {fitted.radius:.4g}."
+        f"At most {_count(sum(each))} mistakes, however many epochs: the examples are separated "
+        f"with the margin gamma = {gammas.min():.4g}, and the largest norm is R = "
+        f"{fitted.radius:.4g}."
     )
     return SEPARABLE.says(sum(each), sentence, [definite, separable], each)
+
+
+def _count(bound: float) -> str:
+    """A bound of a count, rounded up."""
+    return at_most(bound) if bound < 1000 else f"{ceil(bound):,}"
 
 
 def _any(fitted: Fitted, definite: Condition, compared: list[Comparison]) -> Statement:
@@ -229,8 +255,8 @@ def _any(fitted: Fitted, definite: Condition, compared: list[Comparison]) -> Sta
     how = f"{names[0]}, gamma = {gammas[0]:.4g}" if len(each) == 1 else "the best found for each"
     repeated = f", {epochs} times over" if epochs > 1 else ""
     sentence = (
-        f"At most {sum(each):.6g} mistakes on this sequence of {len(fitted)} examples{repeated}, "
-        f"whether or not it can be separated (compared with {how})."
+        f"At most {_count(sum(each))} mistakes on this sequence of {len(fitted)} examples"
+        f"{repeated}, whether or not it can be separated (compared with {how})."
     )
     return ANY.says(sum(each), sentence, [definite], each)
 
@@ -291,7 +317,7 @@ def _converged(fitted: Fitted, definite: Condition, compared: list[Comparison]) 
     total = sum(each) / (len(fitted) + 1)
     sentence = (
         "The expected error is at most E[min(k, (R/gamma)^2)]/(m + 1), k being the examples on "
-        f"which mistakes were made; what was found here, {sum(each):.6g}, in place of the "
+        f"which mistakes were made; what was found here, {at_most(sum(each))}, in place of the "
         f"expectation gives {at_most(total)}."
     )
     by_problem = np.array(each) / (len(fitted) + 1)

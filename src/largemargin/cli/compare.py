@@ -41,9 +41,20 @@ def compare(
     ] = "minmax",
     max_seconds: Annotated[
         float,
-        typer.Option(help="For each machine, of which the search has half."),
-    ] = 15.0,
+        typer.Option(help="Of processor time for each machine, of which the search has half."),
+    ] = 30.0,
+    at_once: Annotated[
+        int | None,
+        typer.Option(
+            help="Machines at a time, each on one thread. [default: one a core, at most 4]",
+            show_default=False,
+            min=1,
+        ),
+    ] = None,
     folds: Annotated[int, typer.Option(help="Of the search for parameters.")] = 3,
+    search_rows: Annotated[
+        int, typer.Option(help="Training rows that the search has; the machine found has all.")
+    ] = 600,
     seed: Annotated[int, typer.Option(help="For everything that is drawn.")] = 0,
     label: Label = None,
     header: Header = None,
@@ -57,7 +68,7 @@ def compare(
     """Train every machine on the same data and show them in one table.
 
     The machines of this package and those of scikit-learn have the same splits, choose their
-    parameters by the same small cross-validation, and have the same time.
+    parameters by the same small cross-validation, and have the same time and one thread.
 
     \b
     Examples:
@@ -70,11 +81,11 @@ def compare(
     from largemargin.compare import compare as run
 
     check_report(report)
-    task = _task(data, test, label, header, scale, folds, seed, max_seconds)
+    task = _task(data, test, label, header, scale, folds, seed, max_seconds, search_rows)
     names = [name.strip() for name in only.split(",") if name.strip()] if only else []
     machines = candidates(kernel, task.scale_gamma, names)
     with _progress(len(machines), quiet) as progress:
-        found = run(task, machines, progress)
+        found = run(task, machines, progress, at_once)
     if json:
         emit_json(found.as_json())
     else:
@@ -97,6 +108,7 @@ def _task(
     folds: int,
     seed: int,
     max_seconds: float,
+    search_rows: int,
 ) -> Task:
     from largemargin.cli.inputs import read_test_data, read_training_data
     from largemargin.compare.task import make_task
@@ -108,7 +120,7 @@ def _task(
         X_test, y_test = read_test_data(test, training, label, header)
     return make_task(
         training.name or data, training.X, training.y, X_test, y_test,
-        scale=scale, folds=folds, seed=seed, max_seconds=max_seconds,
+        scale=scale, folds=folds, seed=seed, max_seconds=max_seconds, search_rows=search_rows,
     )  # fmt: skip
 
 
@@ -122,6 +134,7 @@ def _show(found: Comparison) -> None:
     emit("")
     emit("error: with the 95 % interval of Clopper and Pearson; model: bytes of the model file, of "
          "a peer its pickle;")  # fmt: skip
+    emit("fit, predict: processor time on one thread;")
     emit("certified: the smallest bound of the certificate that says something, on the error or "
          "the leave-one-out error;")  # fmt: skip
     emit("~ holds in expectation only, so it is an estimate.")
@@ -143,12 +156,10 @@ def _progress(total: int, quiet: bool) -> Iterator[Any]:
         yield None
         return
     if not sys.stderr.isatty():
-        told: set[str] = set()
 
-        def tell(place: int, title: str, stage: str) -> None:
-            if title not in told:
-                told.add(title)
-                note(f"{place + 1} of {total}: {title}")
+        def tell(done: int, title: str, stage: str) -> None:
+            if stage == "done":
+                note(f"{done} of {total}: {title}")
 
         yield tell
         return
@@ -157,6 +168,6 @@ def _progress(total: int, quiet: bool) -> Iterator[Any]:
 
     with Progress(console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("starting", total=total)
-        yield lambda place, title, stage: bar.update(
-            task, completed=place, description=f"{title}: {stage}"
+        yield lambda done, title, stage: bar.update(
+            task, completed=done, description=f"{title}: {stage}"
         )

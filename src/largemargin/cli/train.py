@@ -166,13 +166,15 @@ def train(
     if stream:
         from largemargin.cli.train_stream import check_stream, learn_file
 
-        check_stream(model, data, chunk, scale, cv, report)
+        check_stream(model, data, chunk, scale, cv, report is not None and test is None)
         training, result = learn_file(machine, data, label, header, chunk, quiet)
         try:
-            _test_on(test, machine, training, label, header, result)
+            X_test, y_test = _test_on(test, machine, training, label, header, result)
         finally:  # whatever is wrong with the test, what was learned is kept
-            _write(machine, file, training, result, scale, seed)
+            info = _write(machine, file, training, result, scale, seed)
         _show(machine, result, model, scale, data, file, json, quiet)
+        if report is not None:
+            _report(report, machine, info, None, X_test, y_test, test, file, quiet)
         return
     grid = parse_grid(cv or [])
     training = read_training_data(data, label, header)
@@ -197,24 +199,24 @@ def _report(
     report: str,
     estimator: Any,
     info: dict[str, Any],
-    training: Dataset,
+    training: Dataset | None,
     X_test: Any,
     y_test: Any,
     test: str | None,
     file: str,
     quiet: bool,
 ) -> None:
-    """The page; the model is on disk already, whatever comes of this."""
+    """The page; the model is on disk already. A stream leaves no training set."""
     from largemargin.cli.fit_report import rows_for
 
     data = info["data"]
     command = f"largemargin report {file} {test or data}"
-    command += f" --training {data}" if test else ""
+    command += f" --training {data}" if test and training else ""
     write_report(
         report, estimator, info,
         test=None if X_test is None
         else rows_for(estimator, test or f"the test set of {data}", X_test, y_test),
-        training=rows_for(estimator, data, training.X, training.y),
+        training=rows_for(estimator, data, training.X, training.y) if training else None,
         command=command, quiet=quiet,
     )  # fmt: skip
 
@@ -319,14 +321,15 @@ def _test_on(
     label: str | None,
     header: bool | None,
     result: dict[str, Any],
-) -> None:
-    """Note the test error on data that are read only now."""
+) -> tuple[Any, Any]:
+    """Note the test error on data that are read only now, and return them."""
     from largemargin.cli.inputs import read_test_data
 
     X, y = None, None
     if test is not None:
         X, y = read_test_data(test, training, label, header)
     _test(estimator, X, y, result)
+    return X, y
 
 
 def _test(estimator: Any, X: Any, y: Any, result: dict[str, Any]) -> None:

@@ -15,9 +15,9 @@ CHUNK = 1000
 
 
 def check_stream(
-    model: str, data: str, chunk: int | None, scale: str, cv: Any, report: str | None = None
+    model: str, data: str, chunk: int | None, scale: str, cv: Any, unseen: bool = False
 ) -> None:
-    """Refuse what a pass over a file cannot do."""
+    """Refuse what a pass over a file cannot do; `unseen` is a report without a test."""
     from pathlib import Path
 
     from largemargin.data import NAMES
@@ -28,10 +28,10 @@ def check_stream(
         )
     if chunk is not None and chunk < 1:
         raise ValueError(f"--chunk must be at least 1, got {chunk}")
-    if report is not None:
+    if unseen:
         raise ValueError(
-            "--report needs the rows, which --stream does not keep: leave it out, and then use "
-            "largemargin report MODEL DATA"
+            "--report needs rows to measure, and --stream keeps none: give some with --test, or "
+            "leave it out and then use largemargin report MODEL DATA"
         )
     if scale != "none" or cv:
         option = "--cv" if cv else f"--scale {scale}"

@@ -33,7 +33,7 @@ _GRIDS: dict[str, dict[str, list[Any]]] = {
     "ROMMA": {"aggressive": [True, False]},
     "ALMA": {"alpha": [0.9, 0.5]},
     "LPSVC": {"C": [10.0, 1.0]},
-    "NuLPSVC": {"nu": [0.05, 0.2]},
+    "NuLPSVC": {"nu": [0.02, 0.2]},
     "AdaptiveMarginSVC": {"lam": [1.0, 0.5]},
     "MaxMarginHyperplane": {"norm": [2, 1], "C": [1.0, 10.0]},
     "AdaBoost": {"regularization": [0.0, 100.0]},

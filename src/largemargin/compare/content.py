@@ -24,7 +24,9 @@ class Certified:
 class Result:
     """What was measured of one machine; what is None was not reached, or there is no such thing.
 
-    `trouble` is one line: why it did not finish. `notes` are warnings.
+    `seconds` are by the clock, from the search to the certificate, and `processor_seconds` what it
+    took of a processor meanwhile; those of fit and predict are the processor's too. `trouble` is
+    one line: why it did not finish. `notes` are warnings.
     """
 
     title: str
@@ -43,6 +45,7 @@ class Result:
     certificate: Certified | None = None
     certificate_seconds: float | None = None
     seconds: float = 0.0
+    processor_seconds: float = 0.0
     trouble: str = ""
     notes: tuple[str, ...] = ()
 
@@ -63,7 +66,10 @@ class Result:
 
 @dataclass(frozen=True)
 class Comparison:
-    """All results on one task, the smallest error first and those without one last."""
+    """All results on one task, the smallest error first and those without one last.
+
+    `search_rows` took part in the search, and `at_once` machines were measured at the same time.
+    """
 
     data: str
     train_rows: int
@@ -73,8 +79,10 @@ class Comparison:
     held_out: bool
     scale: str
     folds: int
+    search_rows: int
     seed: int
     max_seconds: float
+    at_once: int
     seconds: float
     machine: str
     results: tuple[Result, ...]

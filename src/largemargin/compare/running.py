@@ -1,17 +1,25 @@
 """Each machine in a process of its own, which is ended when its time is up.
 
+That time is the processor's, so that what else the computer does decides little.
+
 A library without a time limit cannot be stopped in any other way, and a crash of one machine is
-then not the end of the others. Processes start from a small server that has imported the libraries
-and has no threads, where the system has such a thing.
+then not the end of the others. Several run at a time, on one thread each. Processes start from a
+small server that has imported the libraries and has no threads, where the system has such a thing.
 """
 
 from __future__ import annotations
 
 import multiprocessing as mp
+import os
+import signal
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import replace
+from functools import partial
+from math import ceil
 from pathlib import Path
 from typing import Any
 
@@ -22,90 +30,157 @@ from largemargin.compare.content import Comparison, Result
 from largemargin.compare.measuring import measure, new_result
 from largemargin.compare.task import Task
 from largemargin.report.machine import describe_machine
+from largemargin.workers import count_workers
 
+MOST_AT_ONCE = 4  # each holds its own data and kernel values
+THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+DONE, INTERRUPTED = "done", "interrupted"
+OUT_OF_TIME = getattr(signal, "SIGXCPU", 0)  # what ends a process that used up its time
+GLANCE = 0.2  # seconds between two looks at whether to stop
+SLOWER = 5.0  # times its processor time is what a machine may take by the clock
 GRACE = 2.0  # seconds for a machine that keeps the limit itself to say what it found
 START = 300.0  # seconds to start, to read the data, and to compile at the very first use
 
 Progress = Callable[[int, str, str], None]
+Tell = Callable[[str], None]
 
 
 def compare(
-    task: Task, machines: Sequence[Candidate], progress: Progress | None = None
+    task: Task,
+    machines: Sequence[Candidate],
+    progress: Progress | None = None,
+    at_once: int | None = None,
 ) -> Comparison:
-    """Measure each machine; `progress` is told how many are done, which one is on, and its stage.
+    """Measure each machine, `at_once` of them at a time and each on one thread.
 
-    Ctrl-C ends the comparison with the machines done so far, if there are any.
+    `progress` is told how many are done, which one is on, and its stage. Ctrl-C ends the comparison
+    with the machines done so far, if there are any.
     """
     start = time.perf_counter()
-    results: list[Result] = []
-    with tempfile.TemporaryDirectory() as folder:
+    at_once = max(1, min(at_once or min(count_workers(-1), MOST_AT_ONCE), len(machines)))
+    stop = threading.Event()
+    tellers = _tellers(machines, progress)
+    with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(at_once) as pool:
         file = _put(task, Path(folder))
-        for i, candidate in enumerate(machines):
-            try:
-                results.append(_measure_apart(file, task.max_seconds, candidate, i, progress))
-            except KeyboardInterrupt:
-                if not results:
-                    raise
-                left = [replace(new_result(c), trouble="interrupted") for c in machines[i:]]
-                results += left
-                break
+        found = [
+            pool.submit(_measure_apart, file, task.max_seconds, candidate, tell, stop)
+            for candidate, tell in zip(machines, tellers, strict=True)
+        ]
+        try:
+            while wait(found, GLANCE).not_done:  # Ctrl-C is heard between two waits
+                pass
+        except KeyboardInterrupt:
+            stop.set()
+            if all(one.result().trouble == INTERRUPTED for one in found):
+                raise
     return Comparison(
         task.name, len(task.y), len(task.y_test), task.X.shape[1], len(np.unique(task.y)),
-        task.held_out, task.scale, task.folds, task.seed, task.max_seconds,
-        time.perf_counter() - start, describe_machine(), tuple(results),
+        task.held_out, task.scale, task.folds, len(task.sample()), task.seed, task.max_seconds,
+        at_once, time.perf_counter() - start, describe_machine(),
+        tuple(one.result() for one in found),
     )  # fmt: skip
 
 
+def _tellers(machines: Sequence[Candidate], progress: Progress | None) -> list[Tell]:
+    """For each machine, what tells its stage together with how many are done."""
+    lock, done = threading.Lock(), 0
+
+    def tell(title: str, stage: str) -> None:
+        nonlocal done
+        with lock:
+            done += stage == DONE
+            if progress:
+                progress(done, title, stage)
+
+    return [partial(tell, candidate.title) for candidate in machines]
+
+
 def _measure_apart(
-    file: Path, max_seconds: float, candidate: Candidate, place: int, progress: Progress | None
+    file: Path, max_seconds: float, candidate: Candidate, tell: Tell, stop: threading.Event
 ) -> Result:
     """What a process finds, or found until its time was up."""
     context = _context()
+    known = new_result(candidate)
+    if stop.is_set():
+        return replace(known, trouble=INTERRUPTED)
     ours, theirs = context.Pipe(duplex=False)
     process = context.Process(target=_work, args=(file, candidate, theirs), daemon=True)
     process.start()
     theirs.close()
-    known, until, begun = new_result(candidate), time.perf_counter() + START, False
+    left, begun = START, False
     try:
         while True:
-            if not ours.poll(max(until - time.perf_counter(), 0.0)):
-                return _out_of_time(known, max_seconds)
+            looked = time.perf_counter()
+            while not ours.poll(GLANCE):
+                if stop.is_set():
+                    return replace(known, trouble=INTERRUPTED)
+                # a computer that slept meanwhile is no fault of the machine
+                left -= min(time.perf_counter() - looked, 2 * GLANCE)
+                looked = time.perf_counter()
+                if left <= 0:
+                    return _out_of_time(known, f"{SLOWER * max_seconds:g} s by the clock")
             try:
                 stage, known = ours.recv()
             except EOFError:
                 process.join()
+                if process.exitcode == -OUT_OF_TIME:
+                    return _out_of_time(known, f"{max_seconds:g} s")
                 return replace(known, trouble=f"its process ended with code {process.exitcode}")
-            if stage == "done":
+            if stage == DONE:
                 return known
-            # what is compiled at its very first use is ours, and is not the machine's time
-            if not begun and (stage != "starting" or candidate.library != OURS):
-                until, begun = time.perf_counter() + max_seconds + GRACE, True
-            if progress:
-                progress(place, candidate.title, stage)
+            if not begun and _counts(stage, candidate):
+                left, begun = SLOWER * max_seconds + GRACE, True
+            tell(stage)
     finally:
         process.kill()
         process.join()
         ours.close()
+        tell(DONE)
 
 
-def _out_of_time(known: Result, max_seconds: float) -> Result:
+def _counts(stage: str, candidate: Candidate) -> bool:
+    """What is compiled at its very first use is ours, and is not the machine's time."""
+    return stage != "starting" or candidate.library != OURS
+
+
+def _out_of_time(known: Result, limit: str) -> Result:
     what = "no certificate" if known.error else "no result"
-    return replace(known, seconds=max_seconds, trouble=f"{what} after {max_seconds:g} s")
+    return replace(known, trouble=f"{what} after {limit}")
+
+
+def _limit_processor_time(seconds: float) -> None:
+    """Have the system end this process when it has used so much more of a processor; where the
+    system cannot do that, the clock alone decides.
+    """
+    try:
+        import resource
+    except ImportError:
+        return
+    limit = ceil(time.process_time() + seconds)
+    _, most = resource.getrlimit(resource.RLIMIT_CPU)
+    if most == resource.RLIM_INFINITY or limit < most:
+        resource.setrlimit(resource.RLIMIT_CPU, (limit, most))
 
 
 def _work(file: Path, candidate: Candidate, pipe: Any) -> None:
     """In the process: read the data, measure, tell."""
-    import signal
-
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides
     import joblib
+    from threadpoolctl import threadpool_limits
 
+    # one thread for everybody: that is fair, and threads of BLAS that wait for each other on a
+    # busy computer take a hundred times as long as one alone
+    os.environ.update(dict.fromkeys(THREADS, "1"))
+    threadpool_limits(1)
     task = joblib.load(file)
-    known = new_result(candidate)
+    known, limited = new_result(candidate), False
 
     def tell(stage: str, result: Result) -> None:
-        nonlocal known
+        nonlocal known, limited
         known = result
+        if not limited and _counts(stage, candidate):
+            _limit_processor_time(task.max_seconds + GRACE)
+            limited = True
         pipe.send((stage, result))
 
     tell("starting", known)
@@ -113,7 +188,7 @@ def _work(file: Path, candidate: Candidate, pipe: Any) -> None:
         result = measure(task, candidate, tell)
     except Exception as error:
         result = replace(known, trouble=" ".join(str(error).split()) or type(error).__name__)
-    pipe.send(("done", result))
+    pipe.send((DONE, result))
     pipe.close()
 
 

@@ -25,10 +25,12 @@ class Task:
         One of `SCALES`; learned from the training set, or from the folds of it that are trained on.
     folds : int
         Of the search.
+    search_rows : int
+        Training rows that the search has at most; the machine that it finds is trained on all.
     seed : int
         For splits, folds and machines.
     max_seconds : float
-        For each machine: search, training and certificate.
+        Of processor time for each machine: search, training and certificate.
     """
 
     name: str
@@ -41,6 +43,7 @@ class Task:
     folds: int = 3
     seed: int = 0
     max_seconds: float = 30.0
+    search_rows: int = 600
 
     @property
     def scale_gamma(self) -> float:
@@ -75,8 +78,22 @@ class Task:
         """Rows to train and to test on, for each fold of the search."""
         from sklearn.model_selection import StratifiedKFold
 
+        rows = self.sample()
         folds = StratifiedKFold(self.folds, shuffle=True, random_state=self.seed)
-        return list(folds.split(np.zeros(len(self.y)), self.y))
+        return [(rows[a], rows[b]) for a, b in folds.split(rows, self.y[rows])]
+
+    def sample(self) -> np.ndarray:
+        """The rows of the search: all, or as many of each class as is its share, and at least one a
+        fold.
+        """
+        if len(self.y) <= self.search_rows:
+            return np.arange(len(self.y))
+        drawn, share = np.random.default_rng(self.seed), self.search_rows / len(self.y)
+        found = []
+        for label in np.unique(self.y):
+            rows = drawn.permutation(np.flatnonzero(self.y == label))
+            found.append(rows[: max(self.folds, round(share * len(rows)))])
+        return np.sort(np.concatenate(found))
 
 
 def make_task(
@@ -90,6 +107,7 @@ def make_task(
     folds: int = 3,
     seed: int = 0,
     max_seconds: float = 30.0,
+    search_rows: int = 600,
     held_out: float = 0.3,
 ) -> Task:
     """A task, with a test set drawn by strata if there is none."""
@@ -101,6 +119,8 @@ def make_task(
         raise ValueError(f"max_seconds must be a positive number, got {max_seconds!r}")
     if folds < 2:
         raise ValueError(f"folds must be at least 2, got {folds!r}")
+    if search_rows < 1:
+        raise ValueError(f"search_rows must be at least 1, got {search_rows!r}")
     smallest = int(np.unique(y, return_counts=True)[1].min())
     drawn = X_test is None
     if drawn and smallest >= 2:
@@ -115,5 +135,5 @@ def make_task(
         )
     assert y_test is not None
     return Task(
-        name, X, y, X_test, y_test, drawn, scale, folds, seed, max_seconds
+        name, X, y, X_test, y_test, drawn, scale, folds, seed, max_seconds, search_rows
     )  # fmt: skip
