@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from largemargin.certificates.certificate import Statement
+from largemargin.certificates.certificate import Statement, at_most
 from largemargin.certificates.fitted import Fitted
 from largemargin.certificates.margins import no_geometry
 from largemargin.certificates.mistakes import MOST_COMPARED, separating_machine
@@ -85,8 +85,8 @@ def _bound(fitted: Fitted, largest: int) -> Statement:
         return BOUND.fails(separable.otherwise, conditions)
     bound = cache_bound(fitted.radius, float(model.margin), gamma)
     sentence = (
-        f"At most {bound:.6g} examples are stored at any time of this stream, since a vector "
-        f"separates it with margin gamma = {gamma:.4g}; the largest norm is R = "
+        f"At most {at_most(bound, 6)} examples are stored at any time of this stream, since "
+        f"a vector separates it with margin gamma = {gamma:.4g}; the largest norm is R = "
         f"{fitted.radius:.4g} and beta = {model.margin:g}. {largest} were seen."
     )
     return BOUND.says(bound, sentence, conditions)

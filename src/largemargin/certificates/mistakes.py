@@ -208,8 +208,9 @@ def _separable(fitted: Fitted, definite: Condition, compared: list[Comparison]) 
         return refuted
     each = [mistake_bound(np.array([g]), fitted.radius, gamma=g) for g in gammas.tolist()]
     sentence = (
-        f"At most {sum(each):.6g} mistakes, however many epochs: the examples are separated with "
-        f"the margin gamma = {gammas.min():.4g}, and the largest norm is R = {fitted.radius:.4g}."
+        f"At most {at_most(sum(each), 6)} mistakes, however many epochs: the examples are "
+        f"separated with the margin gamma = {gammas.min():.4g}, and the largest norm is "
+        f"R = {fitted.radius:.4g}."
     )
     return SEPARABLE.says(sum(each), sentence, [definite, separable], each)
 
@@ -229,8 +230,8 @@ def _any(fitted: Fitted, definite: Condition, compared: list[Comparison]) -> Sta
     how = f"{names[0]}, gamma = {gammas[0]:.4g}" if len(each) == 1 else "the best found for each"
     repeated = f", {epochs} times over" if epochs > 1 else ""
     sentence = (
-        f"At most {sum(each):.6g} mistakes on this sequence of {len(fitted)} examples{repeated}, "
-        f"whether or not it can be separated (compared with {how})."
+        f"At most {at_most(sum(each), 6)} mistakes on this sequence of {len(fitted)} "
+        f"examples{repeated}, whether or not it can be separated (compared with {how})."
     )
     return ANY.says(sum(each), sentence, [definite], each)
 
