@@ -38,11 +38,11 @@ def evaluate(
       largemargin evaluate digits.safetensors digits --report digits.html
     """
     from largemargin.cli.inputs import numbers_of, read_whole_for
-    from largemargin.model_file.saving import load_with_info
+    from largemargin.cli.notes import read_model
 
     if training is not None and report is None:
         raise ValueError("--training is for the page that --report writes: name that too")
-    fitted, info = load_with_info(model)
+    fitted, info = read_model(model)
     check_report(report, model)
     found = read_whole_for(fitted, info, data, label=label, header=header)
     X, y = (found.X, found.y) if found.X_test is None else (found.X_test, found.y_test)

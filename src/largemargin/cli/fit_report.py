@@ -94,6 +94,11 @@ def parts_for(
     if training is not None:
         whole = read_whole_for(model, info, training, label=label, header=header)
         known = rows_for(model, training, whole.X, whole.y)
+        if info.get("rows", len(known)) != len(known):
+            raise ValueError(
+                f"{training} has {len(known)} rows, and the model was trained on {info['rows']}: "
+                "give the file that it was trained on"
+            )
         if (known.truth < 0).any():
             raise ValueError(
                 f"{training} has labels that the model does not know, so it was not trained on it"

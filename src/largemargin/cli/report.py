@@ -39,9 +39,9 @@ def report(
       largemargin report heart.safetensors later.csv --training heart.csv -o heart.html
     """
     from largemargin.cli.inputs import read_whole_for
-    from largemargin.model_file.saving import load_with_info
+    from largemargin.cli.notes import read_model
 
-    fitted, info = load_with_info(model)
+    fitted, info = read_model(model)
     file = output or f"{model.removesuffix('.safetensors')}.html"
     check_report(file, model)
     found = read_whole_for(fitted, info, data, label=label, header=header)
