@@ -12,6 +12,7 @@ from typer.core import TyperGroup
 from largemargin.cli.compare import compare
 from largemargin.cli.evaluate import evaluate
 from largemargin.cli.inspect import inspect
+from largemargin.cli.options import in_options
 from largemargin.cli.output import emit, note
 from largemargin.cli.predict import predict
 from largemargin.cli.report import report
@@ -49,7 +50,7 @@ class Commands(TyperGroup):
                 f"error: there is not enough memory ({error}): use less data or a smaller --memory"
             )
         except (ValueError, OSError) as error:
-            note(f"error: {error}")
+            note(f"error: {in_options(str(error))}")
         return BAD_INPUT
 
 

@@ -69,7 +69,7 @@ def compare(
     from largemargin.compare import candidates
     from largemargin.compare import compare as run
 
-    check_report(report)
+    check_report(report, data, test)
     task = _task(data, test, label, header, scale, folds, seed, max_seconds)
     names = [name.strip() for name in only.split(",") if name.strip()] if only else []
     machines = candidates(kernel, task.scale_gamma, names)

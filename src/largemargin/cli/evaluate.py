@@ -43,7 +43,7 @@ def evaluate(
     if training is not None and report is None:
         raise ValueError("--training is for the page that --report writes: name that too")
     fitted, info = read_model(model)
-    check_report(report, model)
+    check_report(report, model, data, training)
     found = read_whole_for(fitted, info, data, label=label, header=header)
     X, y = (found.X, found.y) if found.X_test is None else (found.X_test, found.y_test)
     if y is None:

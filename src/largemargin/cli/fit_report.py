@@ -31,19 +31,17 @@ Training = Annotated[
 ]
 
 
-def check_report(file: str | None, model_file: str | None = None) -> None:
-    """Find out before the work, not after it, that a page cannot be written."""
+def check_report(file: str | None, *others: str | None) -> None:
+    """Find out before the work, not after it, that a page cannot be written, or would be over
+    another file.
+    """
     if file is None:
         return
-    from pathlib import Path
-
     from largemargin.atomic_file import check_writable
     from largemargin.report.templates import environment
 
-    if model_file is not None and Path(file).resolve() == Path(model_file).resolve():
-        raise ValueError(f"--report and the model file are both {file}: name another one")
     environment()
-    check_writable(file)
+    check_writable(file, *others)
 
 
 def write_report(

@@ -48,7 +48,7 @@ def predict(
     from largemargin.cli.notes import read_model
 
     if output is not None:
-        check_writable(output)
+        check_writable(output, model, data)
     fitted, info = read_model(model)
     X, _ = read_data_for(fitted, info, data, label=label, header=header, no_label=no_label)
     text = _with_scores(fitted, X) if scores else _lines(fitted.predict(X))

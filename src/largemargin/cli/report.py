@@ -43,7 +43,7 @@ def report(
 
     fitted, info = read_model(model)
     file = output or f"{model.removesuffix('.safetensors')}.html"
-    check_report(file, model)
+    check_report(file, model, data, training)
     found = read_whole_for(fitted, info, data, label=label, header=header)
     test, known = parts_for(fitted, info, found, data, training, label, header)
     command = f"largemargin report {model} {data}"

@@ -158,8 +158,8 @@ def train(
     from largemargin.cli.inputs import read_test_data, read_training_data
     from largemargin.cli.search import parse_grid
 
-    check_writable(file)
-    check_report(report, file)
+    check_writable(file, data, test)
+    check_report(report, file, data, test)
     machine = make_estimator(model, given)
     if "random_state" in machine.get_params():
         machine.set_params(random_state=seed)
