@@ -7,6 +7,7 @@ and has no threads, where the system has such a thing.
 
 from __future__ import annotations
 
+import contextlib
 import multiprocessing as mp
 import tempfile
 import time
@@ -94,10 +95,16 @@ def _out_of_time(known: Result, max_seconds: float) -> Result:
 
 
 def _work(file: Path, candidate: Candidate, pipe: Any) -> None:
-    """In the process: read the data, measure, tell."""
+    """What the process does, without a word if the comparison has ended meanwhile."""
     import signal
 
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides
+    with contextlib.suppress(FileNotFoundError, BrokenPipeError):
+        _measure_here(file, candidate, pipe)
+
+
+def _measure_here(file: Path, candidate: Candidate, pipe: Any) -> None:
+    """Read the data, measure, tell."""
     import joblib
 
     task = joblib.load(file)
