@@ -78,6 +78,8 @@ def test_compare(run, animals):
         ("largemargin", "SVC"), ("scikit-learn", "SVC"), ("scikit-learn", "Perceptron"),
     }  # fmt: skip
     assert all(r["error"]["rows"] == 27 and not r["trouble"] for r in results)
+    page = Path("c.html").read_text()
+    assert "--only svc,perceptron --kernel rbf --scale minmax --max-seconds 60 --folds 2" in page
     assert "3 of 3: Perceptron (scikit-learn)" in found.stderr
     assert "3 machines on" in Path("c.html").read_text()
     shown = run("compare", animals, "--only", "perceptron", "--folds", 2, "-q")

@@ -8,7 +8,7 @@ import typer
 
 from largemargin.cli.fit_report import ReportFile, Training, check_report, parts_for, write_report
 from largemargin.cli.options import Header, Json, Label
-from largemargin.cli.output import emit_facts, emit_json, emit_table, note, percent
+from largemargin.cli.output import command_line, emit_facts, emit_json, emit_table, note, percent
 
 if TYPE_CHECKING:
     import numpy as np
@@ -69,7 +69,9 @@ def evaluate(
         _show(result)
     if report is not None:
         test, known = parts_for(fitted, info, found, data, training, label, header)
-        command = f"largemargin evaluate {model} {data} --report {report}"
+        command = command_line(
+            "evaluate", model, data, report=report, training=training, label=label
+        )
         write_report(report, fitted, info, test=test, training=known, command=command)
 
 

@@ -8,6 +8,7 @@ import typer
 
 from largemargin.cli.fit_report import Training, check_report, parts_for, write_report
 from largemargin.cli.options import Header, Label
+from largemargin.cli.output import command_line
 
 
 def report(
@@ -46,5 +47,5 @@ def report(
     check_report(file, model, data, training)
     found = read_whole_for(fitted, info, data, label=label, header=header)
     test, known = parts_for(fitted, info, found, data, training, label, header)
-    command = f"largemargin report {model} {data}"
+    command = command_line("report", model, data, training=training, label=label, output=output)
     write_report(file, fitted, info, test=test, training=known, command=command)

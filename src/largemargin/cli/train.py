@@ -206,10 +206,10 @@ def _report(
 ) -> None:
     """The page; the model is on disk already, whatever comes of this."""
     from largemargin.cli.fit_report import rows_for
+    from largemargin.cli.output import command_line
 
     data = info["data"]
-    command = f"largemargin report {file} {test or data}"
-    command += f" --training {data}" if test else ""
+    command = command_line("report", file, test or data, training=data if test else None)
     write_report(
         report, estimator, info,
         test=None if X_test is None
