@@ -44,11 +44,12 @@ def test_report_of_files(run, animals, model, tmp_path):
 
 
 def test_report_after_scaling_and_search(run, animals):
-    options = ("--model", "svc", "--scale", "standard", "--cv", "C=0.1,1,10")
+    options = ("--model", "svc", "--scale", "standard", "--cv", "C=0.1,1,10", "--label", "kind")
     assert run("train", animals, *options, "-q", "--report", "a.html").exit_code == 0
     html = Path("a.html").read_text()
     assert "Path over C" in html
     assert "StandardScaler" in html
+    assert "--label kind</code>" in html
 
 
 def test_bad_reports(fails, animals, model, tmp_path, monkeypatch):

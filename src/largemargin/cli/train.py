@@ -190,7 +190,7 @@ def train(
     info = _write(estimator, file, training, result, scale, seed)
     _show(machine, result, model, scale, data, file, json, quiet)
     if report is not None:
-        _report(report, estimator, info, training, X_test, y_test, test, file, quiet)
+        _report(report, estimator, info, training, X_test, y_test, test, label, file, quiet)
 
 
 def _report(
@@ -201,6 +201,7 @@ def _report(
     X_test: Any,
     y_test: Any,
     test: str | None,
+    label: str | None,
     file: str,
     quiet: bool,
 ) -> None:
@@ -209,7 +210,9 @@ def _report(
     from largemargin.cli.output import command_line
 
     data = info["data"]
-    command = command_line("report", file, test or data, training=data if test else None)
+    command = command_line(
+        "report", file, test or data, training=data if test else None, label=label
+    )
     write_report(
         report, estimator, info,
         test=None if X_test is None
