@@ -62,6 +62,14 @@ def test_where_no_file_can_be(name, words, tmp_path):
     assert "\n" not in str(error.value)
 
 
+def test_a_pipe_stays_one(tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with pytest.raises(OSError, match="a device or a pipe; give the name of a file"):
+        write_atomically(pipe, [b"new"])
+    assert pipe.is_fifo()
+
+
 SAVE_FOR_EVER = """
 import sys
 from largemargin.model_file.container import read, write

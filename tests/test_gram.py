@@ -80,6 +80,8 @@ def test_a_gaussian_that_float32_cannot_resolve_is_float64():
     X = np.full((3, 10), 1000.0)
     assert choose_dtype("auto", False, Gaussian(gamma=1.0), X) == F64
     assert choose_dtype("auto", False, Gaussian(gamma=1e-9), X) == F32
+    with pytest.warns(UserWarning, match=r"lose digits in float64 for rows of norm 3.16e\+08"):
+        choose_dtype("auto", True, Gaussian(gamma=1.0), 1e5 * X)
 
 
 @pytest.mark.parametrize("kernel", [Linear(), Polynomial(), Gaussian(), Sigmoid()])

@@ -45,11 +45,19 @@ def write_atomically(path: str | PathLike[str], parts: Iterable[bytes | memoryvi
     flush_folder(target)
 
 
-def check_writable(path: str | PathLike[str]) -> None:
-    """Raise an OSError that says what to do if no file can be made at `path`."""
+def check_writable(path: str | PathLike[str], *others: str | PathLike[str] | None) -> None:
+    """Raise an OSError that says what to do if no file can be made at `path`, or if it is one of
+    the other files that a command is to read or write.
+    """
     target = Path(os.path.realpath(path))
     if target.is_dir():
         raise IsADirectoryError(f"cannot write {path}: it is a folder; give the name of a file")
+    if target.exists() and not target.is_file():  # a rename would put a file in its place
+        raise OSError(f"cannot write {path}: it is a device or a pipe; give the name of a file")
+    if any(other is not None and os.path.realpath(other) == str(target) for other in others):
+        raise FileExistsError(
+            f"cannot write {path}: it is one of the command's other files; name another one"
+        )
     if not target.parent.is_dir():
         raise FileNotFoundError(
             f"cannot write {path}: the folder {target.parent} does not exist; create it first"

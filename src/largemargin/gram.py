@@ -17,6 +17,7 @@ from __future__ import annotations
 import os
 import re
 import threading
+import warnings
 from numbers import Real
 from typing import Any
 
@@ -98,6 +99,12 @@ def choose_dtype(precision: str, small: bool, kernel: Kernel, X: Any) -> np.dtyp
     else:
         dtype = np.dtype(precision)
     check_overflow(kernel, dtype, square)
+    if not kernel.exact_in(dtype, square):
+        warnings.warn(
+            f"values of {kernel} lose digits in {dtype} for rows of norm {np.sqrt(square):.3g}: "
+            "scale the data or lower gamma",
+            stacklevel=2,
+        )
     return dtype
 
 

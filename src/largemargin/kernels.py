@@ -24,9 +24,8 @@ import scipy.sparse as sp
 
 KERNEL_NAMES = ("linear", "poly", "rbf", "laplacian", "sigmoid", "precomputed")
 
-# A float32 product of vectors of squared norm q is off by about eps q; past this relative error in
-# the
-# exponent of a Gaussian the values are worth computing in float64.
+# A product of vectors of squared norm q is off by about eps q; past this error in the exponent of a
+# Gaussian the values are worth computing in float64, or a warning.
 EXPONENT_ERROR = 1e-4
 
 

@@ -57,6 +57,15 @@ def test_parameters(cls, parameters, words):
 MODELS = [AdaBoost(n_rounds=3), RBFNetwork(3, random_state=0)]
 
 
+def test_squares_that_overflow_are_refused():
+    X, y = noisy(0)
+    with pytest.raises(ValueError, match="more than float64 can compute with: scale the data"):
+        RBFNetwork(3, random_state=0).fit(1e200 * X, y)
+    model = RBFNetwork(3, random_state=0).fit(X, y)
+    with pytest.raises(ValueError, match="more than float64 can compute with: scale the data"):
+        model.predict(1e200 * X)
+
+
 @pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize(
     ("change", "words"),

@@ -185,3 +185,30 @@ def test_bad_data_for_a_model(fails, model, animals, tmp_path):
         assert "no file and no data set" in fails(command, model, "nothing.csv")
     assert "contradict" in fails("predict", model, animals, "--label", "kind", "--no-label")
     assert "does not exist" in fails("predict", model, animals, "-o", "none/out.txt")
+
+
+def test_no_command_writes_over_a_file_that_it_reads(fails, animals, model):
+    before = animals.read_bytes(), model.read_bytes()
+    for command in (
+        ("train", animals, "-o", animals),
+        ("train", animals, "--report", animals),
+        ("train", animals, "--test", animals, "-o", f"./{animals.name}"),
+        ("predict", model, animals, "-o", animals),
+        ("predict", model, animals, "-o", model),
+        ("evaluate", model, animals, "--report", animals),
+        ("report", model, animals, "-o", animals),
+        ("report", model, animals, "-o", model),
+        ("compare", animals, "--report", animals),
+    ):
+        assert "one of the command's other files; name another one" in fails(*command)
+    assert (animals.read_bytes(), model.read_bytes()) == before
+
+
+def test_what_a_reader_says_is_told_in_options(fails, animals, model, tmp_path):
+    words = tmp_path / "words.csv"
+    words.write_text("kind,size\nant,1\nbee,2\n")
+    assert "or give --label 0 if this column is the label" in fails("train", words)
+    assert "--label 17 is not a column" in fails("train", animals, "--label", 17)
+    assert "expected 3 features, saw 1" in fails("predict", model, words, "--label", "kind")
+    words.write_bytes(b"a,kind\n1,caf\xe9\n")
+    assert fails("train", words).endswith("save the file as UTF-8")

@@ -1,5 +1,6 @@
 """The command line as a process: start, exit codes, Ctrl-C, broken pipes."""
 
+import errno
 import os
 import signal
 import subprocess
@@ -144,3 +145,12 @@ def test_broken_pipe_is_quiet(tmp_path):
     assert running.stderr.read() == ""
     running.stderr.close()
     assert running.wait(60) == 0
+
+
+def test_a_full_disk_is_told_in_a_sentence(fails, monkeypatch):
+    def full(text):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr("largemargin.cli.app.emit", full)
+    told = "output cannot be written: No space left on device; make room, or write elsewhere"
+    assert fails("--version") == f"error: {told}"

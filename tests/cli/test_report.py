@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from largemargin import load, save
+
 from .conftest import table
 
 
@@ -43,11 +45,12 @@ def test_report_of_files(run, animals, model, tmp_path):
 
 
 def test_report_after_scaling_and_search(run, animals):
-    options = ("--model", "svc", "--scale", "standard", "--cv", "C=0.1,1,10")
+    options = ("--model", "svc", "--scale", "standard", "--cv", "C=0.1,1,10", "--label", "kind")
     assert run("train", animals, *options, "-q", "--report", "a.html").exit_code == 0
     html = Path("a.html").read_text()
     assert "Path over C" in html
     assert "StandardScaler" in html
+    assert "--label kind</code>" in html
 
 
 def test_report_of_a_stream(run, animals):
@@ -73,6 +76,9 @@ def test_bad_reports(fails, animals, model, tmp_path, monkeypatch):
     line = fails("report", model, animals, "--training", strange)
     assert "labels that the model does not know" in line
     assert "features" in fails("report", model, "digits")
+    fewer = table(tmp_path / "fewer.csv", n=10)
+    line = fails("report", model, animals, "--training", fewer)
+    assert "has 10 rows, and the model was trained on" in line
     monkeypatch.setitem(__import__("sys").modules, "jinja2", None)
     assert 'pip install "largemargin[report]"' in fails("report", model, animals)
 
@@ -86,6 +92,8 @@ def test_compare(run, animals):
         ("largemargin", "SVC"), ("scikit-learn", "SVC"), ("scikit-learn", "Perceptron"),
     }  # fmt: skip
     assert all(r["error"]["rows"] == 27 and not r["trouble"] for r in results)
+    page = Path("c.html").read_text()
+    assert "--only svc,perceptron --kernel rbf --scale minmax --max-seconds 60 --folds 2" in page
     assert re.search("^[123] of 3: Perceptron .scikit-learn.$", found.stderr, re.M)
     assert "3 machines on" in Path("c.html").read_text()
     shown = run("compare", animals, "--only", "perceptron", "--folds", 2, "-q")
@@ -112,3 +120,34 @@ def test_nothing_to_compare(fails, tmp_path):
     lonely = table(tmp_path / "lonely.csv", labels=("ant",))
     assert "only one class" in fails("compare", lonely)
     assert "nowhere.csv" in fails("compare", "nowhere.csv")
+
+
+NOTES = [
+    {"rows": "many"},
+    {"seconds": "a day"},
+    {"warnings": 5},
+    {"versions": "1.2"},
+    {"feature_names": 5},
+    {"feature_names": ["length"] * 9},
+    {"cv": "5 folds"},
+    {"cv": {"table": []}},
+    {"cv": {"table": [{"parameters": {"C": 1}}], "chosen": {"C": 1}, "folds": 5}},
+]
+
+
+@pytest.mark.parametrize("info", NOTES)
+def test_notes_of_any_shape_in_a_model_file(run, animals, model, info):
+    save(load(model), "noted.model", info=info)
+    assert run("report", "noted.model", animals, "-o", "a.html").exit_code == 0
+    assert run("inspect", "noted.model").exit_code == 0
+    assert run("evaluate", "noted.model", animals).exit_code == 0
+
+
+def test_support_vectors_have_labels_only_of_their_own_training_set(run, animals, model, tmp_path):
+    save(load(model), "noted.model")
+    others = [table(tmp_path / f"other-{n}.csv", n=n, seed=1) for n in (10, 90)]
+    for training, known in [(animals, True), *((other, False) for other in others)]:
+        options = ("--training", training, "-o", "a.html")
+        assert run("report", "noted.model", others[1], *options).exit_code == 0
+        kept = Path("a.html").read_text().split('<h2 id="kept">')[1]
+        assert ('<th scope="row">row ' not in kept) == known

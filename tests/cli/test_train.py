@@ -150,7 +150,7 @@ def test_a_file_is_overwritten(run, animals, tmp_path):
         (["animals.csv", "--cv", "depth=1,2"], "no such parameter"),
         (["animals.csv", "--cv", "degree=1", "--cv", "degree=2"], "twice"),
         (["animals.csv", "--cv", "degree=1,x"], "degree must be"),
-        (["animals.csv", "--test", "narrow.csv"], "n_features"),
+        (["animals.csv", "--test", "narrow.csv"], "expected 3 features, saw 1"),
         (["animals.csv", "--test", "no-such"], "no file and no data set"),
         (["animals.csv", "-o", "none/m"], "does not exist"),
         (["animals.csv", "-o", "."], "folder"),

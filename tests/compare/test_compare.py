@@ -1,6 +1,7 @@
 """A comparison against training each machine by hand, its time limit, and bad input."""
 
 import json
+import multiprocessing
 import signal
 import time
 from dataclasses import dataclass
@@ -19,6 +20,7 @@ from largemargin.compare.candidates import OURS, Candidate, our_classes
 from largemargin.compare.content import Certified, Comparison, Result
 from largemargin.compare.measuring import measure
 from largemargin.compare.page import render
+from largemargin.compare.running import _put, _work
 from largemargin.compare.task import make_task
 from largemargin.compare.words import COLUMNS, row
 from largemargin.report.intervals import ErrorRate
@@ -200,6 +202,18 @@ def _interrupting(when):
             signal.raise_signal(signal.SIGINT)
 
     return progress
+
+
+def test_a_process_is_silent_when_the_comparison_has_ended(task, tmp_path):
+    gone, ours = multiprocessing.Pipe(duplex=False)
+    gone.close()
+    handler = signal.getsignal(signal.SIGINT)
+    machine = candidates("rbf", task.scale_gamma, ["svc"])[0]
+    try:
+        _work(tmp_path / "gone", machine, ours)
+        _work(_put(task, tmp_path), machine, ours)
+    finally:
+        signal.signal(signal.SIGINT, handler)
 
 
 def test_a_search_that_is_out_of_time_takes_the_first_setting(task):

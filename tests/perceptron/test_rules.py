@@ -148,6 +148,14 @@ def test_one_rule_at_a_time_or_all_together(kernel_name, n_classes):
         assert np.array_equal(model.staged_predict(X_test, [2])[0], predicted)
 
 
+def test_a_seed_draws_at_a_stage_as_if_training_had_stopped_there():
+    X, y, X_test = data(2)
+    model = VotedPerceptron(epochs=2, method="random", random_state=3).fit(X, y)
+    stages = model.staged_predict(X_test, [0.5, 1, 2])
+    assert np.array_equal(stages[-1], model.predict(X_test))
+    assert np.array_equal(stages[1], model.staged_predict(X_test, [1])[0])
+
+
 def test_staged_predict_has_a_row_a_stage():
     X, y, X_test = data(3)
     model = VotedPerceptron(epochs=2, method="average").fit(X, np.array(["a", "b", "c"])[y])

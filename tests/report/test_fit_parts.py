@@ -3,11 +3,13 @@
 import io
 import math
 import xml.etree.ElementTree as ET
+from dataclasses import replace
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from largemargin.certificates.certificate import Statement
 from largemargin.report import png, svg
 from largemargin.report.charts import Histogram, LineChart
 from largemargin.report.figures import Curve
@@ -15,6 +17,7 @@ from largemargin.report.fit.curves import margin_histogram, search_chart
 from largemargin.report.fit.examples import album_of
 from largemargin.report.fit.galleries import hard_gallery, wrong_gallery
 from largemargin.report.fit.outcome import Outcome, Rows, confusion_matrix, margins_of
+from largemargin.report.fit.page import stated
 from largemargin.report.templates import figure
 from largemargin.report.ticks import linear_ticks
 
@@ -124,6 +127,13 @@ def test_bounds_are_rounded_up():
     assert all(float(figure(value, 3, up=True)) >= value for value in numbers)
     assert figure(0.5, up=True) == "0.5"
     assert figure(math.inf, up=True) == "inf"
+    assert figure(0.1, up=True) == "0.1"
+
+
+def test_the_number_of_any_theorem_is_rounded_up():
+    always = Statement("mistake bound", 81312.3, "At most ...", "theorem 1", "always")
+    assert stated(always) == "81,320"
+    assert stated(replace(always, kind="measured")) == "81,310"
 
 
 def test_ticks_are_round_and_inside():

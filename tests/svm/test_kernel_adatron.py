@@ -86,3 +86,11 @@ def test_several_classes_and_blocks(multiclass):
         second = KernelAdatron(n_jobs=2, memory=1, **params).fit(X, y)
     assert np.allclose(first.decision_function(X), model.decision_function(X), atol=1e-6)
     assert np.array_equal(first.dual_coef_, second.dual_coef_)
+
+
+def test_coefficients_that_grow_without_bound_are_refused():
+    X, y = noisy(1)
+    model = KernelAdatron(kernel="sigmoid", gamma=5.0)
+    with pytest.raises(ValueError, match=r"grow without bound with C=inf.*give a smaller C"):
+        model.fit(X, y)
+    assert not hasattr(model, "dual_coef_")

@@ -21,6 +21,7 @@ import numpy as np
 from scipy.optimize import minimize
 
 MOST_LLOYD_STEPS = 10  # a start need not be a local optimum
+LARGEST_SQUARE = 1e290  # sums of many of them must still be finite
 
 
 @dataclass(frozen=True)
@@ -125,7 +126,14 @@ class _Problem:
 
 def _extended(X: np.ndarray) -> np.ndarray:
     """Rows (x, |x|^2, 1), whose product with (-2 c, 1, |c|^2) is the squared distance to c."""
-    return np.column_stack([X, (X * X).sum(axis=1), np.ones(len(X))])
+    with np.errstate(over="ignore"):
+        squares = (X * X).sum(axis=1)
+    if not squares.max(initial=0.0) < LARGEST_SQUARE:
+        raise ValueError(
+            f"X spreads over {np.abs(X).max():.3g}, the square of which is more than float64 can "
+            "compute with: scale the data (to 0..1, say)"
+        )
+    return np.column_stack([X, squares, np.ones(len(X))])
 
 
 def _coefficients(centers: np.ndarray) -> np.ndarray:

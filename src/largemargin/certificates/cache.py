@@ -85,8 +85,8 @@ def _bound(fitted: Fitted, largest: int) -> Statement:
         return BOUND.fails(separable.otherwise, conditions)
     bound = cache_bound(fitted.radius, float(model.margin), gamma)
     sentence = (
-        f"At most {at_most(bound)} examples are stored at any time of this stream, since a vector "
-        f"separates it with margin gamma = {gamma:.4g}; the largest norm is R = "
+        f"At most {at_most(bound, 6)} examples are stored at any time of this stream, since "
+        f"a vector separates it with margin gamma = {gamma:.4g}; the largest norm is R = "
         f"{fitted.radius:.4g} and beta = {model.margin:g}. {largest} were seen."
     )
     return BOUND.says(bound, sentence, conditions)

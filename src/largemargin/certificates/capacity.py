@@ -205,8 +205,8 @@ def _vc(fitted: Fitted, delta: float, constant: float) -> Statement:
         *_conditions(fitted),
         Condition(
             "the VC dimension is finite and known", h is not None,
-            f"the VC dimension of functions in the feature space of {fitted.kernel} is infinite "
-            "or unknown",
+            "the VC dimension of functions in the feature space of this kernel is infinite or "
+            "unknown",
         )
     ]  # fmt: skip
     refuted = VC.refuted_by(conditions)

@@ -18,16 +18,17 @@ KINDS: dict[Kind, str] = {
 }
 
 
-def at_most(value: float) -> str:
-    """A bound in four digits, rounded up: it must still be one.
+def at_most(value: float, digits: int = 4) -> str:
+    """A bound in so many digits, rounded up: it must still be one.
 
-    >>> at_most(0.123412), at_most(0.5), at_most(1234567.0)
-    ('0.1235', '0.5', '1.235e+06')
+    >>> at_most(0.123412), at_most(0.1), at_most(1234567.0), at_most(81312.3, 5)
+    ('0.1235', '0.1', '1.235e+06', '81313')
     """
     if value in (float("inf"), float("-inf")):
         return str(value)
-    up = Context(prec=4, rounding=ROUND_CEILING).create_decimal(Decimal(value))
-    return f"{float(up):.4g}"
+    written = Decimal(repr(float(value)))  # 0.1, not the 0.1000000000000000055 that is stored
+    up = Context(prec=digits, rounding=ROUND_CEILING).create_decimal(written)
+    return f"{float(up):.{digits}g}"
 
 
 @dataclass(frozen=True)

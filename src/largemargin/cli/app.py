@@ -12,6 +12,7 @@ from typer.core import TyperGroup
 from largemargin.cli.compare import compare
 from largemargin.cli.evaluate import evaluate
 from largemargin.cli.inspect import inspect
+from largemargin.cli.options import in_options
 from largemargin.cli.output import emit, note
 from largemargin.cli.predict import predict
 from largemargin.cli.report import report
@@ -48,9 +49,20 @@ class Commands(TyperGroup):
             note(
                 f"error: there is not enough memory ({error}): use less data or a smaller --memory"
             )
-        except (ValueError, OSError) as error:
-            note(f"error: {error}")
+        except OSError as error:
+            note(f"error: {_told(error)}")
+        except ValueError as error:
+            note(f"error: {in_options(str(error))}")
         return BAD_INPUT
+
+
+def _told(error: OSError) -> str:
+    """What the system says, as a sentence, where nobody has made one of it yet."""
+    if not error.strerror:
+        return str(error)
+    if error.filename:
+        return f"{error.filename}: {error.strerror}; check that it is there and may be used"
+    return f"output cannot be written: {error.strerror}; make room, or write elsewhere"
 
 
 def _show_warning(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from largemargin.cli.options import Header, Json, Label
-from largemargin.cli.output import emit, emit_json, emit_table, note
+from largemargin.cli.output import command_line, emit, emit_json, emit_table, note
 
 if TYPE_CHECKING:
     from largemargin.compare import Comparison, Result, Task
@@ -80,7 +80,7 @@ def compare(
     from largemargin.compare import candidates
     from largemargin.compare import compare as run
 
-    check_report(report)
+    check_report(report, data, test)
     task = _task(data, test, label, header, scale, folds, seed, max_seconds, search_rows)
     names = [name.strip() for name in only.split(",") if name.strip()] if only else []
     machines = candidates(kernel, task.scale_gamma, names)
@@ -94,7 +94,10 @@ def compare(
         from largemargin.atomic_file import write_atomically
         from largemargin.compare.page import render
 
-        command = f"largemargin compare {data}"
+        command = command_line(
+            "compare", data, test=test, label=label, only=only, kernel=kernel, scale=scale,
+            max_seconds=max_seconds, folds=folds, search_rows=search_rows, seed=seed, report=report,
+        )  # fmt: skip
         write_atomically(report, [render(found, command).encode()])
         note(f"report written to {report}")
 

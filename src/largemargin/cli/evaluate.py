@@ -8,7 +8,7 @@ import typer
 
 from largemargin.cli.fit_report import ReportFile, Training, check_report, parts_for, write_report
 from largemargin.cli.options import Header, Json, Label
-from largemargin.cli.output import emit_facts, emit_json, emit_table, note, percent
+from largemargin.cli.output import command_line, emit_facts, emit_json, emit_table, note, percent
 
 if TYPE_CHECKING:
     import numpy as np
@@ -38,12 +38,12 @@ def evaluate(
       largemargin evaluate digits.safetensors digits --report digits.html
     """
     from largemargin.cli.inputs import numbers_of, read_whole_for
-    from largemargin.model_file.saving import load_with_info
+    from largemargin.cli.notes import read_model
 
     if training is not None and report is None:
         raise ValueError("--training is for the page that --report writes: name that too")
-    fitted, info = load_with_info(model)
-    check_report(report, model)
+    fitted, info = read_model(model)
+    check_report(report, model, data, training)
     found = read_whole_for(fitted, info, data, label=label, header=header)
     X, y = (found.X, found.y) if found.X_test is None else (found.X_test, found.y_test)
     if y is None:
@@ -69,7 +69,9 @@ def evaluate(
         _show(result)
     if report is not None:
         test, known = parts_for(fitted, info, found, data, training, label, header)
-        command = f"largemargin evaluate {model} {data} --report {report}"
+        command = command_line(
+            "evaluate", model, data, report=report, training=training, label=label
+        )
         write_report(report, fitted, info, test=test, training=known, command=command)
 
 

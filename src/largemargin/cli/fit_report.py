@@ -31,19 +31,17 @@ Training = Annotated[
 ]
 
 
-def check_report(file: str | None, model_file: str | None = None) -> None:
-    """Find out before the work, not after it, that a page cannot be written."""
+def check_report(file: str | None, *others: str | None) -> None:
+    """Find out before the work, not after it, that a page cannot be written, or would be over
+    another file.
+    """
     if file is None:
         return
-    from pathlib import Path
-
     from largemargin.atomic_file import check_writable
     from largemargin.report.templates import environment
 
-    if model_file is not None and Path(file).resolve() == Path(model_file).resolve():
-        raise ValueError(f"--report and the model file are both {file}: name another one")
     environment()
-    check_writable(file)
+    check_writable(file, *others)
 
 
 def write_report(
@@ -94,6 +92,11 @@ def parts_for(
     if training is not None:
         whole = read_whole_for(model, info, training, label=label, header=header)
         known = rows_for(model, training, whole.X, whole.y)
+        if info.get("rows", len(known)) != len(known):
+            raise ValueError(
+                f"{training} has {len(known)} rows, and the model was trained on {info['rows']}: "
+                "give the file that it was trained on"
+            )
         if (known.truth < 0).any():
             raise ValueError(
                 f"{training} has labels that the model does not know, so it was not trained on it"

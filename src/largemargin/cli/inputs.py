@@ -127,7 +127,7 @@ def read_whole_for(
         raise ValueError(
             f"{source} has {X.shape[1]} features, and the model was trained on {width}"
         )
-    names = info.get("feature_names", getattr(model, "feature_names_in_", ()))
+    names = info.get("feature_names", ())
     for seen, known in zip(data.feature_names or (), names, strict=False):
         if seen == known:
             continue

@@ -62,7 +62,8 @@ def _show(found: dict[str, Any]) -> None:
         emit_facts(notes, title="info")
     if info.get("feature_names"):
         emit_facts([("columns", info["feature_names"])])
-    for message in info.get("warnings") or []:
+    told = info.get("warnings") or []
+    for message in told if isinstance(told, list) else [told]:
         emit_facts([("warning", message)])
     versions = info.get("versions")
     emit_facts(

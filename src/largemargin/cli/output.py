@@ -7,6 +7,7 @@ import io
 import json
 import math
 import os
+import shlex
 import sys
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -94,6 +95,18 @@ def text(value: Any) -> str:
     if isinstance(value, list):
         return ", ".join(map(text, value))
     return str(value)
+
+
+def command_line(*words: str, **options: Any) -> str:
+    """A command as a shell takes it, with the options that are not None.
+
+    >>> command_line("report", "a.model", "my data.csv", label=None, max_seconds=15.0)
+    "largemargin report a.model 'my data.csv' --max-seconds 15"
+    """
+    for name, value in options.items():
+        if value is not None:
+            words += (f"--{name.replace('_', '-')}", text(value))
+    return shlex.join(("largemargin", *words))
 
 
 def percent(share: float | None) -> str:

@@ -45,11 +45,11 @@ def predict(
         raise ValueError("--label and --no-label contradict each other: give one of them")
     from largemargin.atomic_file import check_writable, write_atomically
     from largemargin.cli.inputs import read_data_for
-    from largemargin.model_file.saving import load_with_info
+    from largemargin.cli.notes import read_model
 
     if output is not None:
-        check_writable(output)
-    fitted, info = load_with_info(model)
+        check_writable(output, model, data)
+    fitted, info = read_model(model)
     X, _ = read_data_for(fitted, info, data, label=label, header=header, no_label=no_label)
     text = _with_scores(fitted, X) if scores else _lines(fitted.predict(X))
     if output is None:

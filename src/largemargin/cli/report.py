@@ -8,6 +8,7 @@ import typer
 
 from largemargin.cli.fit_report import Training, check_report, parts_for, write_report
 from largemargin.cli.options import Header, Label
+from largemargin.cli.output import command_line
 
 
 def report(
@@ -39,12 +40,12 @@ def report(
       largemargin report heart.safetensors later.csv --training heart.csv -o heart.html
     """
     from largemargin.cli.inputs import read_whole_for
-    from largemargin.model_file.saving import load_with_info
+    from largemargin.cli.notes import read_model
 
-    fitted, info = load_with_info(model)
+    fitted, info = read_model(model)
     file = output or f"{model.removesuffix('.safetensors')}.html"
-    check_report(file, model)
+    check_report(file, model, data, training)
     found = read_whole_for(fitted, info, data, label=label, header=header)
     test, known = parts_for(fitted, info, found, data, training, label, header)
-    command = f"largemargin report {model} {data}"
+    command = command_line("report", model, data, training=training, label=label, output=output)
     write_report(file, fitted, info, test=test, training=known, command=command)

@@ -158,8 +158,8 @@ def train(
     from largemargin.cli.inputs import read_test_data, read_training_data
     from largemargin.cli.search import parse_grid
 
-    check_writable(file)
-    check_report(report, file)
+    check_writable(file, data, test)
+    check_report(report, file, data, test)
     machine = make_estimator(model, given)
     if "random_state" in machine.get_params():
         machine.set_params(random_state=seed)
@@ -174,7 +174,7 @@ def train(
             info = _write(machine, file, training, result, scale, seed)
         _show(machine, result, model, scale, data, file, json, quiet)
         if report is not None:
-            _report(report, machine, info, None, X_test, y_test, test, file, quiet)
+            _report(report, machine, info, None, X_test, y_test, test, label, file, quiet)
         return
     grid = parse_grid(cv or [])
     training = read_training_data(data, label, header)
@@ -192,7 +192,7 @@ def train(
     info = _write(estimator, file, training, result, scale, seed)
     _show(machine, result, model, scale, data, file, json, quiet)
     if report is not None:
-        _report(report, estimator, info, training, X_test, y_test, test, file, quiet)
+        _report(report, estimator, info, training, X_test, y_test, test, label, file, quiet)
 
 
 def _report(
@@ -203,15 +203,18 @@ def _report(
     X_test: Any,
     y_test: Any,
     test: str | None,
+    label: str | None,
     file: str,
     quiet: bool,
 ) -> None:
     """The page; the model is on disk already. A stream leaves no training set."""
     from largemargin.cli.fit_report import rows_for
+    from largemargin.cli.output import command_line
 
     data = info["data"]
-    command = f"largemargin report {file} {test or data}"
-    command += f" --training {data}" if test and training else ""
+    command = command_line(
+        "report", file, test or data, training=data if test and training else None, label=label
+    )
     write_report(
         report, estimator, info,
         test=None if X_test is None

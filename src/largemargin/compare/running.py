@@ -9,6 +9,7 @@ small server that has imported the libraries and has no threads, where the syste
 
 from __future__ import annotations
 
+import contextlib
 import multiprocessing as mp
 import os
 import signal
@@ -163,8 +164,14 @@ def _limit_processor_time(seconds: float) -> None:
 
 
 def _work(file: Path, candidate: Candidate, pipe: Any) -> None:
-    """In the process: read the data, measure, tell."""
+    """What the process does, without a word if the comparison has ended meanwhile."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides
+    with contextlib.suppress(FileNotFoundError, BrokenPipeError):
+        _measure_here(file, candidate, pipe)
+
+
+def _measure_here(file: Path, candidate: Candidate, pipe: Any) -> None:
+    """Read the data, measure, tell."""
     import joblib
     from threadpoolctl import threadpool_limits
 

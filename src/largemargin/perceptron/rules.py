@@ -151,8 +151,10 @@ class _Plan:
         self.drawing = any(method == "random" for method, _ in rules)
         self.moments = np.empty((0, n), np.int64)
         if self.drawing:
-            random_state = check_random_state(random_state)
-            self.moments = np.stack([random_state.randint(0, t + 1, n, np.int64) for t in stages])
+            # a seed begins anew at each stage, so that it draws as if training had stopped there
+            self.moments = np.stack(
+                [check_random_state(random_state).randint(0, t + 1, n, np.int64) for t in stages]
+            )
 
     def _draws(self, lo: int, hi: int) -> np.ndarray:
         """(moment, example, stage) of the draws of examples lo..hi, by moment."""

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from importlib.resources import files
 from typing import Any
+
+from largemargin.certificates.certificate import at_most
 
 MISSING = 'a page needs jinja2: pip install "largemargin[report]"'
 
@@ -36,10 +37,8 @@ def figure(value: float, digits: int = 4, up: bool = False) -> str:
     >>> figure(0.12341, up=True), figure(3.0)
     ('0.1235', '3')
     """
-    if up and value > 0 and math.isfinite(value):
-        scale = 10.0 ** (digits - 1 - math.floor(math.log10(value)))
-        raised = math.ceil(value * scale - 1e-9) / scale
-        value = raised if math.isfinite(raised) else value
+    if up:
+        value = float(at_most(value, digits))
     if 1000 <= abs(value) < 1e8:
         return f"{float(f'{value:.{digits}g}'):,.0f}"
     return f"{value:.{digits}g}"

@@ -187,9 +187,16 @@ class KernelAdatron(SupportVectorMachine):
                 changed = np.flatnonzero(after != before)
                 if len(changed):
                     step = (y[block] * (after - before))[changed]
-                    z += session.products(order[block[changed]], step[None])[0]
+                    with np.errstate(over="ignore", invalid="ignore"):
+                        z += session.products(order[block[changed]], step[None])[0]
                 watch.advance(0)
             passes += 1
+            if not np.isfinite(z).all():
+                raise ValueError(
+                    f"coefficients grow without bound with C={self.C:g}, since values of "
+                    f"{session.kernel} are not positive definite on these data: give a smaller C "
+                    "or another kernel"
+                )
             converged = moved <= self.tol or (
                 np.isinf(self.C) and _half_gap(y, z)[0] >= 1 - self.tol
             )

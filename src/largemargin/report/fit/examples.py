@@ -64,7 +64,7 @@ class Album:
 
     def show(self, X: Any, captions: Sequence[Caption]) -> tuple[Example, ...]:
         """The rows of X, with what is said of each."""
-        rows = _dense(X)
+        rows = dense(X)
         return tuple(
             Example(*caption, self._picture(row), self.ink)
             if self.pictures
@@ -85,13 +85,13 @@ class Album:
         return tuple((self._name(j), float(row[j])) for j in chosen[:FEATURES].tolist())
 
     def _name(self, feature: int) -> str:
-        return self.feature_names[feature] if self.feature_names else f"x{feature}"
+        return self.feature_names[feature] if feature < len(self.feature_names) else f"x{feature}"
 
 
 def album_of(X: Any, feature_names: Sequence[str] = ()) -> Album:
     """How rows like those of X are best shown."""
     names = tuple(map(str, feature_names))
-    sample = _dense(X[:: max(1, X.shape[0] // LOOKED_AT)])
+    sample = dense(X[:: max(1, X.shape[0] // LOOKED_AT)])
     low, high = float(sample.min()), float(sample.max())
     side = _side(sample)
     if not side or not high > low or len(set(names)) != len(names):
@@ -121,5 +121,5 @@ def _roughness(pictures: np.ndarray) -> tuple[float, float]:
     )
 
 
-def _dense(X: Any) -> np.ndarray:
+def dense(X: Any) -> np.ndarray:
     return np.asarray(X.toarray() if sp.issparse(X) else X, np.float64)

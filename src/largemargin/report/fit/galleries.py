@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from largemargin.report.fit.content import Gallery
-from largemargin.report.fit.examples import Album, Caption
+from largemargin.report.fit.examples import Album, Caption, dense
 from largemargin.report.fit.outcome import Outcome, Rows
 from largemargin.report.templates import figure
 
@@ -71,17 +71,27 @@ def _support_gallery(
     most = SUPPORT if album.pictures else ROWS
     chosen = np.argsort(-coefs, kind="stable")[:most]
     positions = final.support_[chosen].tolist()
+    vectors = _unscaled(model, final.support_vectors_[chosen])
+    known = training if training and _holds(training, vectors, positions) else None
     captions: list[Caption] = []
     for position, coef in zip(positions, coefs[chosen].tolist(), strict=True):
-        label = labels[training.truth[position]] if training else f"row {position}"
+        label = labels[known.truth[position]] if known else f"row {position}"
         captions.append((label, f"weight {figure(coef, 3)}", f"training row {position}"))
     shown = "all of them" if len(chosen) == n else f"a sample: the {len(chosen)} of largest weight"
     return Gallery(
         "kept",
         "Support vectors",
         f"The model is a sum over {n:,} training examples; {shown}.",
-        album.show(_unscaled(model, final.support_vectors_[chosen]), captions),
+        album.show(vectors, captions),
     )
+
+
+def _holds(rows: Rows, vectors: Any, positions: list[int]) -> bool:
+    """Whether these vectors are the rows at these positions, up to the rounding of a scaler."""
+    if max(positions) >= len(rows):
+        return False
+    found, kept = dense(rows.X[positions]), dense(vectors)
+    return bool(np.allclose(found, kept, rtol=1e-3, atol=1e-5 * np.abs(kept).max()))
 
 
 def _weight_gallery(coefs: np.ndarray, album: Album, labels: list[str]) -> Gallery:

@@ -37,10 +37,10 @@ def render(report: FitReport) -> str:
 
 
 def stated(statement: Any) -> str:
-    """The number of a statement; that of a bound is rounded up, never in the reader's favour."""
+    """The number of a statement; of a theorem it is rounded up, never in the reader's favour."""
     if statement.value is None:
         return "-"
-    return figure(statement.value, up=statement.bounds_error)
+    return figure(statement.value, up=statement.kind != "measured")
 
 
 def confusion_cell(count: int, right: bool, total: int, most: int) -> Any:
