@@ -38,9 +38,9 @@ class Block(NamedTuple):
     labels: np.ndarray  # class numbers
     squares: np.ndarray  # k(x, x)
     against: np.ndarray  # a row an example, a column a slot as it was when this was computed
-    before: np.ndarray  # a column an example that may have come into the cache since
+    since: np.ndarray  # a column an example that has come into the cache since
     within: np.ndarray  # a column an example of the block
-    arrivals: np.ndarray  # for the first slots, which column of `before` has come there, or -1
+    arrivals: np.ndarray  # for the first slots, which column of `since` has come there, or -1
 
 
 class Cache(NamedTuple):

@@ -1,11 +1,11 @@
-"""Kernel values for stretches of the stream at once: against the cache, against the stretch before,
-and within the stretch.
+"""Kernel values for stretches of the stream at once: against the cache, against what has come into
+the cache since, and within the stretch.
 
-While one stretch is walked, the other threads compute the values of the next. What will then be in
-the cache is not known yet, but it can only be what is in it now or an example of the stretch being
-walked, so the values against both are computed, and the walk picks from them. Values among examples
-of the stream need no cache, so those of the stretch after the next are begun too: they are what the
-other threads do while the cache changes hands.
+While one stretch is walked, the other threads compute the values of the next against the cache as
+it is. When the walk is over, those against the examples that it has left there are added: few,
+since an example that is stored is often soon removed. Values among the examples of a stretch need
+no cache, so those of the stretch after the next are begun too: they are what the other threads do
+while the cache changes hands.
 
 Threads run over panels of columns, whose shapes do not depend on how many threads there are.
 """
@@ -30,12 +30,12 @@ from largemargin.workers import Workers
 LOOK_AHEAD = 256  # examples: longer ones spend more on values among themselves than they gain
 TASK = 6e7  # multiplications that are one task
 TRANSFORM = 100  # so many are as long as what is done to a value after the product
-AT_HAND = (("among", 3), ("against", 2))  # stretches, by what of them is
+AT_HAND = (("within", 3), ("against", 2), ("since", 2))  # stretches, by what of them is
 
 
-def block_bytes(n_rows: int, n_before: int, top: int, dtype: np.dtype) -> int:
+def block_bytes(n_rows: int, n_since: int, top: int, dtype: np.dtype) -> int:
     """What the kernel values of a stretch take."""
-    return n_rows * (top + n_before + n_rows) * dtype.itemsize
+    return n_rows * (top + n_since + n_rows) * dtype.itemsize
 
 
 @dataclass
@@ -46,11 +46,11 @@ class Stretch:
     stop: int
     squares: np.ndarray  # squared norms
     own: np.ndarray  # k(x, x)
-    before: np.ndarray  # a row an example, a column one of the stretch before, if that is at hand
-    within: np.ndarray
+    within: np.ndarray  # a row an example, a column one that comes no later
     against: np.ndarray  # a column a slot as it was when this was begun
+    since: np.ndarray  # a column an example that has come into the cache since
     tasks: dict[Future[Any], Callable[[], None]] = field(default_factory=dict)
-    # for slots of the cache, which example of the stretch before has come into it, or -1
+    # for slots of the cache, which of these is there, or -1
     arrivals: np.ndarray = field(default_factory=lambda: np.empty(0, np.int64))
 
     def __len__(self) -> int:
@@ -59,12 +59,12 @@ class Stretch:
     @property
     def width(self) -> int:
         """The number of values of an example."""
-        return self.against.shape[1] + self.before.shape[1] + self.within.shape[1]
+        return self.against.shape[1] + self.since.shape[1] + self.within.shape[1]
 
     @property
     def nbytes(self) -> int:
         """What the values take."""
-        return self.against.nbytes + self.before.nbytes + self.within.nbytes
+        return self.against.nbytes + self.since.nbytes + self.within.nbytes
 
 
 class LookAhead:
@@ -97,7 +97,7 @@ class LookAhead:
         stretch, self._next = self._next, None
         if stretch is None:
             self.forget()
-            stretch = self._open(start, n, 0)
+            stretch = self._open(start, n)
             self._begin(stretch, top)
             self.finish(stretch)
         return stretch
@@ -105,10 +105,10 @@ class LookAhead:
     def begin(self, after: Stretch, n: int, top: int, n_later: int) -> None:
         """Begin with the n rows that come after a stretch, the vectors being as they are, and with
         what can be known of n_later more."""
-        stretch = self._later or self._open(after.stop, n, len(after))
+        stretch = self._later or self._open(after.stop, n)
         self._begin(stretch, top)
         self._next = stretch
-        self._later = self._open(stretch.stop, n_later, n) if n_later else None
+        self._later = self._open(stretch.stop, n_later) if n_later else None
 
     def finish(self, stretch: Stretch | None = None) -> None:
         """Wait for the values of a stretch, or of that which was begun."""
@@ -118,10 +118,23 @@ class LookAhead:
                 self._team.wait(stretch.tasks, task)
             stretch.tasks.clear()  # they refer to the stretch, which would outlive its use
 
-    def arrived(self, origins: np.ndarray) -> None:
-        """Say which examples have come into which slots while the next stretch was computed."""
-        if self._next is not None:
-            self._next.arrivals = origins
+    def arrived(self, slots: np.ndarray) -> None:
+        """Add the values of the next stretch against what has come into these slots since it was
+        begun."""
+        stretch = self._next
+        if stretch is None or not len(slots):
+            return
+        n, width = len(stretch), len(slots)
+        stretch.since = self._room("since", n * width).reshape(n, width)
+        stretch.arrivals = np.full(slots[-1] + 1, -1)
+        stretch.arrivals[slots] = np.arange(width)
+        vectors, squares = self.vectors.rows[slots], self.vectors.squares[slots]
+
+        def fill(stretch: Stretch, part: slice) -> None:
+            self._fill(stretch, (vectors[part], squares[part]), stretch.since[:, part])
+
+        self._submit(stretch, fill, width, self._area)
+        self.finish()
 
     def forget(self) -> None:
         """Drop what was begun."""
@@ -140,15 +153,12 @@ class LookAhead:
         rows = self.positions[part, None] if self.vectors.kernel.by_column else self.X[part]
         return rows, self.squares[part]
 
-    def _open(self, start: int, n: int, n_before: int) -> Stretch:
+    def _open(self, start: int, n: int) -> Stretch:
         """Begin with the values of n rows that need no vectors."""
-        room = self._room("among", n * (n_before + n))
-        before = room[: n * n_before].reshape(n, n_before)
-        within = room[n * n_before :].reshape(n, n)
+        within = self._room("within", n * n).reshape(n, n)
         squares = self.squares[start : start + n]
         none = np.empty((n, 0), self.vectors.dtype)
-        stretch = Stretch(start, start + n, squares, np.empty(n), before, within, none)
-        self._submit(stretch, self._fill_before, n_before, self._area)
+        stretch = Stretch(start, start + n, squares, np.empty(n), within, none, none)
         self._submit(stretch, self._fill_within, n, min(self._area, n * n) // 2)
         return stretch
 
@@ -179,11 +189,6 @@ class LookAhead:
             self._fill(stretch, (cached[part], squares[part]), stretch.against[:, part])
 
         return fill
-
-    def _fill_before(self, stretch: Stretch, part: slice) -> None:
-        start = stretch.start - stretch.before.shape[1]
-        stored = self._stored(start + part.start, start + part.stop)
-        self._fill(stretch, stored, stretch.before[:, part])
 
     def _fill_within(self, stretch: Stretch, part: slice) -> None:
         """Values against these examples of all that come after the first of them."""

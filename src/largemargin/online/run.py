@@ -219,7 +219,7 @@ class Run:
         left = memory - self._gram_bytes(slots) - stretch.nbytes
         left -= block_bytes(n_next, n, top, self.dtype)
         if n_next and left >= 0:
-            spared = left >= block_bytes(n_later, n_next, 0, self.dtype)
+            spared = left >= block_bytes(n_later, 0, 0, self.dtype)
             ahead.begin(stretch, n_next, top, n_later if spared else 0)
 
     def _needed(self, n: int) -> int:
@@ -306,7 +306,7 @@ class Run:
         scores = np.zeros((n * (answers is not None), n_rows))
         average = answers is not None and answers.average
         block = Block(
-            labels, stretch.own, stretch.against, stretch.before, stretch.within, stretch.arrivals
+            labels, stretch.own, stretch.against, stretch.since, stretch.within, stretch.arrivals
         )
         n = walk(self.learner, block, cache, self.rows, work, accuracy, average, scores)
         if answers is not None:
@@ -315,10 +315,10 @@ class Run:
         ahead.finish()  # it reads the vectors
         origins = np.maximum(cache.sources[: self.tally[TOP]] - newest, -1)
         self.vectors.replace(ahead.rows(stretch), stretch.squares, origins)
-        ahead.arrived(origins)
         self._expansions.clear()
         if n < len(labels):
             ahead.forget()
+        ahead.arrived(np.flatnonzero(origins >= 0))
         if self.tally[TOP] > most_slots(int(self.tally[SIZE])):
             self._compact()
             ahead.forget()

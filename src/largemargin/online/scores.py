@@ -84,11 +84,11 @@ def _two_by_four(a, b, lanes, size, a_sums, b_sums):
 @part()
 def _read_values(block, example, sources, top, row, values):
     """The values of an example against the slots as they are now; `row` is room."""
-    known, newer = block.against.shape[1], block.before.shape[1]
+    known, newer = block.against.shape[1], block.since.shape[1]
     for j in range(known):
         row[j] = block.against[example, j]
     for j in range(newer):
-        row[known + j] = block.before[example, j]
+        row[known + j] = block.since[example, j]
     for j in range(example):
         row[known + newer + j] = block.within[example, j]
     for j in range(top):
@@ -97,9 +97,9 @@ def _read_values(block, example, sources, top, row, values):
 
 @part()
 def _value(block, example, source):
-    known, newer = block.against.shape[1], block.before.shape[1]
+    known, newer = block.against.shape[1], block.since.shape[1]
     if source < known:
         return block.against[example, source]
     if source < known + newer:
-        return block.before[example, source - known]
+        return block.since[example, source - known]
     return block.within[example, source - known - newer]

@@ -136,7 +136,7 @@ def _step(learner, block, cache, rows, work, example, label, square, accuracy):
     ):
         if tally[NEWEST] >= 0:
             work.stands[:] = False
-        source = block.against.shape[1] + block.before.shape[1] + example
+        source = block.against.shape[1] + block.since.shape[1] + example
         insert(learner, cache, rows, source, label, square, work.values, work.raw, work.steps)
     for r in range(len(rows.scale)):
         step, shrink = work.steps[r], work.shrinks[r]
