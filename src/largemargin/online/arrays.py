@@ -92,6 +92,9 @@ class Learner(NamedTuple):
 class Work(NamedTuple):
     """Room for the walk."""
 
+    # when all is done: the slots that examples of the block have come into, and which these are
+    arrived: np.ndarray
+    n_arrived: np.ndarray  # one entry: how many
     row: np.ndarray  # the example's row of the block
     lanes: np.ndarray  # kernel values of some examples against the slots, a row each
     sums: np.ndarray  # their sums over all stored but the newest, a row a vector
@@ -130,6 +133,7 @@ def make_work(width: int, room: int, n_rows: int, dtype: np.dtype) -> Work:
         return np.zeros(room)
 
     return Work(
+        arrived=np.zeros((2, room), np.int64), n_arrived=np.zeros(1, np.int64),
         row=np.zeros(width, dtype), lanes=np.zeros((TOGETHER, room)),
         sums=np.zeros((n_rows, TOGETHER)), first=np.zeros(1, np.int64), values=by_slot(),
         raw=by_row(), scores=by_row(), steps=by_row(), shrinks=by_row(), room=by_slot(),

@@ -118,9 +118,9 @@ class LookAhead:
                 self._team.wait(stretch.tasks, task)
             stretch.tasks.clear()  # they refer to the stretch, which would outlive its use
 
-    def arrived(self, slots: np.ndarray) -> None:
-        """Add the values of the next stretch against what has come into these slots since it was
-        begun."""
+    def arrived(self, slots: np.ndarray, vectors: Any, squares: np.ndarray) -> None:
+        """Add the values of the next stretch against these vectors, with their squared norms, which
+        have come into these slots since it was begun."""
         stretch = self._next
         if stretch is None or not len(slots):
             return
@@ -128,7 +128,6 @@ class LookAhead:
         stretch.since = self._room("since", n * width).reshape(n, width)
         stretch.arrivals = np.full(slots[-1] + 1, -1)
         stretch.arrivals[slots] = np.arange(width)
-        vectors, squares = self.vectors.rows[slots], self.vectors.squares[slots]
 
         def fill(stretch: Stretch, part: slice) -> None:
             self._fill(stretch, (vectors[part], squares[part]), stretch.since[:, part])
@@ -144,9 +143,11 @@ class LookAhead:
                     task.result()
         self._next = self._later = None
 
-    def rows(self, stretch: Stretch) -> Any:
-        """The examples as they are stored: rows, or with a precomputed kernel their columns."""
-        return self._stored(stretch.start, stretch.stop)[0]
+    def rows(self, stretch: Stretch, places: np.ndarray) -> tuple[Any, np.ndarray]:
+        """Examples of the stretch as they are stored: rows, or with a precomputed kernel their
+        columns, and their squared norms."""
+        rows, squares = self._stored(stretch.start, stretch.stop)
+        return rows[places], squares[places]
 
     def _stored(self, start: int, stop: int) -> tuple[Any, np.ndarray]:
         part = slice(start, stop)

@@ -300,25 +300,25 @@ class Run:
         classes are known; returns how many."""
         from largemargin.online.walk import walk
 
-        n, cache, n_rows = len(stretch), self.cache, len(self.rows.scale)
-        newest = stretch.width - n  # where values within the stretch begin
+        n, n_rows = len(stretch), len(self.rows.scale)
         accuracy = float(np.sqrt(np.finfo(self.dtype).eps))
         scores = np.zeros((n * (answers is not None), n_rows))
         average = answers is not None and answers.average
         block = Block(
             labels, stretch.own, stretch.against, stretch.since, stretch.within, stretch.arrivals
         )
-        n = walk(self.learner, block, cache, self.rows, work, accuracy, average, scores)
+        n = walk(self.learner, block, self.cache, self.rows, work, accuracy, average, scores)
         if answers is not None:
             before, known = classes
             answers.add(known, scores[:n], before)
         ahead.finish()  # it reads the vectors
-        origins = np.maximum(cache.sources[: self.tally[TOP]] - newest, -1)
-        self.vectors.replace(ahead.rows(stretch), stretch.squares, origins)
+        slots, places = work.arrived[:, : work.n_arrived[0]]
+        rows, squares = ahead.rows(stretch, places)
+        self.vectors.replace(slots, rows, squares, int(self.tally[TOP]))
         self._expansions.clear()
         if n < len(labels):
             ahead.forget()
-        ahead.arrived(np.flatnonzero(origins >= 0))
+        ahead.arrived(slots, rows, squares)
         if self.tally[TOP] > most_slots(int(self.tally[SIZE])):
             self._compact()
             ahead.forget()

@@ -24,6 +24,18 @@ def place(block, sources):
 
 
 @once()
+def find_arrived(block, sources, top, work):
+    """Which slots examples of the block have come into, and which examples."""
+    first = block.against.shape[1] + block.since.shape[1]
+    count = 0
+    for j in range(top):
+        if sources[j] >= first:
+            work.arrived[0, count], work.arrived[1, count] = j, sources[j] - first
+            count += 1
+    work.n_arrived[0] = count
+
+
+@once()
 def score(learner, block, cache, rows, work, example):
     """Fill in the values of an example against the slots, and its scores."""
     top, newest, n_rows = learner.tally[TOP], learner.tally[NEWEST], len(rows.scale)

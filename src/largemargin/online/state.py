@@ -146,11 +146,10 @@ def _restore_cache(
     run.cache.labels[slots] = labels
     run.cache.squares[slots] = squares
     if size:
-        origins = np.full(top, -1)
+        origins = np.zeros(top, np.int64)  # in an empty slot any vector will do
         origins[slots] = np.arange(size)
-        empty = run.cache.positions[:top] < 0
-        origins[empty] = 0  # any vector will do
-        run.vectors.replace(basis.vectors, basis.squares, origins)
+        rows, squares = basis.vectors[origins], basis.squares[origins]
+        run.vectors.replace(np.arange(top), rows, squares, top)
     below = np.tril_indices(size)
     for name in _kept_matrices(run):
         values = arrays.pop(name)

@@ -51,21 +51,20 @@ class Vectors:
             rows[: len(self.rows)] = self.rows[:room]
             self.rows = rows
 
-    def replace(self, X: Any, squares: np.ndarray, origins: np.ndarray) -> None:
-        """Put row origins[j] of X into slot j wherever that is not -1."""
-        slots = np.flatnonzero(origins >= 0)
+    def replace(self, slots: np.ndarray, rows: Any, squares: np.ndarray, top: int) -> None:
+        """Put rows with these squared norms into slots, of which the first `top` are in use."""
         if not len(slots):
             return
-        self.squares[slots] = squares[origins[slots]]
-        if sp.issparse(X):
-            kept = X[:0] if self.rows is None else self.rows
-            source = np.arange(len(origins))
-            source[slots] = kept.shape[0] + origins[slots]
-            self.rows = sp.csr_array(sp.vstack([kept, X], format="csr")[source])
+        self.squares[slots] = squares
+        if sp.issparse(rows):
+            kept = rows[:0] if self.rows is None else self.rows
+            source = np.arange(top)
+            source[slots] = kept.shape[0] + np.arange(len(slots))
+            self.rows = sp.csr_array(sp.vstack([kept, rows], format="csr")[source])
             return
         if self.rows is None:
-            self.rows = np.zeros((len(self.squares), X.shape[1]), X.dtype)
-        self.rows[slots] = X[origins[slots]]
+            self.rows = np.zeros((len(self.squares), rows.shape[1]), rows.dtype)
+        self.rows[slots] = rows
 
     def take(self, slots: np.ndarray) -> None:
         """Keep these slots only, in this order."""

@@ -36,7 +36,7 @@ from largemargin.online.policies import (
     random,
 )
 from largemargin.online.rules import choose_step, is_margin_error, keeps_norms, lead
-from largemargin.online.scores import place, score
+from largemargin.online.scores import find_arrived, place, score
 from largemargin.online.slots import dot, insert, remove, scale_row, squared_norm
 
 _most_slots = compiled()(most_slots)
@@ -53,6 +53,7 @@ def walk(learner, block, cache, rows, work, accuracy, average, answers):
     tally = learner.tally
     place(block, cache.sources)
     work.stands[:] = False
+    passed = len(block.labels)
     for example in range(len(block.labels)):
         if len(rows.scale):
             score(learner, block, cache, rows, work, example)
@@ -68,8 +69,10 @@ def walk(learner, block, cache, rows, work, accuracy, average, answers):
         if tally[SEEN] % tally[EVERY] == 0:
             _log(learner)
         if tally[TOP] > _most_slots(tally[SIZE]):
-            return example + 1
-    return len(block.labels)
+            passed = example + 1
+            break
+    find_arrived(block, cache.sources, tally[TOP], work)
+    return passed
 
 
 @once()
@@ -85,10 +88,11 @@ def _answer(rows, work, tally, average, answer):
 def _learn(learner, block, cache, rows, work, example, accuracy):
     tally, policy = learner.tally, learner.policy
     label, square = block.labels[example], block.squares[example]
-    if lead(work.scores, label) <= 0.0:
+    ahead = lead(work.scores, label)
+    if ahead <= 0.0:
         tally[ONLINE_ERRORS] += 1
     if not is_margin_error(
-        learner.rule, learner.settings, rows.updates, work.scores, label, square
+        learner.rule, learner.settings, rows.updates, work.scores, label, square, ahead
     ):
         return
     tally[MARGIN_ERRORS] += 1

@@ -69,10 +69,11 @@ def lead(scores, label):
 
 
 @once()
-def is_margin_error(rule, settings, updates, scores, label, square):
+def is_margin_error(rule, settings, updates, scores, label, square, ahead):
+    """Whether an example is one, by its scores and the lead that they are."""
     n_rows = len(scores)
     if joint(rule, n_rows):
-        return lead(scores, label) <= settings[0]
+        return ahead <= settings[0]
     norm = length(rule, square)
     for r in range(n_rows):
         margin = sign_of(label, r, n_rows) * scores[r]
