@@ -27,7 +27,7 @@ from largemargin.online.apart import fill_apart
 from largemargin.online.vectors import Vectors
 from largemargin.workers import Workers
 
-LOOK_AHEAD = 256  # examples: longer ones spend more on values among themselves than they gain
+LOOK_AHEAD = 320  # examples: longer ones spend more on values among themselves than they gain
 TASK = 6e7  # multiplications that are one task
 TRANSFORM = 100  # so many are as long as what is done to a value after the product
 AT_HAND = (("within", 3), ("against", 2), ("since", 2))  # stretches, by what of them is
