@@ -10,10 +10,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, validate_data
+from sklearn.utils.validation import (
+    _check_sample_weight,
+    check_consistent_length,
+    validate_data,
+)
 
 if TYPE_CHECKING:
     from largemargin.certificates import Certificate
+
+
+LABELS = "biuUS"  # kinds of arrays whose values are labels, whatever they say
 
 
 class Classifier(ClassifierMixin, BaseEstimator):
@@ -77,14 +84,20 @@ class Classifier(ClassifierMixin, BaseEstimator):
             raise
 
     def _validate(self, X: Any, y: Any = "no_validation", reset: bool = True) -> Any:
+        # to look at labels again that are plainly that would take as long as a small fit
+        plain = type(y) is np.ndarray and y.ndim == 1 and y.dtype.kind in LABELS
         checked = validate_data(
-            self, X, y, reset=reset, accept_sparse=self._accepts_sparse,
-            dtype=[np.float64, np.float32],
+            self, X, "no_validation" if plain else y, reset=reset,
+            accept_sparse=self._accepts_sparse, dtype=[np.float64, np.float32],
         )  # fmt: skip
+        if plain:
+            if len(y) != checked.shape[0]:
+                check_consistent_length(checked, y)
+            return checked, y
         if isinstance(y, str) and y == "no_validation":
             return checked
         X, y = checked
-        if y.dtype.kind not in "biuUS":  # these are labels, whatever they say
+        if y.dtype.kind not in LABELS:
             check_classification_targets(y)
         return X, y
 

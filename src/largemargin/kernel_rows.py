@@ -249,9 +249,8 @@ def whole_gram(
     def strip(first: int, height: int) -> None:
         part = slice(first, min(first + height, n))
         rest = slice(first if half else 0, n)
-        values = np.empty((part.stop - first, n - rest.start), dtype)
+        values = gram[part, rest]
         fill(kernel, dtype, (X[rest], squares[rest]), (vectors[part], squares[part]), values)
-        gram[part, rest] = values
         if half:
             gram[part.stop :, part] = values[:, part.stop - first :].T
 

@@ -42,7 +42,7 @@ class State:
         if not problem.threshold:
             np.maximum(best, 0.0, out=best)
             np.minimum(worst, 0.0, out=worst)
-        violation = max(0.0, float(np.max(best - worst)))
+        violation = max(0.0, *(best - worst).tolist())
         if not problem.relative:
             return cls(best, worst, violation, 1.0, False)
         ends = np.array([best, worst])  # a group all at its bounds has one end, or none

@@ -39,6 +39,11 @@ def enough(problem: Problem) -> float:
     return EXACT / min(max(price, 1.0), DEAREST)
 
 
+def is_exact(problem: Problem, violation: float) -> bool:
+    """Whether a solution is taken for exact."""
+    return violation <= EXACT / DEAREST or violation <= enough(problem)
+
+
 def polish(
     problem: Problem,
     solution: Solution,

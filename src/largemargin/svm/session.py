@@ -18,7 +18,7 @@ from largemargin.gram import SMALL_PROBLEM
 from largemargin.kernel_rows import BATCH, KernelRows, whole_gram
 from largemargin.kernels import Kernel
 from largemargin.svm.block import BURST, PATIENCE, State, solve_block
-from largemargin.svm.exact import enough, polish
+from largemargin.svm.exact import is_exact, polish
 from largemargin.svm.lockstep import WORKING_SET, Progress, solve
 from largemargin.svm.machines import Machine
 from largemargin.svm.problem import Problem, Solution
@@ -184,14 +184,18 @@ class Session:
         """The values among the examples of some classes, which are together in the whole matrix."""
         if len(split.classes) == self.n_classes:
             return self._gram
+        first, last = split.classes[0], split.classes[-1]
+        if last - first == len(split.classes) - 1:
+            part = slice(self._ends[first], self._ends[last + 1])
+            return self._gram[part, part].copy()
         counts = [self._ends[c + 1] - self._ends[c] for c in split.classes]
         gram = np.empty((sum(counts), sum(counts)), self._gram.dtype)
         row = 0
         for c, height in zip(split.classes, counts, strict=True):
             strip, column = self._gram[self._ends[c] : self._ends[c + 1]], 0
             for d, width in zip(split.classes, counts, strict=True):
-                part = strip[:, self._ends[d] : self._ends[d + 1]]
-                gram[row : row + height, column : column + width] = part
+                block = strip[:, self._ends[d] : self._ends[d + 1]]
+                gram[row : row + height, column : column + width] = block
                 column += width
             row += height
         return gram
@@ -272,7 +276,7 @@ class Session:
         if (
             at.converged
             and not state.hopeless
-            and state.violation > enough(problem)
+            and not is_exact(problem, state.violation)
             and not watch.stopped
         ):
             at = self._exact(problem, K, at)
