@@ -112,7 +112,8 @@ HEADERS = [
     ((*FACTS, "online_errors"), 10**9), ((*FACTS, "margin_errors"), 3), ((*FACTS, "log_every"), 0),
     ((*FACTS, "log_every"), 2), ((*FACTS, "classes_given"), 1), ((*FACTS, "averages"), None),
     ((*FACTS, "random"), 5), ((*FACTS, "random"), "x" * 16), ((*FACTS, "random"), KeyError),
-    ((*FACTS, "more"), 1),
+    ((*FACTS, "newest"), 15), ((*FACTS, "newest"), -2), ((*FACTS, "newest"), True),
+    ((*FACTS, "newest"), "0"), ((*FACTS, "more"), 1),
 ]  # fmt: skip
 
 
@@ -120,6 +121,31 @@ HEADERS = [
 def test_forged_headers(way, value, saved, tmp_path):
     header, arrays = parts_of(saved / "margin")
     assert_refused(changed(header, way, value), arrays, tmp_path / "m")
+
+
+def test_the_newest_is_the_newest(saved, tmp_path):
+    header, arrays = parts_of(saved / "margin")
+    newest = int(arrays["0/basis.examples"].argmax())
+    assert header["model"]["facts"]["newest"] == newest
+    assert_refused(changed(header, (*FACTS, "newest"), (newest + 1) % 15), arrays, tmp_path / "m")
+
+
+def test_a_file_from_before_the_newest_could_wait(saved, tmp_path):
+    """It had its part of the scores added at once."""
+    header, arrays = parts_of(saved / "margin")
+    model = load(saved / "margin")
+    rows, newest = model._run.rows, header["model"]["facts"]["newest"]
+    gram = np.zeros((15, 15))
+    gram[np.tril_indices(15)] = arrays["0/gram"]
+    part = rows.coefs[:, [newest]] * (gram + np.tril(gram, -1).T)[newest]
+    part[:, newest] = 0
+    arrays["0/others"] = rows.others + part
+    forge(tmp_path / "m", changed(header, (*FACTS, "newest"), KeyError), arrays)
+    X, y = data(300, 3)
+    older = load(tmp_path / "m").partial_fit(X, y)
+    model.partial_fit(X, y)
+    np.testing.assert_array_equal(older.support_, model.support_)
+    np.testing.assert_allclose(older.dual_coef_, model.dual_coef_, rtol=1e-9)
 
 
 ARRAYS = [
