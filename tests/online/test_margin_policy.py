@@ -31,7 +31,7 @@ def test_it_is_the_one(n_classes, whole_numbers):
         newest = int(positions.argmax())
         own, best, without = np.zeros((3, size))
         rivals = np.zeros(size, np.int64)
-        _find_rivals(0, labels, others, 0.5, own, best, rivals, without)
+        _find_rivals(labels, others, 0.5, own, best, rivals, without)
         found = _largest(
             newest, labels, positions, others, coefs, values, 0.5, own, best, rivals, without
         )

@@ -34,12 +34,13 @@ def choose(learner, cache, rows, work):
     if newest < 0 or not joint(learner.rule, len(rows.scale)):
         fill_slack(learner.rule, learner.settings, cache, rows, top, work.slack)
         return largest(work.slack, cache, top)
-    first, stop = (newest, newest + 1) if work.stands[RIVALS] else (0, top)
-    _find_rivals(
-        first, cache.labels[first:stop], rows.others, margin, work.own[first:stop],
-        work.best[first:stop], work.rivals[first:stop], work.without[first:stop],
-    )  # fmt: skip
-    work.stands[RIVALS] = True
+    if work.stands[RIVALS]:
+        _find_rival(newest, cache.labels[newest], rows.others, work.own, work.best)
+    else:
+        _find_rivals(
+            cache.labels[:top], rows.others, margin, work.own, work.best, work.rivals, work.without
+        )
+        work.stands[RIVALS] = True
     coefs = work.steps
     for r in range(len(coefs)):
         coefs[r] = rows.coefs[r, newest]
@@ -49,21 +50,30 @@ def choose(learner, cache, rows, work):
     )  # fmt: skip
 
 
+@once()
+def _find_rival(j, label, others, own, best):
+    """The same as below for the newest, of which no more is needed."""
+    own[j], best[j] = others[label, j], -np.inf
+    for r in range(len(others)):
+        if r != label:
+            best[j] = max(best[j], others[r, j])
+
+
 @compiled()
-def _find_rivals(first, labels, others, margin, own, best, rivals, without):
-    """Of the stored examples from the first on, as many as there are labels: the score of the true
-    class, the best other, which that is, and the slack without the newest, or a little more."""
+def _find_rivals(labels, others, margin, own, best, rivals, without):
+    """Of the stored examples the score of the true class, the best other, which that is, and the
+    slack without the newest, or a little more."""
     n = len(labels)
     for j in range(n):
-        own[j] = others[labels[j], first + j]
+        own[j] = others[labels[j], j]
         best[j] = -np.inf
     for r in range(len(others)):
-        row = others[r][first : first + n]
+        row = others[r]
         for j in range(n):
             score = row[j] if labels[j] != r else -np.inf
             best[j] = score if score > best[j] else best[j]
     for r in range(len(others)):  # in a loop of its own, which can be vectorised
-        row = others[r][first : first + n]
+        row = others[r]
         for j in range(n):
             found = (row[j] == best[j]) & (labels[j] != r)
             rivals[j] = r if found else rivals[j]
