@@ -14,7 +14,6 @@ from largemargin.gram import (
     check_overflow,
     choose_dtype,
     largest_square,
-    memory_bytes,
     prepare,
 )
 from largemargin.kernels import (
@@ -28,31 +27,6 @@ from largemargin.kernels import (
 )
 
 F32, F64 = np.dtype(np.float32), np.dtype(np.float64)
-
-
-@pytest.mark.parametrize(
-    ("memory", "expected"),
-    [
-        (1000, 1000), (1e6, 10**6), (np.int64(5), 5), ("123", 123), ("500MB", 500 * 10**6),
-        ("1.5 GB", 1.5e9), ("2kb", 2000), ("1GiB", 2**30), (" 3 MiB ", 3 * 2**20), ("7B", 7),
-    ],
-)  # fmt: skip
-def test_sizes(memory, expected):
-    assert memory_bytes(memory) == expected
-
-
-def test_auto_is_a_part_of_what_is_free():
-    assert 2**24 <= memory_bytes("auto") < 2**50
-
-
-@pytest.mark.parametrize(
-    "wrong",
-    [0, -5, np.nan, np.inf, True, None, "much", "5 apples", "MB", "1.2.3MB", "-5MB", "", []],
-)
-def test_wrong_sizes(wrong):
-    with pytest.raises(ValueError, match="memory must be 'auto', a positive number of bytes") as e:
-        memory_bytes(wrong)
-    assert f"got {wrong!r}" in str(e.value)
 
 
 def test_types():

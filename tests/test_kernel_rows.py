@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from largemargin import kernel_rows
 from largemargin.gram import prepare
 from largemargin.kernel_rows import BLOCK, PLACES, KernelRows
 from largemargin.kernels import Gaussian, Laplacian, Linear, Polynomial, make_kernel
@@ -117,13 +118,17 @@ def test_what_is_held_is_not_computed_again():
         assert rows.n_computed == 60 * 200 + 30 * 100
 
 
+@pytest.mark.parametrize("stretch", [1024, 50])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize(
     ("name", "sparse"),
     [(name, sparse) for name in KERNELS for sparse in (False, True) if name != "callable"],
 )
-def test_the_same_bits_after_eviction_and_with_other_threads(name, dtype, sparse):
+def test_the_same_bits_after_eviction_and_with_other_threads(
+    name, dtype, sparse, stretch, monkeypatch
+):
     """A value does not depend on what else was asked for with it."""
+    monkeypatch.setattr(kernel_rows, "STRETCH", stretch)
     X = examples(n_features=23)
     X = sp.csr_array(X) if sparse else X
     segments = cut(300, [170, 130])
@@ -169,13 +174,17 @@ def test_places_are_a_divisor_of_batches():
     assert BLOCK >= PLACES
 
 
-def test_features_that_are_zero_in_a_segment_are_dropped():
+def test_features_that_are_zero_in_a_stretch_are_dropped(monkeypatch):
+    monkeypatch.setattr(kernel_rows, "STRETCH", 64)
     X = examples()
-    X[:100, :5] = 0
+    X[:, 2] += 1
+    X[:90, :5] = 0
     segments = [np.arange(100), np.arange(100, 300)]
     for rows in rows_of(X, Gaussian(0.2), segments):
-        assert rows.segments[0].used_features.tolist() == [5, 6]
-        assert rows.segments[1].used_features is None
+        found = [[part.features for part in segment.stretches] for segment in rows.segments]
+        assert found[0][0].tolist() == [5, 6]
+        assert all(features is None for features in [found[0][1], *found[1]])
+        assert [part.first for part in rows.segments[1].stretches] == [0, 64, 128, 192]
         rows.fetch({s: [np.arange(90, 130)] for s in (0, 1)})
         truth = Gaussian(0.2)(X, X)
         for s in (0, 1):

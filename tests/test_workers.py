@@ -77,6 +77,35 @@ def test_errors_reach_the_caller(count):
         team.map(work, range(40))
 
 
+@pytest.mark.parametrize("count", [1, 2, 5])
+def test_after_an_error_nothing_more_is_begun(count):
+    begun = []
+
+    def work(item):
+        begun.append(item)
+        if item == 3:
+            raise RuntimeError("item 3")
+        time.sleep(0.01)
+
+    with workers(count) as team, pytest.raises(RuntimeError, match="item 3"):
+        team.map(work, range(1000))
+    assert set(range(4)) <= set(begun)
+    assert len(begun) < 4 + 10 * count
+
+
+@pytest.mark.parametrize("count", [1, 2, 5])
+def test_work_may_share_out_work_of_its_own(count):
+    done, lock = [], threading.Lock()
+
+    def work(item):
+        with lock:
+            done.append(item)
+
+    with workers(count) as team:
+        team.map(lambda item: team.map(work, range(10 * item, 10 * item + 10)), range(20))
+    assert sorted(done) == list(range(200))
+
+
 @pytest.mark.parametrize("count", [1, 2, 4])
 def test_waiting_for_one_task_does_others_in_the_meantime(count):
     done, lock = [], threading.Lock()

@@ -6,13 +6,22 @@ from numba import njit
 
 
 @njit(cache=True, nogil=True)
-def copy_rows(block, slots, values):
-    """values[slots[r]] = block[r] where there is a slot."""
+def take(X, rows, columns, out):
+    """out = X[rows][:, columns]"""
+    for r in range(len(rows)):
+        row = X[rows[r]]
+        for c in range(len(columns)):
+            out[r, c] = row[columns[c]]
+
+
+@njit(cache=True, nogil=True)
+def copy_rows(block, slots, values, start):
+    """values[slots[r], start + j] = block[r, j] where there is a slot."""
     for r in range(len(slots)):
         if slots[r] >= 0:
-            target = values[slots[r]]
             source = block[r]
-            for j in range(len(target)):
+            target = values[slots[r], start : start + len(source)]
+            for j in range(len(source)):
                 target[j] = source[j]
 
 

@@ -14,11 +14,8 @@ again. Values that are used once and dropped may have any shape that follows fro
 
 from __future__ import annotations
 
-import os
-import re
 import threading
 import warnings
-from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -26,6 +23,7 @@ import scipy.sparse as sp
 
 from largemargin.growing import Growing
 from largemargin.kernels import Kernel, squared_norms
+from largemargin.memory import untouched
 
 # measured: tiles of this shape run as fast as one large product, a quarter of it a tenth slower
 ROWS = 1024
@@ -35,53 +33,8 @@ UNIT = 16  # widths of products are multiples of it; narrower ones waste most of
 DENSE_WIDTH = 1 << 15  # a sparse tile of basis vectors this wide is multiplied as a dense one
 PACKED = 0.9  # the share of non-zero columns up to which dropping the others pays
 IN_CACHE = 1 << 14  # values transformed at a time
-LEAST_MEMORY = 1 << 26  # taken to be free, whatever is said
 # allocated at a time: in small pieces, page faults cost as much as the products
 SLAB_BYTES = 1 << 28
-
-_UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
-_UNITS |= {"KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40}
-
-
-def memory_bytes(memory: int | float | str, enough: int | None = None) -> int:
-    """The number of bytes that `memory` means: a number, "500MB", or "auto" for half of what is
-    free. What is free is not looked up, which takes a while, where little is `enough`.
-
-    >>> memory_bytes("500MB"), memory_bytes(2**20)
-    (500000000, 1048576)
-    """
-    if isinstance(memory, str):
-        if memory == "auto":
-            little = enough is not None and enough <= LEAST_MEMORY // 2
-            return (LEAST_MEMORY if little else _free_memory()) // 2
-        parts = re.fullmatch(r"\s*([0-9.]+)\s*([A-Za-z]*)\s*", memory)
-        try:
-            if parts:
-                return int(float(parts[1]) * _UNITS[parts[2].upper()])
-        except (ValueError, KeyError):
-            pass
-    elif isinstance(memory, Real) and not isinstance(memory, bool) and 0 < memory < np.inf:
-        return int(memory)
-    raise ValueError(
-        "memory must be 'auto', a positive number of bytes or a size such as '500MB', "
-        f"got {memory!r}"
-    )
-
-
-def _free_memory() -> int:
-    try:
-        free = os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    except (ValueError, OSError, AttributeError):
-        return 4 * 2**30
-    try:  # a container may be allowed less than the machine has
-        with (
-            open("/sys/fs/cgroup/memory.max") as limit,
-            open("/sys/fs/cgroup/memory.current") as used,
-        ):
-            free = min(free, int(limit.read()) - int(used.read()))
-    except (OSError, ValueError):
-        pass
-    return max(free, LEAST_MEMORY)
 
 
 def choose_dtype(precision: str, small: bool, kernel: Kernel, X: Any) -> np.dtype:
@@ -267,7 +220,7 @@ class TileCache:
             if not self._free and self._unallocated:
                 count = min(max(1, SLAB_BYTES // self._tile_bytes), self._unallocated)
                 self._unallocated -= count
-                self._free = list(np.empty((count, *self._shape), self._dtype))[::-1]
+                self._free = list(untouched((count, *self._shape), self._dtype))[::-1]
             return self._free.pop() if self._free else None
 
     def put(self, key: tuple[int, int], tile: np.ndarray) -> None:

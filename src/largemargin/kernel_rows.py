@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -22,42 +23,61 @@ import scipy.sparse as sp
 
 from largemargin.gram import PACKED, fill
 from largemargin.kernels import Kernel, squared_norms
+from largemargin.memory import untouched
 from largemargin.workers import Workers
 
 PLACES = 24
 BATCH = 8 * PLACES  # rows a product; more is hardly faster
+STRETCH = 1024  # columns a product: its values stay in cache, and more features are zero in all
 BLOCK = 64  # rows that are always summed together; also the fewest that are held
 STRIP = 256  # rows of the whole Gram matrix at a time
 FEW = 64  # the same, where there are no more than a strip
 
 
-class Segment:
-    """The kernel values of some examples, one a slot, against a run of columns."""
+@dataclass(frozen=True)
+class Stretch:
+    """Columns of a segment that are multiplied together, from number `first` on: their examples,
+    and the features that these have, or None if they have nearly all.
+    """
 
-    def __init__(self, X: Any, squares: np.ndarray, columns: np.ndarray, n: int) -> None:
-        self.squares = squares[columns]
-        self.used_features: np.ndarray | None = None
-        self.width = len(columns)
-        self.columns = columns
-        self.slot_of = np.full(n, -1, np.int32)
-        self.place_of = np.full(n, -1, np.int8)
-        self.n_placed = 0
-        self.X = X[columns]
-
-    def pack(self) -> None:
-        """Drop the features that are zero in all columns: they add nothing to an inner product."""
-        features = np.flatnonzero(self.X.any(axis=0))
-        if len(features) <= PACKED * self.X.shape[1]:
-            self.X = np.take(self.X, features, axis=1)
-            self.used_features = features
+    first: int
+    X: Any
+    squares: np.ndarray
+    features: np.ndarray | None = None
 
     @property
     def copied_bytes(self) -> int:
         parts = (self.X.data, self.X.indices) if sp.issparse(self.X) else (self.X,)
         return sum(part.nbytes for part in parts)
 
+
+class Segment:
+    """The kernel values of some examples, one a slot, against a run of columns."""
+
+    def __init__(self, columns: np.ndarray, n: int) -> None:
+        self.width = len(columns)
+        self.columns = columns
+        self.slot_of = np.full(n, -1, np.int32)
+        self.place_of = np.full(n, -1, np.int8)
+        self.n_placed = 0
+
+    def copy(self, X: Any, squares: np.ndarray, packed: bool) -> None:
+        """Copy the examples of the columns, all at once, or, `packed`, in stretches without the
+        features that are zero in all of one: they add nothing to an inner product.
+        """
+        self.stretches = []
+        step = STRETCH if packed else self.width
+        for first in range(0, self.width, step):
+            columns = self.columns[first : first + step]
+            part = Stretch(first, X[columns], squares[columns])
+            if packed:
+                features = np.flatnonzero(part.X.any(axis=0))
+                if len(features) <= PACKED * X.shape[1]:
+                    part = replace(part, X=np.take(part.X, features, axis=1), features=features)
+            self.stretches.append(part)
+
     def allocate(self, capacity: int, dtype: np.dtype) -> None:
-        self.values = np.empty((capacity, self.width), dtype)
+        self.values = untouched((capacity, self.width), dtype)
         self.holder = np.full(capacity, -1, np.int64)
         self.last_use = np.full(capacity, -1, np.int64)
         self.n_filled = 0
@@ -81,6 +101,9 @@ class Segment:
         oldest = np.argsort(age, kind="stable")[:short]
         self.slot_of[self.holder[oldest]] = -1
         return np.concatenate([fresh, oldest])
+
+
+Task = tuple[Segment, Stretch, np.ndarray]
 
 
 class KernelRows:
@@ -109,11 +132,11 @@ class KernelRows:
         self.n = X.shape[0]
         by_norm = kernel.on_products
         self.squares = squared_norms(X).astype(dtype) if by_norm else np.zeros(self.n)
-        self.segments = [Segment(X, self.squares, columns, self.n) for columns in segments]
-        if by_norm and not sp.issparse(X):
-            team.map(Segment.pack, self.segments)
+        self.segments = [Segment(columns, self.n) for columns in segments]
+        packed = by_norm and not sp.issparse(X)
+        team.map(lambda segment: segment.copy(X, self.squares, packed), self.segments)
         total = sum(segment.width for segment in self.segments)
-        memory -= sum(segment.copied_bytes for segment in self.segments)
+        memory -= sum(part.copied_bytes for segment in self.segments for part in segment.stretches)
         self.capacity = int(min(self.n, max(BLOCK, memory // (total * dtype.itemsize))))
         for segment in self.segments:
             segment.allocate(self.capacity, dtype)
@@ -146,7 +169,6 @@ class KernelRows:
             missing = rows[slots < 0]
             if len(missing):
                 work += self._plan(segment, missing)
-        work.sort(key=lambda task: -len(task[1]) * task[0].width)
         self.team.map(self._compute, work)
 
     def _distinct(self, wanted: dict[int, list[np.ndarray]]) -> Iterator[tuple[int, np.ndarray]]:
@@ -191,8 +213,10 @@ class KernelRows:
         out = np.empty((len(examples), len(examples)), self.dtype)
         return fill(self.kernel, self.dtype, (X, squares), (vectors, squares), out)
 
-    def _plan(self, segment: Segment, rows: np.ndarray) -> list[tuple[Segment, np.ndarray]]:
-        """Batches of rows to compute: arrays of examples by place, -1 where there is none."""
+    def _plan(self, segment: Segment, rows: np.ndarray) -> list[Task]:
+        """What there is to compute: a stretch at a time, the rows by place, -1 where there is
+        none.
+        """
         slots = segment.make_room(len(rows), self._now)
         segment.slot_of[rows] = slots
         segment.holder[slots] = rows
@@ -205,27 +229,33 @@ class KernelRows:
         rank = np.arange(len(rows)) - np.repeat(np.cumsum(counts) - counts, counts)
         layout = np.full((counts.max(), PLACES), -1, np.int64)
         layout[rank, place[order]] = rows[order]
-        step = BATCH // PLACES
-        return [(segment, layout[k : k + step].ravel()) for k in range(0, len(layout), step)]
+        return [(segment, part, layout.ravel()) for part in segment.stretches]
 
-    def _compute(self, task: tuple[Segment, np.ndarray]) -> None:
+    def _compute(self, task: Task) -> None:
         from largemargin._loops import copy_rows
 
-        segment, layout = task
-        rows = np.maximum(layout, 0)
-        vectors = rows[:, None] if self.kernel.by_column else self.X[rows]
-        if segment.used_features is not None:
-            vectors = np.take(vectors, segment.used_features, axis=1)
-        out = self._room(len(rows), segment.width)
-        fill(
-            self.kernel,
-            self.dtype,
-            (segment.X, segment.squares),
-            (vectors, self.squares[rows]),
-            out,
-        )
-        slots = np.where(layout >= 0, segment.slot_of[rows], -1)
-        copy_rows(out, slots, segment.values)
+        segment, part, layout = task
+        for k in range(0, len(layout), BATCH):
+            places = layout[k : k + BATCH]
+            rows = np.maximum(places, 0)
+            vectors = self._vectors(rows, part.features)
+            out = self._room(len(rows), len(part.squares))
+            columns = (part.X, part.squares)
+            fill(self.kernel, self.dtype, columns, (vectors, self.squares[rows]), out)
+            slots = np.where(places >= 0, segment.slot_of[rows], -1)
+            copy_rows(out, slots, segment.values, part.first)
+
+    def _vectors(self, rows: np.ndarray, features: np.ndarray | None) -> Any:
+        """Some examples, with some of their features."""
+        from largemargin._loops import take
+
+        if self.kernel.by_column:
+            return rows[:, None]
+        if features is None:
+            return self.X[rows]
+        vectors = np.empty((len(rows), len(features)), self.X.dtype)
+        take(self.X, rows, features, vectors)
+        return vectors
 
     def _room(self, n_rows: int, width: int) -> np.ndarray:
         """Room of this thread's own to compute in."""
@@ -249,8 +279,12 @@ def whole_gram(
     def strip(first: int, height: int) -> None:
         part = slice(first, min(first + height, n))
         rest = slice(first if half else 0, n)
-        values = gram[part, rest]
+        target = gram[part, rest]
+        # room of its own has its rows side by side, which is worth a copy of all but a few
+        values = target if n <= STRIP else np.empty(target.shape, dtype)
         fill(kernel, dtype, (X[rest], squares[rest]), (vectors[part], squares[part]), values)
+        if values is not target:
+            target[:] = values
         if half:
             gram[part.stop :, part] = values[:, part.stop - first :].T
 

@@ -7,10 +7,11 @@ not depend on how many threads there are.
 from __future__ import annotations
 
 import os
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
-from functools import cache, partial
+from functools import cache
 from numbers import Integral
 from typing import Any
 
@@ -76,14 +77,29 @@ class Workers:
             task.result()
 
     def map(self, work: Callable[[Any], Any], items: Iterable[Any]) -> None:
-        """Call work(item) for each item, on all threads."""
-        items = list(items)
-        if len(items) == 1:
-            work(items[0])
-            return
-        tasks = {self.submit(partial(work, item)): partial(work, item) for item in items}
-        for task in tasks:
-            self.wait(tasks, task)
+        """Call work(item) for each item, on all threads; after an error, for no further one."""
+        left = deque(items)
+
+        def drain() -> None:
+            try:
+                while left:
+                    try:
+                        item = left.popleft()
+                    except IndexError:  # another thread was faster
+                        return
+                    work(item)
+            except BaseException:
+                left.clear()
+                raise
+
+        helpers = [self.submit(drain) for _ in range(min(self.count, len(left)) - 1)]
+        try:
+            drain()
+        finally:
+            wait([helper for helper in helpers if not helper.cancel()])
+        for helper in helpers:
+            if not helper.cancelled():
+                helper.result()
 
     def close(self) -> None:
         if self._pool is not None:

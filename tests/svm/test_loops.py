@@ -16,9 +16,20 @@ SEEDS = st.integers(0, 10**6)
 def test_copy_rows(dtype):
     rng = np.random.default_rng(0)
     block = rng.normal(size=(6, 5)).astype(dtype)
-    values = np.zeros((4, 5), dtype)
-    row_loops.copy_rows(block, np.array([2, -1, 0, -1, -1, 3]), values)
-    assert np.array_equal(values, [block[2], np.zeros(5), block[0], block[5]])
+    values = np.zeros((4, 8), dtype)
+    row_loops.copy_rows(block, np.array([2, -1, 0, -1, -1, 3]), values, 2)
+    assert np.array_equal(values[:, 2:7], [block[2], np.zeros(5), block[0], block[5]])
+    assert not values[:, :2].any()
+    assert not values[:, 7:].any()
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_take(dtype):
+    X = np.random.default_rng(0).normal(size=(6, 5)).astype(dtype)
+    rows, columns = np.array([4, 0, 4]), np.array([1, 3])
+    out = np.empty((3, 2), dtype)
+    row_loops.take(X, rows, columns, out)
+    assert np.array_equal(out, X[np.ix_(rows, columns)])
 
 
 @settings(max_examples=30, deadline=None)

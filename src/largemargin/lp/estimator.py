@@ -13,10 +13,10 @@ from sklearn.exceptions import ConvergenceWarning
 
 from largemargin.classifier import check_positive
 from largemargin.expansion_classifier import ExpansionClassifier
-from largemargin.gram import memory_bytes
 from largemargin.lp.kernel_values import KernelValues, kernel_values
 from largemargin.lp.programs import Program
 from largemargin.lp.solver import Search, Solved
+from largemargin.memory import memory_bytes
 from largemargin.training_set import TrainingSet
 from largemargin.watch import Watch, check_seconds
 from largemargin.workers import workers

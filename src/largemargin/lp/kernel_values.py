@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from largemargin.kernel_rows import BLOCK, KernelRows, Segment, whole_gram
+from largemargin.kernel_rows import BLOCK, KernelRows, Task, whole_gram
 from largemargin.kernels import Kernel
 from largemargin.workers import Workers
 
@@ -112,13 +112,14 @@ class GramRows(KernelRows):
         values = self.block(examples)
         return drop_traces(values, self.diagonal[examples], self.diagonal[examples])
 
-    def _compute(self, task: tuple[Segment, np.ndarray]) -> None:
+    def _compute(self, task: Task) -> None:
         super()._compute(task)
-        segment, layout = task
-        examples, columns = layout[layout >= 0], segment.columns
-        largest = np.zeros(segment.width)
+        segment, part, layout = task
+        here = slice(part.first, part.first + len(part.squares))
+        examples, columns = layout[layout >= 0], segment.columns[here]
+        largest = np.zeros(len(columns))
         for example, slot in zip(examples, segment.slot_of[examples], strict=True):
-            row, own = segment.values[slot], columns == example
+            row, own = segment.values[slot, here], columns == example
             drop_traces(row[None], self.diagonal[[example]], self.diagonal[columns])
             row[own] = 0.0
             np.maximum(largest, np.abs(row), out=largest)

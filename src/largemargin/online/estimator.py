@@ -15,10 +15,10 @@ from largemargin.gram import (
     check_overflow,
     choose_dtype,
     largest_square,
-    memory_bytes,
     prepare,
 )
 from largemargin.kernels import make_kernel
+from largemargin.memory import memory_bytes
 from largemargin.online.reading import RunReader
 from largemargin.online.run import Run
 from largemargin.watch import Watch, check_seconds

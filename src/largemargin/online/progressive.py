@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from largemargin.gram import check_overflow, largest_square, memory_bytes, prepare
+from largemargin.gram import check_overflow, largest_square, prepare
+from largemargin.memory import memory_bytes
 from largemargin.online.estimator import OnlineLearner
 from largemargin.online.run import Answers
 from largemargin.watch import Watch

@@ -23,7 +23,8 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
-from largemargin.gram import SLOTS, Basis, Gram, memory_bytes
+from largemargin.gram import SLOTS, Basis, Gram
+from largemargin.memory import memory_bytes
 from largemargin.perceptron.trace import Trace
 from largemargin.workers import blas_threads, workers
 

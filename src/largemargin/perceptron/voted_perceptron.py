@@ -15,10 +15,10 @@ from largemargin.gram import (
     check_overflow,
     choose_dtype,
     largest_square,
-    memory_bytes,
     prepare,
 )
 from largemargin.kernels import Kernel, WithConstant, make_kernel
+from largemargin.memory import memory_bytes
 from largemargin.perceptron.reading import TraceReader
 from largemargin.perceptron.rules import METHODS, count_right
 from largemargin.perceptron.run import Outcome, Run

@@ -27,13 +27,19 @@ def gather(local, first, values, slots, columns, places):
 
 @njit(cache=True, nogil=True)
 def mirror(local):
-    """Copy what is above the diagonal to below it, a square that stays in cache at a time."""
+    """Copy what is above the diagonal to below it, by way of a square that stays in cache."""
     n, side = len(local), 64
+    turned = np.empty((side, side), local.dtype)
     for top in range(0, n, side):
+        height = min(side, n - top)
         for left in range(top, n, side):
-            for i in range(top, min(top + side, n)):
-                for j in range(max(left, i + 1), min(left + side, n)):
-                    local[j, i] = local[i, j]
+            width = min(side, n - left)
+            for i in range(height):
+                for j in range(width):
+                    turned[j, i] = local[top + i, left + j]
+            for j in range(width):
+                for i in range(min(height, left + j - top)):
+                    local[left + j, top + i] = turned[j, i]
 
 
 @njit(cache=True, nogil=True)

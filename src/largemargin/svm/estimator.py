@@ -13,7 +13,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from largemargin.classifier import check_positive
-from largemargin.gram import memory_bytes
+from largemargin.memory import memory_bytes
 from largemargin.svm.machines import Machine
 from largemargin.svm.reading import ExpansionReader
 from largemargin.svm.reductions import Split, splits
