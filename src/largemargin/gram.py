@@ -32,7 +32,7 @@ SMALL_PROBLEM = 8192  # rows up to which kernel values are float64 by default
 UNIT = 16  # widths of products are multiples of it; narrower ones waste most of their time
 DENSE_WIDTH = 1 << 15  # a sparse tile of basis vectors this wide is multiplied as a dense one
 PACKED = 0.9  # the share of non-zero columns up to which dropping the others pays
-IN_CACHE = 1 << 14  # values transformed at a time
+IN_CACHE = 1 << 16  # values transformed at a time
 # allocated at a time: in small pieces, page faults cost as much as the products
 SLAB_BYTES = 1 << 28
 

@@ -279,12 +279,10 @@ def whole_gram(
     def strip(first: int, height: int) -> None:
         part = slice(first, min(first + height, n))
         rest = slice(first if half else 0, n)
-        target = gram[part, rest]
-        # room of its own has its rows side by side, which is worth a copy of all but a few
-        values = target if n <= STRIP else np.empty(target.shape, dtype)
+        # in room of its own: kernels take arrays whose rows are side by side
+        values = np.empty((part.stop - first, n - rest.start), dtype)
         fill(kernel, dtype, (X[rest], squares[rest]), (vectors[part], squares[part]), values)
-        if values is not target:
-            target[:] = values
+        gram[part, rest] = values
         if half:
             gram[part.stop :, part] = values[:, part.stop - first :].T
 

@@ -159,12 +159,15 @@ class Gaussian(Kernel):
     def from_products(
         self, products: np.ndarray, a_squares: np.ndarray, b_squares: np.ndarray
     ) -> np.ndarray:
-        gamma = products.dtype.type(self.gamma)
-        products *= 2 * gamma
-        products -= gamma * a_squares[:, None]
-        products -= gamma * b_squares[None, :]
-        np.minimum(products, 0, out=products)  # rounding can leave a distance just below zero
-        return np.exp(products, out=products)
+        from largemargin._exponential import gaussians
+
+        dtype = products.dtype
+        squares = (a_squares.astype(dtype, copy=False), b_squares.astype(dtype, copy=False))
+        values = np.ascontiguousarray(products)  # what several to an instruction takes
+        gaussians(values, *squares, dtype.type(self.gamma))
+        if values is not products:
+            products[:] = values
+        return products
 
     def diag(self, A: Any) -> np.ndarray:
         return np.ones(A.shape[0])
@@ -186,6 +189,8 @@ class Laplacian(Kernel):
     on_products = False
 
     def __call__(self, A: Any, B: Any) -> np.ndarray:
+        from largemargin._exponential import exponentials
+
         if sp.issparse(A):
             from sklearn.metrics.pairwise import manhattan_distances
 
@@ -195,7 +200,8 @@ class Laplacian(Kernel):
 
             distances = cdist(A, B, "cityblock")
         distances *= -self.gamma
-        return np.exp(distances, out=distances)
+        exponentials(distances)
+        return distances
 
     def diag(self, A: Any) -> np.ndarray:
         return np.ones(A.shape[0])

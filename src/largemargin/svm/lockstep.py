@@ -269,7 +269,8 @@ def _round(live: Sequence[Progress], rows: KernelRows, team: Workers) -> None:
         for first, piece in _fetched(party, rows):
             team.map(partial(_gather_and_step, first), piece)
     team.map(Progress.step, [one for one, variables in known if not len(variables)])
-    changed = [(one, one.changed) for one in live]
+    # back the way it came: what was fetched last is at hand, whatever the memory
+    changed = [(one, one.changed) for one in reversed(live)]
     rows.announce(_wanted(changed))
     for party in _parties(changed, rows.capacity):
         for first, piece in _fetched(party, rows):
