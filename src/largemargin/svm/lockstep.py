@@ -29,8 +29,8 @@ from largemargin.svm.problem import Problem, Solution
 from largemargin.watch import Watch
 from largemargin.workers import Workers
 
-WORKING_SET = 1024  # variables, and up to twice as many where there are very many
-NEW = 4  # at most one in so many of it has no row yet
+WORKING_SET = 1024  # variables, and up to twice as many where very many there are, or are free
+NEW = 4  # one in so many of it is new and has a row, and one has no row yet
 EARLY = 0.3  # the violation at which a portion is good enough to go on to the next
 LOCAL = 0.1  # how far a working set is solved, relative to the violation it was chosen for
 
@@ -65,6 +65,8 @@ class Progress:
         self._local: np.ndarray | None = None
         self.changed, self.delta = np.empty(0, np.int64), np.empty(0)
         self.working = np.empty(0, np.int64)
+        self._entered = np.zeros(len(self.beta), np.int32)  # the round; the working set, that is
+        self._n_rounds = 0
         self.violation = np.inf
         self.n_steps = 0
         self.finished = self.converged = False
@@ -120,18 +122,19 @@ class Progress:
         return self.violation <= (self.tol if last else max(self.tol, EARLY))
 
     def _working_set(self) -> np.ndarray:
-        """The worst violators; of those without a row only some, since a row costs most and the
-        solution of the others changes what they look like. What is free of the last set stays.
-        Those with a row come first.
+        """The worst violators, and half of it from the last set: what is free first, then what came
+        to it last. With violators alone, two sets take turns to undo what was done for the other.
+        Of the new ones only some have no row, since a row costs most and the solution of the others
+        changes what they look like. Those with a row come first.
         """
         from largemargin.svm._loops import violators
 
         problem = self.problem
         at_hand = self.asked_for[self.examples]
-        size = min(2 * WORKING_SET, max(WORKING_SET, len(self.beta) // 16))
-        half, few = size // 2, size // NEW // 2
-        up, down = np.empty(half, np.int64), np.empty(half, np.int64)
-        fresh_up, fresh_down = np.empty(few, np.int64), np.empty(few, np.int64)
+        free = (problem.lo < self.beta) & (self.beta < problem.hi)
+        most = max(WORKING_SET, len(self.beta) // 16, int(np.count_nonzero(free)))
+        size = min(2 * WORKING_SET, most)
+        up, down, fresh_up, fresh_down = np.empty((4, size // NEW // 2), np.int64)
         counts = violators(
             self.grad, self.beta, problem.lo, problem.hi, problem.a, problem.group,
             self.ends[self.stage], self.state.best, self.state.worst, at_hand,
@@ -140,8 +143,9 @@ class Progress:
         found = [part[:n] for part, n in zip((fresh_up, fresh_down, up, down), counts, strict=True)]
         new = np.unique(np.concatenate(found))
         old = self.working[~np.isin(self.working, new)]
-        free = (self.beta[old] > problem.lo[old]) & (self.beta[old] < problem.hi[old])
-        old = np.concatenate([old[free], old[~free]])
+        old = old[np.lexsort((-self._entered[old], ~free[old]))]
+        self._n_rounds += 1
+        self._entered[new] = self._n_rounds
         working = np.sort(np.concatenate([new, old[: max(0, size - len(new))]]))
         self._n_known = int(at_hand[working].sum())
         return working[np.argsort(~at_hand[working], kind="stable")]
