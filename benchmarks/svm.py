@@ -1,7 +1,7 @@
 """Support vector machines against scikit-learn, scikit-learn-intelex, aoclda and thundersvm.
 
 1 gaussian, 2 polynomial, 3 small data, 4 prediction, 5 path and cross-validation, 6 growth,
-7 memory. A number runs all measures of a part; each has a name as well.
+7 memory, 8 noise. A number runs all measures of a part; each has a name as well.
 Every machine runs in its own process with the same number of threads, taking turns. An answer with
 another objective or error than the best is marked wrong, and its time does not count.
 """
@@ -25,6 +25,8 @@ from benchmarks.svm_race import (
     Result,
     fastest,
     folder,
+    judge,
+    machines,
     mnist,
     race,
     run,
@@ -37,7 +39,7 @@ from benchmarks.timing import failed, faster, note, row
 Row = dict[str, Any]
 Measure = Callable[[], Iterator[Row]]
 
-FULL, TENTH = 60_000, 10_000
+FULL, TENTH, NOISY = 60_000, 10_000, 20_000
 GROWTH = (5_000, 10_000, 20_000, 40_000, 60_000)
 CS = [float(C) for C in np.logspace(-1, 2, 10)]
 FOLDS = 5
@@ -94,6 +96,21 @@ def rest() -> Iterator[Row]:
     yield from bound(results)
     title = f"polynomial ovr {n:,}: fastest correct ten fits / ours"
     yield from speed(title, results, 4.0)
+
+
+def noise(C: float) -> Iterator[Row]:
+    """Two classes, one label in five wrong: most examples are support vectors, at their bounds."""
+    n, rng = OPTIONS.size(NOISY), np.random.default_rng(0)
+    X = rng.normal(size=(n + 1000, 10)).astype(np.float32)
+    sides = X @ rng.normal(size=10) + X[:, 0] * X[:, 1] / 2 > 0
+    y = (sides ^ (rng.random(len(X)) < 0.2)).astype(int)
+    data = store("noise", {"X": X[:n], "y": y[:n], "X_test": X[n:], "y_test": y[n:]})
+    kernel = {"C": C, "kernel": "rbf", "gamma": 0.1}
+    job = {"kind": "fit", "kernel": kernel, "multiclass": "ovo", "data": data}
+    results = take_turns({name: {**job, "machine": name} for name in machines()}, "fit")
+    judge(results, 1000)
+    yield from table(results)
+    yield from speed(f"noise, C = {C:g}, {n:,}: fastest correct peer / ours", results, 1.0)
 
 
 def small() -> Iterator[Row]:
@@ -326,4 +343,5 @@ PARTS: list[dict[str, Measure]] = [
     },
     {"growth": growth},
     {"memory": memory},
+    {"noise-1": partial(noise, 1.0), "noise-10": partial(noise, 10.0)},
 ]

@@ -39,7 +39,7 @@ def resident_bytes():
         return int(statm.read().split()[1]) * 4096
 
 
-@pytest.mark.parametrize("shape", [(0, 5), (3, 0), (4, 7), (2, 3, 5)])
+@pytest.mark.parametrize("shape", [(0, 5), (3, 0), (4, 7), (2, 3, 5), (1100, 1000), (2, 1000, 700)])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_untouched_arrays_are_arrays(shape, dtype):
     array = untouched(shape, np.dtype(dtype))

@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from largemargin.memory import untouched
+
 UNIT = 64  # capacities are multiples of it
 
 
@@ -39,7 +41,7 @@ class Growing:
         size = self._size + len(rows)
         if size > len(self.padded):
             capacity = -(-max(size, 2 * self._size) // UNIT) * UNIT
-            room = np.empty((capacity, *self.padded.shape[1:]), self.padded.dtype)
+            room = untouched((capacity, *self.padded.shape[1:]), self.padded.dtype)
             room[: self._size] = self.values
             room[self._size :] = room[0] if self._size else rows[0]
             self.padded = room

@@ -11,6 +11,7 @@ from numbers import Real
 import numpy as np
 
 LEAST_MEMORY = 1 << 26  # taken to be free, whatever is said
+LARGE = 1 << 22  # bytes from which on NumPy asks for huge pages
 
 _UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
 _UNITS |= {"KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40}
@@ -60,14 +61,14 @@ def _free_memory() -> int:
 def untouched(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
     """An array for values that come bit by bit: its pages are there when they are first written to.
 
-    NumPy asks for huge pages. A virtual machine that gets its memory from its host as it goes can
+    NumPy asks for huge ones. A virtual machine that gets its memory from its host as it goes can
     take five times as long for one as for the small ones in its place.
 
     >>> untouched((2, 3), np.dtype(np.float32)).shape
     (2, 3)
     """
     size = prod(shape) * dtype.itemsize
-    if not size:
+    if size < LARGE:
         return np.empty(shape, dtype)
     private = {"flags": mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS} if os.name == "posix" else {}
     return np.frombuffer(mmap.mmap(-1, size, **private), dtype).reshape(shape)
