@@ -33,7 +33,7 @@ def solve_qp(P, q, G, h, A=None, b=None, iterations=60):
     b = np.zeros(0) if b is None else b
     k = len(b)
     x, s, z, y = np.zeros(n), np.maximum(h, 1.0), np.ones(m), np.zeros(k)
-    best, least = (x, z, y), np.inf
+    best, least, before = (x, z, y), np.inf, np.inf
     for _ in range(iterations):
         dual = P @ x + q + G.T @ z + A.T @ y
         equal, inside, mu = A @ x - b, G @ x + s - h, s @ z / m
@@ -58,7 +58,11 @@ def solve_qp(P, q, G, h, A=None, b=None, iterations=60):
         near = min(longest(s, ds), longest(z, dz))
         sigma = ((s + near * ds) @ (z + near * dz) / m / mu) ** 3
         centre = max(sigma * mu, 0.01 * off if off > 1e-10 else 0.0)  # feasible first
-        dx, ds, dz, dy = direction(s * z + near**2 * ds * dz - centre)
+        corrected = near**2 * ds * dz - centre
+        if off < 1e-8 and mu > 0.9 * before:  # which can go round in a circle
+            corrected = -0.2 * mu
+        before = mu
+        dx, ds, dz, dy = direction(s * z + corrected)
         step = 0.995 * min(longest(s, ds), longest(z, dz))
         x, s, z, y = x + step * dx, s + step * ds, z + step * dz, y + step * dy
     return best

@@ -123,10 +123,9 @@ class Progress:
 
     def _working_set(self) -> np.ndarray:
         """The worst violators, and half of it from the last set: what is free first, then what came
-        to it last; what has no row yet never moved, and goes. With violators alone, two sets take
-        turns to undo what was done for the other. Of the new ones only some have no row, since a
-        row costs most and the solution of the others changes what they look like. Those with a row
-        come first.
+        to it last. With violators alone, two sets take turns to undo what was done for the other.
+        Of either only some have no row, since a row costs most and the solution of the others
+        changes what they look like. Those with a row come first.
         """
         from largemargin.svm._loops import violators
 
@@ -145,8 +144,10 @@ class Progress:
         for part, count in zip((fresh_up, fresh_down, up, down), counts, strict=True):
             chosen[part[:count]] = True
         new = np.flatnonzero(chosen)
-        old = self.working[at_hand[self.working] & ~chosen[self.working]]
+        old = self.working[~chosen[self.working]]
         old = old[np.lexsort((-self._entered[old], ~free[old]))]
+        unmoved = ~at_hand[old]
+        old = old[~unmoved | (np.cumsum(unmoved) <= size // NEW // 2)]
         self._n_rounds += 1
         self._entered[new] = self._n_rounds
         working = np.sort(np.concatenate([new, old[: max(0, size - len(new))]]))
