@@ -29,7 +29,7 @@ from largemargin.svm.problem import Problem, Solution
 from largemargin.watch import Watch
 from largemargin.workers import Workers
 
-WORKING_SET = 1024  # variables, and up to twice as many where very many there are, or are free
+WORKING_SET = 1024  # variables; up to twice as many where there are very many, or many are free
 NEW = 4  # one in so many of it is new and has a row, and one has no row yet
 EARLY = 0.3  # the violation at which a portion is good enough to go on to the next
 LOCAL = 0.1  # how far a working set is solved, relative to the violation it was chosen for
@@ -65,7 +65,7 @@ class Progress:
         self._local: np.ndarray | None = None
         self.changed, self.delta = np.empty(0, np.int64), np.empty(0)
         self.working = np.empty(0, np.int64)
-        self._entered = np.zeros(len(self.beta), np.int32)  # the round; the working set, that is
+        self._entered = np.zeros(len(self.beta), np.int32)  # working set: the round
         self._n_rounds = 0
         self.violation = np.inf
         self.n_steps = 0
