@@ -43,6 +43,7 @@ def value(rows, s, example):
     return segment.values[segment.slot_of[example]]
 
 
+@pytest.mark.crossing
 @pytest.mark.parametrize("name", [*KERNELS, "precomputed"])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("sparse", [False, True])
@@ -118,6 +119,7 @@ def test_what_is_held_is_not_computed_again():
         assert rows.n_computed == 60 * 200 + 30 * 100
 
 
+@pytest.mark.crossing
 @pytest.mark.parametrize("stretch", [1024, 50])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize(

@@ -20,11 +20,15 @@ from largemargin import MaxMarginHyperplane
         MaxMarginHyperplane(norm=1),
         MaxMarginHyperplane(),
         MaxMarginHyperplane(norm=np.inf, class_weight="balanced"),
-        MaxMarginHyperplane(norm=1.5),
-        MaxMarginHyperplane(norm=4),
     ]
 )
 def test_estimator_checks(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.full
+@parametrize_with_checks([MaxMarginHyperplane(norm=p) for p in (1.5, 4)])
+def test_estimator_checks_of_other_norms(estimator, check):
     check(estimator)
 
 

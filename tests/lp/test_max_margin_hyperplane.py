@@ -78,6 +78,7 @@ def test_soft_margin_is_the_general_solver_s(p, C):
         check(MaxMarginHyperplane(norm=p, C=C).fit(X, y), X, y, p, C)
 
 
+@pytest.mark.crossing
 @pytest.mark.parametrize("threshold", [True, False])
 @pytest.mark.parametrize("p", NORMS)
 def test_hard_margin_is_the_general_solver_s(p, threshold):
@@ -99,6 +100,7 @@ def test_without_threshold_and_with_weights(p):
     check(MaxMarginHyperplane(norm=p).fit(X, y, sample_weight=s), X, y, p, 1.0, s)
 
 
+@pytest.mark.crossing
 @pytest.mark.parametrize("name", degenerate())
 @pytest.mark.parametrize("p", NORMS)
 def test_degenerate_data(p, name):
@@ -107,6 +109,7 @@ def test_degenerate_data(p, name):
         check(MaxMarginHyperplane(norm=p, C=C).fit(X, y), X, y, p, C)
 
 
+@pytest.mark.crossing
 @pytest.mark.parametrize("p", [1, 1.2, 2, 5, np.inf])
 @pytest.mark.parametrize(("shape", "C"), [((12, 400), 1.0), ((12, 400), np.inf), ((500, 4), 1.0)])
 def test_either_side_may_be_the_longer(p, shape, C):

@@ -48,6 +48,7 @@ def assert_same(a, b, X, rules=RULES):
     np.testing.assert_array_equal(a.predict(X[:1]), b.predict(X[:1]), strict=True)
 
 
+@pytest.mark.crossing
 @pytest.mark.parametrize("kernel", ["linear", "poly", "rbf", "laplacian", "sigmoid"])
 @pytest.mark.parametrize("sparse", [False, True])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

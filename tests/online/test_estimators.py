@@ -30,6 +30,7 @@ def assert_equal(one, other):
         assert getattr(one, name) == getattr(other, name), name
 
 
+@pytest.mark.crossing
 @pytest.mark.parametrize(("policy", "budget"), POLICIES[:6])
 @pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize("n_classes", [2, 4])
@@ -42,6 +43,7 @@ def test_chunking_changes_nothing(rule, policy, budget, n_classes):
             assert_equal(stream(parts, X, y, seed, classes=np.unique(y)), whole)
 
 
+@pytest.mark.crossing
 @pytest.mark.parametrize(("policy", "budget"), POLICIES[:6])
 @pytest.mark.parametrize("rule", RULES)
 def test_classes_that_appear_in_mid_stream(rule, policy, budget):

@@ -76,6 +76,7 @@ def assert_same(model, twin, exact):
             np.testing.assert_allclose(model.dual_coef_, expected, rtol=1e-6, atol=1e-9)
 
 
+@pytest.mark.crossing
 @pytest.mark.parametrize("n_classes", [2, 4])
 @pytest.mark.parametrize(("policy", "budget"), POLICIES)
 @pytest.mark.parametrize("rule", RULES)
@@ -93,6 +94,7 @@ def test_every_step_is_the_twins(rule, policy, budget, n_classes):
         assert budget - 1 <= model.n_support_ <= budget
 
 
+@pytest.mark.crossing
 @pytest.mark.parametrize(("policy", "budget"), POLICIES[:6])
 @pytest.mark.parametrize("rule", RULES)
 def test_look_ahead_changes_nothing(rule, policy, budget):
@@ -125,6 +127,7 @@ def test_random_streams(seed):
         assert_same(model, twin, exact=True)
 
 
+@pytest.mark.crossing
 @pytest.mark.parametrize(("policy", "budget"), POLICIES[:6])
 @pytest.mark.parametrize("rule", RULES)
 def test_sparse_is_dense(rule, policy, budget):

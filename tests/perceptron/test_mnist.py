@@ -13,6 +13,7 @@ from largemargin import VotedPerceptron
 
 pytestmark = [
     pytest.mark.data,
+    pytest.mark.full,
     pytest.mark.skipif(
         "LARGEMARGIN_DATA" not in os.environ,
         reason="needs MNIST: set LARGEMARGIN_DATA to the folder that holds the data sets",

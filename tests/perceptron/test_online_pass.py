@@ -91,6 +91,7 @@ def test_precomputed_and_callable(problem, tiling, epochs, jobs):
         assert mistakes_of(model.fit(X, y)) == expected
 
 
+@pytest.mark.crossing
 @pytest.mark.parametrize("n_classes", [2, 3, 5, 10, 26])
 @pytest.mark.parametrize("degree", [1, 2, 3, 4])
 def test_many_blocks_of_the_default_shape(n_classes, degree):

@@ -46,6 +46,7 @@ def chunks(n, sizes):
 # Streams
 
 
+@pytest.mark.crossing
 @pytest.mark.parametrize("kernel", ["linear", "poly"])
 @pytest.mark.parametrize("n_classes", [2, 4])
 @pytest.mark.parametrize("sizes", [[1], [7], [3, 40, 1, 64], [1000]])
@@ -115,6 +116,7 @@ def test_a_stream_is_float32_if_it_starts_so():
     assert model.support_vectors_.dtype == np.float64
 
 
+@pytest.mark.crossing
 @pytest.mark.parametrize("kernel", ["linear", "poly", "callable"])
 @pytest.mark.parametrize(
     "spoil", ["nan", "inf", "unknown label", "wrong width", "new classes", "no rows", "labels"]
@@ -212,6 +214,7 @@ def noisy(n=3000, width=20, n_classes=3):
     return X, np.where(rng.random(n) < 0.15, rng.integers(0, n_classes, n), y), rng
 
 
+@pytest.mark.crossing
 @pytest.mark.parametrize("precision", ["float32", "float64"])
 @pytest.mark.parametrize("kernel", ["poly", "rbf", "laplacian", "sparse poly", "linear"])
 def test_the_model_depends_on_neither_threads_nor_memory(precision, kernel):
@@ -306,6 +309,7 @@ def test_too_little_memory_to_train_with():
 # The model as a kernel expansion
 
 
+@pytest.mark.crossing
 @pytest.mark.parametrize("method", ["last", "average", "longest", "pocket", "holdout", "vote"])
 @pytest.mark.parametrize("normalize", [False, True])
 @pytest.mark.parametrize("n_classes", [2, 4])
@@ -421,6 +425,7 @@ def test_degree_six_on_pixels_in_float32_is_refused():
         VotedPerceptron(degree=6, gamma=1.0, precision="float32").fit(X, y)
 
 
+@pytest.mark.crossing
 @pytest.mark.parametrize("kernel", ["poly", "linear", "rbf", "sigmoid", "laplacian"])
 @pytest.mark.parametrize("precision", ["float32", "float64"])
 @pytest.mark.parametrize("sparse", [False, True])

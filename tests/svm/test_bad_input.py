@@ -269,6 +269,7 @@ def test_wrong_precomputed_kernels():
             model.predict(rows)
 
 
+@pytest.mark.crossing
 @pytest.mark.parametrize("estimator", [SVC, NuSVC, KernelAdatron])
 @pytest.mark.parametrize(
     "names",

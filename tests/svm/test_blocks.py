@@ -50,6 +50,7 @@ def same_bits(one, two):
     assert np.array_equal(one.n_iter_, two.n_iter_)
 
 
+@pytest.mark.crossing
 @pytest.mark.parametrize("machine", MACHINES)
 @pytest.mark.parametrize("name", KERNELS)
 def test_blocks_give_what_the_whole_matrix_gives(machine, name):
@@ -67,6 +68,7 @@ def test_blocks_give_what_the_whole_matrix_gives(machine, name):
     agree(blocks, whole, given(name, X, K))
 
 
+@pytest.mark.crossing
 @pytest.mark.parametrize("machine", MACHINES)
 @pytest.mark.parametrize("multiclass", ["ovr", "ovo"])
 @pytest.mark.parametrize("threshold", [True, False])
@@ -83,6 +85,7 @@ def test_several_classes_in_lockstep(machine, multiclass, threshold):
     agree(blocks, whole, X)
 
 
+@pytest.mark.crossing
 @pytest.mark.parametrize("precision", ["float32", "float64"])
 @pytest.mark.parametrize("machine", MACHINES)
 @pytest.mark.parametrize("multiclass", ["ovr", "ovo"])

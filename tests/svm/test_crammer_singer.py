@@ -27,6 +27,7 @@ def full(model, n):
     return coefs
 
 
+@pytest.mark.crossing
 @pytest.mark.parametrize("name", KERNELS)
 @pytest.mark.parametrize("C", [0.05, 1.0, 20.0])
 @pytest.mark.parametrize("n_classes", [3, 4])

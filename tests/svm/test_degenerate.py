@@ -95,6 +95,7 @@ def test_constant_features_cannot_be_separated(kernel, threshold):
         assert model.predict(X).shape == (10,)
 
 
+@pytest.mark.crossing
 @pytest.mark.parametrize("C", [1e-9, 1e9])
 @pytest.mark.parametrize("kernel", ["linear", "rbf", "poly"])
 @pytest.mark.parametrize("slack", SLACKS)

@@ -39,6 +39,7 @@ def matrices(name, X, seed):
     return kernel(X, X), kernel(X_test, X), X_test
 
 
+@pytest.mark.crossing
 @pytest.mark.parametrize("name", KERNELS)
 @pytest.mark.parametrize("slack", ["linear", "squared", "squared-sum"])
 @pytest.mark.parametrize("threshold", [True, False])

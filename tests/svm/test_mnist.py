@@ -10,6 +10,7 @@ from largemargin.svm import cross_validate
 
 pytestmark = [
     pytest.mark.data,
+    pytest.mark.full,
     pytest.mark.skipif(
         "LARGEMARGIN_DATA" not in os.environ,
         reason="needs MNIST: set LARGEMARGIN_DATA to the folder that holds the data sets",
