@@ -32,6 +32,7 @@ class ExpansionClassifier(KernelClassifier):
         basis = Basis(data.kernel, data.dtype)
         basis.add(data.X[order], data.positions[order])
         self.classes_ = data.classes
+        self._remember(data.fingerprint)
         self._n_given = data.n_given
         self._positions = data.positions[order]
         self._expansion = Expansion(basis, coefs[:, order], intercepts)
@@ -88,6 +89,10 @@ class ExpansionClassifier(KernelClassifier):
                 "the kernel values of the support vectors must be finite, got NaN or inf"
             )
         return self._expansion.coefs @ values.T + self._expansion.intercepts[:, None]
+
+    @property
+    def _n_trained(self) -> int:  # type: ignore[override]
+        return self._n_given
 
     @property
     def _linear(self) -> bool:
