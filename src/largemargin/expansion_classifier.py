@@ -60,7 +60,7 @@ class ExpansionClassifier(KernelClassifier):
         return scores[0] if len(self.classes_) == 2 else scores.T
 
     def _problem_scores(self, X: Any) -> np.ndarray:
-        if self._precomputed:
+        if self._expansion.basis.kernel.by_column:
             return self._from_values(X)
         if not self._is_valid(X):
             X = self._validate(X, reset=False)

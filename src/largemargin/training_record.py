@@ -46,7 +46,7 @@ def parameters_of(model: Any) -> dict[str, Any]:
 
 def told_changes(changed: Mapping[str, Any], model: Any) -> str:
     """What `TrainingRecord.changed` found, in words."""
-    return " and ".join(
+    return "; ".join(
         f"{name} was {_short(value)} when the model was trained, and is "
         f"{_short(getattr(model, name))} now"
         for name, value in changed.items()
