@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from numbers import Real
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,9 @@ from sklearn.utils.validation import (
     check_consistent_length,
     validate_data,
 )
+
+from largemargin.fingerprint import Fingerprint, fingerprint
+from largemargin.training_record import TrainingRecord, parameters_of
 
 if TYPE_CHECKING:
     from largemargin.certificates import Certificate
@@ -29,6 +33,9 @@ class Classifier(ClassifierMixin, BaseEstimator):
     classes_: np.ndarray
     n_features_in_: int
     _accepts_sparse: bool | str = "csr"
+    _record: TrainingRecord | None = None
+    _n_trained: int | None = None  # examples of training, where a model knows without a record
+    _chosen_later: Collection[str] = ()  # parameters that are about reading the model alone
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -50,7 +57,10 @@ class Classifier(ClassifierMixin, BaseEstimator):
         Parameters
         ----------
         X, y :
-            The training data. With other data only what is measured is said, such as the error.
+            The training data, as `fit` or the calls of `partial_fit` were given them. With other
+            data, with data that had weights, or after a parameter was changed, only what is
+            measured is said, such as the error. A model that has no record of its training data,
+            such as one from an older file, does not know them and says so.
         delta : float, default=0.05
             Bounds of this kind may fail for so many of all training sets.
         constant : float, default=1.0
@@ -72,6 +82,20 @@ class Classifier(ClassifierMixin, BaseEstimator):
         return certificate(
             self, X, y, delta=delta, constant=constant, rhos=rhos, leave_one_out=leave_one_out
         )
+
+    def _remember(self, data: Fingerprint) -> None:
+        """Keep what a fit was made of and with."""
+        self._record = TrainingRecord(data, parameters_of(self))
+
+    def _record_with(
+        self, first: bool, X: Any, classes: np.ndarray, labels: np.ndarray
+    ) -> TrainingRecord | None:
+        """The record of a stream with these rows next; None if its beginning is not known."""
+        if first:
+            return TrainingRecord(fingerprint(X, classes, labels), parameters_of(self))
+        if self._record is None:
+            return None
+        return replace(self._record, data=self._record.data.then(X, classes, labels))
 
     @contextmanager
     def _unchanged_by_failure(self) -> Iterator[None]:

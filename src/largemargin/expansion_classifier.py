@@ -32,6 +32,7 @@ class ExpansionClassifier(KernelClassifier):
         basis = Basis(data.kernel, data.dtype)
         basis.add(data.X[order], data.positions[order])
         self.classes_ = data.classes
+        self._remember(data.fingerprint)
         self._n_given = data.n_given
         self._positions = data.positions[order]
         self._expansion = Expansion(basis, coefs[:, order], intercepts)
@@ -59,7 +60,7 @@ class ExpansionClassifier(KernelClassifier):
         return scores[0] if len(self.classes_) == 2 else scores.T
 
     def _problem_scores(self, X: Any) -> np.ndarray:
-        if self._precomputed:
+        if self._expansion.basis.kernel.by_column:
             return self._from_values(X)
         if not self._is_valid(X):
             X = self._validate(X, reset=False)
@@ -88,6 +89,10 @@ class ExpansionClassifier(KernelClassifier):
                 "the kernel values of the support vectors must be finite, got NaN or inf"
             )
         return self._expansion.coefs @ values.T + self._expansion.intercepts[:, None]
+
+    @property
+    def _n_trained(self) -> int:  # type: ignore[override]
+        return self._n_given
 
     @property
     def _linear(self) -> bool:

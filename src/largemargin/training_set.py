@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from largemargin.classifier import checked_weights
+from largemargin.fingerprint import Fingerprint, fingerprint
 from largemargin.gram import SMALL_PROBLEM, choose_dtype, prepare
 from largemargin.kernels import make_kernel
 
@@ -26,6 +27,7 @@ class TrainingSet:
         weights = checked_weights(X, y, sample_weight)
         self.n_given = len(y)
         self.positions = np.flatnonzero(weights > 0)
+        given = X, y, weights
         precomputed = isinstance(model.kernel, str) and model.kernel == "precomputed"
         if len(self.positions) < self.n_given:  # weight 0 is absence
             y, weights = y[self.positions], weights[self.positions]
@@ -39,6 +41,7 @@ class TrainingSet:
                 f"{type(model).__name__} needs at least two classes, got only one class"
                 f"{weighted}: {self.classes.tolist()}"
             )
+        self.fingerprint = fingerprint_of(*given, self.classes, self.labels)
         self.weights = weights * class_factors(
             getattr(model, "class_weight", None), self.classes, self.labels, weights
         )
@@ -56,6 +59,17 @@ class TrainingSet:
     @property
     def n_classes(self) -> int:
         return len(self.classes)
+
+
+def fingerprint_of(
+    X: Any, y: np.ndarray, weights: np.ndarray, classes: np.ndarray, labels: np.ndarray
+) -> Fingerprint:
+    """The fingerprint of what a fit was given, from the classes and labels of the examples that
+    count: of all of them, unless some have weight 0.
+    """
+    if len(labels) < len(y):
+        classes, labels = np.unique(y, return_inverse=True)
+    return fingerprint(X, classes, labels, weights)
 
 
 def class_factors(

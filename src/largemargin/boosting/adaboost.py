@@ -156,6 +156,7 @@ class AdaBoost(Classifier):
                     regularization=float(self.regularization), watch=watch,
                 )  # fmt: skip
             self._keep(ensemble, examples.classes)
+            self._remember(examples.fingerprint)
         self._say()
         return self
 

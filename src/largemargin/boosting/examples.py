@@ -8,23 +8,29 @@ from typing import Any
 import numpy as np
 
 from largemargin.classifier import Classifier, checked_weights
+from largemargin.fingerprint import Fingerprint
+from largemargin.training_set import fingerprint_of
 
 
 @dataclass(frozen=True)
 class Examples:
-    """Rows of X with positive weight, in the order given; `labels` are numbers of `classes`."""
+    """Rows of X with positive weight, in the order given; `labels` are numbers of `classes`. The
+    fingerprint is that of all rows given.
+    """
 
     X: Any
     y: np.ndarray
     weights: np.ndarray
     labels: np.ndarray
     classes: np.ndarray
+    fingerprint: Fingerprint
 
     @classmethod
     def of(cls, model: Classifier, X: Any, y: Any, sample_weight: Any) -> Examples:
         """What `fit` of a model was given, checked."""
         X, y = model._validate(X, y)
         weights = checked_weights(X, y, sample_weight)
+        given = X, y, weights
         there = np.flatnonzero(weights > 0)
         if len(there) < len(y):  # weight 0 is absence
             X, y, weights = X[there], y[there], weights[there]
@@ -35,4 +41,5 @@ class Examples:
                 f"{type(model).__name__} needs at least two classes, got only one class{weighted}: "
                 f"{classes.tolist()}"
             )
-        return cls(X, y, weights, labels, classes)
+        known = fingerprint_of(*given, classes, labels)
+        return cls(X, y, weights, labels, classes, known)

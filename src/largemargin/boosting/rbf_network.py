@@ -121,6 +121,7 @@ class RBFNetwork(Classifier):
                 network = self._train(examples, watch)
             self.classes_ = examples.classes
             self._keep(network)
+            self._remember(examples.fingerprint)
         if watch.stopped:
             warnings.warn(
                 f"RBFNetwork stopped after {network.n_iter} of {self.max_iter} steps because "

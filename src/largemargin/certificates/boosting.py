@@ -18,13 +18,13 @@ from scipy.special import xlogy
 
 from largemargin.certificates.capacity import VC, check_delta, check_positive
 from largemargin.certificates.certificate import Statement, at_most
-from largemargin.certificates.fitted import FOREIGN, checked, numbers_of
+from largemargin.certificates.fitted import checked, numbers_of, recorded
 from largemargin.certificates.margins import SMALLEST, error_statement, margin_error
 from largemargin.certificates.theorem import INDEPENDENT, Condition, Theorem
 
 BOOK = "Advances in Large Margin Classifiers"
 CONVEX = Theorem("margin bound", f"{BOOK}, theorem 1.10", "probability", True)
-AGREE = 1e-6  # of weighted errors found again, with those of training
+Records = tuple[Condition, Condition]
 
 
 def adaboost_margin_bound(errors: Any, rho: float) -> float:
@@ -110,7 +110,7 @@ def boosting_statements(
     X, labels = checked(model, X, y)
     scores = model.decision_function(X)
     found = model._margins_of(scores, labels)
-    foreign = why_foreign(model, X, labels)
+    records = recorded(model, X, labels)
     statements = [
         error_statement(numbers_of(model, scores) != labels),
         SMALLEST.says(
@@ -119,46 +119,22 @@ def boosting_statements(
         ),
     ]
     for rho in rhos:
-        statements += _at_rho(model, found, rho, foreign)
+        statements += _at_rho(model, found, rho, records)
     statements.append(VC.fails("the VC dimension of combinations of classifiers is not known"))
-    return len(labels), [*statements, _convex(model, found, foreign, delta, constant)]
+    return len(labels), [*statements, _convex(model, found, records, delta, constant)]
 
 
-def why_foreign(model: Any, X: Any, labels: np.ndarray) -> str:
-    """Empty if the weighted errors of all rounds can be found again on these rows.
-
-    D is proportional to exp(-sum_r alpha_r z_r - C |alpha| mu), mu being the square of the mean
-    weight so far (AdaBoost_Reg; C = 0 is AdaBoost).
-    """
-    K, C = len(model.classes_), float(model.regularization)
-    scores, influence, total = np.zeros(len(labels)), np.zeros(len(labels)), 0.0
-    for alpha, error, answers in zip(
-        model.alphas_, model.weighted_errors_, model._answers(X), strict=True
-    ):
-        exponents = -scores - C * influence**2 / (total or 1.0)
-        D = np.exp(exponents - exponents.max())
-        D /= D.sum()
-        wrong = answers != labels
-        if abs(D[wrong].sum() - error) > AGREE:
-            return f"{FOREIGN} with these labels, or not with equal weights"
-        if np.isfinite(alpha):
-            scores += alpha * (2 * (K - 1) / K - 2.0 * wrong)
-            influence += alpha * D
-            total += alpha
-    return ""
-
-
-def _at_rho(model: Any, found: np.ndarray, rho: float, foreign: str) -> list[Statement]:
+def _at_rho(model: Any, found: np.ndarray, rho: float, records: Records) -> list[Statement]:
     share = margin_error(found, rho)
     measured = Theorem(f"margin error at {rho:g}", f"{BOOK}, (1.30)", "measured")
     bound = Theorem(f"margin error bound at {rho:g}", f"{BOOK}, theorem 1.12", "always", True)
     sentence = f"The share of examples whose margin, from -1 to 1, is below {rho:g}."
-    return [measured.says(share, sentence), _bound(bound, model, rho, foreign)]
+    return [measured.says(share, sentence), _bound(bound, model, rho, records)]
 
 
-def _bound(theorem: Theorem, model: Any, rho: float, foreign: str) -> Statement:
+def _bound(theorem: Theorem, model: Any, rho: float, records: Records) -> Statement:
     conditions = [
-        Condition("these are the training data", not foreign, foreign),
+        *records,
         Condition(
             "AdaBoost without regularization", model.regularization == 0,
             "the theorem is about AdaBoost, not AdaBoost_Reg",
@@ -181,11 +157,11 @@ def _bound(theorem: Theorem, model: Any, rho: float, foreign: str) -> Statement:
 
 
 def _convex(
-    model: Any, found: np.ndarray, foreign: str, delta: float, constant: float
+    model: Any, found: np.ndarray, records: Records, delta: float, constant: float
 ) -> Statement:
     h, m = stump_dimension(model.n_features_in_), len(found)
     conditions = [
-        Condition("these are the training data", not foreign, foreign),
+        *records,
         Condition("two classes", len(model.classes_) == 2, "the theorem is about two classes"),
         Condition(
             "the VC dimension of the base learner is known", model.estimator is None,

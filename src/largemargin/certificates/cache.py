@@ -44,8 +44,8 @@ def cache_bound(radius: float, margin: float, gamma: float) -> float:
 def cache_statements(fitted: Fitted) -> list[Statement]:
     """For the online learners."""
     model = fitted.model
-    if fitted.foreign:
-        return [theorem.fails(fitted.foreign) for theorem in (SIZE, BOUND)]
+    if fitted.silent:
+        return [theorem.fails(fitted.silent, fitted.records) for theorem in (SIZE, BOUND)]
     largest = max([model.n_support_, *model.cache_sizes_[:, 1].tolist()])
     sentence = (
         f"The most examples stored at a time, of the times recorded; {model.n_support_} at the end."

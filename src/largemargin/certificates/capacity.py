@@ -180,7 +180,7 @@ def capacity_statements(fitted: Fitted, delta: float, constant: float) -> list[S
 
 def _conditions(fitted: Fitted) -> list[Condition]:
     return [
-        Condition("these are the training data", not fitted.foreign, fitted.foreign),
+        *fitted.records,
         Condition(
             "f is one linear function in the feature space", not fitted.one_vector,
             fitted.one_vector,

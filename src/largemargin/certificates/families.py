@@ -5,7 +5,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -23,13 +22,12 @@ from largemargin.certificates.capacity import (
 )
 from largemargin.certificates.certificate import Certificate, Statement
 from largemargin.certificates.fitted import (
-    FOREIGN,
     Fitted,
     checked,
     lead,
     numbers_of,
+    recorded,
     signs_of,
-    why_foreign,
 )
 from largemargin.certificates.leave_one_out import true_statement
 from largemargin.certificates.margins import (
@@ -40,7 +38,7 @@ from largemargin.certificates.margins import (
     margins_of,
 )
 from largemargin.certificates.mistakes import perceptron_statements
-from largemargin.certificates.optimality import hyperplane_found_again, hyperplane_statements
+from largemargin.certificates.optimality import hyperplane_statements
 from largemargin.gram import Basis
 from largemargin.kernels import Linear
 
@@ -111,34 +109,26 @@ def family_statements(fitted: Fitted, delta: float, leave_one_out: bool | str) -
     elif isinstance(model, OnlineLearner):
         own = cache_statements(fitted)
     else:
-        own = hyperplane_statements(model)
+        own = hyperplane_statements(model, fitted.records[1])
     return [*own, true_statement(fitted, leave_one_out)]
 
 
 def examine(model: Any, X: Any, y: Any) -> Fitted:
     """A model that is linear in some feature space, beside data."""
-    from largemargin.lp.estimator import LinearProgramMachine
     from largemargin.perceptron import VotedPerceptron
-    from largemargin.svm.estimator import SupportVectorMachine
 
     X, labels = checked(model, X, y)
     if isinstance(model, VotedPerceptron):
         return _perceptron(model, X, labels)
     if not hasattr(model, "_expansion"):
         return _hyperplane(model, X, labels)
-    fitted = _expansion(model, X, labels)
-    if isinstance(model, SupportVectorMachine):
-        return svm.with_weights_checked(fitted)
-    if isinstance(model, LinearProgramMachine):
-        return linear_programs.with_weights_checked(fitted)
-    return fitted
+    return _expansion(model, X, labels)
 
 
 def _perceptron(model: Any, X: Any, labels: np.ndarray) -> Fitted:
     run = model._run
     signs = signs_of(labels, len(model.classes_))
     coefs = model._expansion()
-    foreign = why_foreign(X, signs, run.n_seen, run.basis, coefs)
     scores = model.decision_function(X)
     several = (
         f"method={model.method!r} decides with many vectors, not with one"
@@ -148,12 +138,11 @@ def _perceptron(model: Any, X: Any, labels: np.ndarray) -> Fitted:
     return Fitted(
         model, X, labels, numbers_of(model, scores), signs,
         scores[None] if scores.ndim == 1 else scores.T, run.kernel, run.basis, coefs,
-        np.zeros(len(signs)), one_vector=several, foreign=foreign,
+        np.zeros(len(signs)), recorded(model, X, labels), one_vector=several,
     )  # fmt: skip
 
 
 def _expansion(model: Any, X: Any, labels: np.ndarray) -> Fitted:
-    from largemargin.online.arrays import SEEN
     from largemargin.online.estimator import OnlineLearner
 
     expansion, n_classes = model._expansion, len(model.classes_)
@@ -166,14 +155,10 @@ def _expansion(model: Any, X: Any, labels: np.ndarray) -> Fitted:
     signs = signs_of(labels, n_classes, getattr(model, "_by_pairs", False))
     scores = model._problem_scores(X)
     together = online or getattr(model, "multiclass", "ovr") == "crammer-singer"
-    n_given = int(model._run.tally[SEEN]) if online else model._n_given
-    # averages and projections hand coefficients on to vectors of the other side
-    mixed = online and (model.average or model.policy == "projectron")
-    foreign = why_foreign(X, signs, n_given, expansion.basis, None if mixed else expansion.coefs)
     return Fitted(
         model, X, labels, numbers_of(model, model._joined(scores)), signs, scores,
         expansion.basis.kernel, expansion.basis, expansion.coefs, expansion.intercepts,
-        joint=together and n_classes > 2, foreign=foreign,
+        recorded(model, X, labels), joint=together and n_classes > 2,
     )  # fmt: skip
 
 
@@ -183,20 +168,11 @@ def _hyperplane(model: Any, X: Any, labels: np.ndarray) -> Fitted:
     basis = Basis(Linear(), np.dtype(float))
     basis.add(np.asarray(model.coef_, float), np.arange(len(model.coef_)))
     scores = model.decision_function(X)
-    fitted = Fitted(
+    return Fitted(
         model, X, labels, numbers_of(model, scores), signs,
         scores[None] if scores.ndim == 1 else scores.T, basis.kernel, basis,
-        np.eye(len(model.coef_)), np.asarray(model.intercept_, float),
+        np.eye(len(model.coef_)), np.asarray(model.intercept_, float), recorded(model, X, labels),
     )  # fmt: skip
-    if np.isclose(hyperplane_found_again(fitted), _told_of(model), rtol=1e-6, atol=1e-9).all():
-        return fitted
-    return replace(fitted, foreign=f"{FOREIGN}, or not with equal weights: the margin differs")
-
-
-def _told_of(model: Any) -> np.ndarray:
-    """The margins and objectives of training, where there is a hyperplane."""
-    there = np.isfinite(model.margin_)
-    return np.where(there, [model.margin_, model.objective_], 0.0)
 
 
 def network_statements(model: Any, X: Any, y: Any) -> tuple[int, list[Statement]]:
@@ -204,11 +180,12 @@ def network_statements(model: Any, X: Any, y: Any) -> tuple[int, list[Statement]
     X, labels = checked(model, X, y)
     scores = model.decision_function(X)
     sentence = "The smallest y f(x) of an example; negative if it is misclassified."
+    records = recorded(model, X, labels)
     unknown = "the capacity of networks with moving centres is not known"
     return len(labels), [
         error_statement(numbers_of(model, scores) != labels),
         SMALLEST.says(float(score_margins(scores, labels).min()), sentence),
-        *(theorem.fails(unknown) for theorem in (VC, MARGIN, HARD)),
+        *(theorem.fails(unknown, records) for theorem in (VC, MARGIN, HARD)),
     ]
 
 

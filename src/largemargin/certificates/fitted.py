@@ -14,18 +14,24 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn.utils import check_consistent_length, column_or_1d
 from sklearn.utils.validation import check_is_fitted
 
+from largemargin.certificates.theorem import Condition
 from largemargin.expansion import Expansion
+from largemargin.fingerprint import fingerprint
 from largemargin.gram import Basis, prepare
 from largemargin.kernels import FunctionKernel, Kernel, Precomputed, WithConstant
+from largemargin.training_record import told_changes
 from largemargin.training_set import class_factors
 
 LARGEST_EIGENPROBLEM = 2000  # rows up to which a kernel matrix is checked for negative eigenvalues
 ROUNDING = 1e-9
 FOREIGN = "these are not the rows that the model was trained on"
+UNKNOWN = (
+    "it is unknown whether these are the training data, since the model has no record of them: fit "
+    "it again"
+)
 
 
 @dataclass(frozen=True)
@@ -50,8 +56,8 @@ class Fitted:
         Whether the vectors of several classes were trained together.
     one_vector : str
         Empty, or why f is not one linear function.
-    foreign : str
-        Empty, or why statements about the training data cannot be made.
+    records : tuple of Condition
+        Whether these are the training data, and the parameters those of training.
     """
 
     model: Any
@@ -64,9 +70,9 @@ class Fitted:
     basis: Basis
     coefs: np.ndarray
     thresholds: np.ndarray
+    records: tuple[Condition, Condition]
     joint: bool = False
     one_vector: str = ""
-    foreign: str = ""
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -74,6 +80,16 @@ class Fitted:
     @property
     def n_problems(self) -> int:
         return len(self.signs)
+
+    @property
+    def foreign(self) -> str:
+        """Empty, or why nothing can be said of the training data: these may be others."""
+        return self.records[0].otherwise if self.records[0].silences else ""
+
+    @property
+    def silent(self) -> str:
+        """Empty, or why nothing can be said of the training: of the data, or of the parameters."""
+        return next((c.otherwise for c in self.records if c.silences), "")
 
     @property
     def wrong(self) -> np.ndarray:
@@ -216,26 +232,24 @@ def numbers_of(model: Any, scores: np.ndarray) -> np.ndarray:
     return np.searchsorted(model.classes_, model._classes_of(scores))
 
 
-def why_foreign(
-    X: Any, signs: np.ndarray, n_given: int, basis: Basis, coefs: np.ndarray | None
-) -> str:
-    """Empty if X and y can be what a model was trained on; else what differs.
-
-    Stored vectors must be the rows at their positions, and coefficients (unless None) must pull to
-    the side of their labels.
+def recorded(model: Any, X: Any, labels: np.ndarray) -> tuple[Condition, Condition]:
+    """Whether X and y are what a model was trained on, and its parameters what it was trained with,
+    by the record of its training.
     """
-    if X.shape[0] != n_given:
-        return f"{FOREIGN}: it was trained on {n_given}, and these are {X.shape[0]}"
-    if not len(basis):
-        return ""
-    places = basis.examples
-    if not basis.kernel.by_column:
-        rows = basis.match(prepare(X, basis.kernel, basis.dtype)[places])
-        same = (rows != basis.vectors).nnz == 0 if sp.issparse(rows) else (
-            np.array_equal(rows, basis.vectors)
-        )  # fmt: skip
-        if not same:
-            return f"{FOREIGN}: the vectors that it stored are not at their places"
-    if coefs is not None and (coefs * signs[:, places] < 0).any():
-        return f"{FOREIGN}: labels differ"
-    return ""
+    data, parameters = "these are the training data", "the parameters are those of training"
+    n, record = len(labels), model._record
+    trained = model._n_trained if record is None else record.data.n_rows
+    if trained not in (None, n):
+        differs = f"{FOREIGN}: it was trained on {trained}, and these are {n}"
+    elif record is None:
+        return Condition(data, None, UNKNOWN, True), Condition(parameters, None, UNKNOWN, True)
+    else:
+        others = record.data.differences(fingerprint(X, model.classes_, labels))
+        differs = f"{FOREIGN}: {' and '.join(others)} differ" if others else ""
+        if others == ["weights"]:
+            differs = "the model was trained on these rows, but not with equal weights of 1"
+    changed = record.changed(model, model._chosen_later) if record is not None else {}
+    return (
+        Condition(data, not differs, differs, True),
+        Condition(parameters, not changed, told_changes(changed, model), True),
+    )

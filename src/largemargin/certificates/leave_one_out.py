@@ -124,8 +124,8 @@ def true_statement(
     are known to be classified rightly without themselves. "auto" asks for it if it is cheap.
     """
     rows = np.arange(len(fitted)) if needed is None else np.flatnonzero(needed)
-    if fitted.foreign:
-        return TRUE.fails(fitted.foreign)
+    if fitted.silent:
+        return TRUE.fails(fitted.silent, fitted.records)
     if asked is False or (asked == "auto" and len(fitted) > CHEAP):
         return TRUE.fails(
             f"it takes {len(rows)} fits, which were not asked for with leave_one_out=True"

@@ -9,48 +9,20 @@ coefficients do not hold here; the chapter says so itself of the machine that mi
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
 from largemargin.certificates.capacity import adaptive_statement
 from largemargin.certificates.certificate import Statement, at_most
-from largemargin.certificates.fitted import FOREIGN, Fitted, class_factors_of
+from largemargin.certificates.fitted import Fitted
 from largemargin.certificates.leave_one_out import true_statement
 from largemargin.certificates.optimality import gap_statement, is_optimal
-from largemargin.certificates.svm import JAAKKOLA, OTHER_WEIGHTS, XI_ALPHA
+from largemargin.certificates.svm import JAAKKOLA, XI_ALPHA
 from largemargin.certificates.theorem import Condition, Theorem
 
 NEEDED = Theorem(
     "needed examples, leave-one-out", "optimality conditions of linear programs", "always", True
 )
 SLACK = 1e-6  # a constraint that has less room than this counts as active
-
-
-def with_weights_checked(fitted: Fitted) -> Fitted:
-    """The same, called foreign if its objective cannot be found again from the data: the weights
-    that the machine was trained with were others.
-    """
-    if fitted.foreign or fitted.squares is None:
-        return fitted
-    told = np.asarray(fitted.model.objective_, float)
-    found, sizes = objectives_found_again(fitted)
-    if (np.abs(found - told) <= OTHER_WEIGHTS * (sizes + np.abs(told))).all():
-        return fitted
-    return replace(fitted, foreign=f"{FOREIGN} with these labels, or not with equal weights")
-
-
-def objectives_found_again(fitted: Fitted) -> tuple[np.ndarray, np.ndarray]:
-    """Of each problem, from the coefficients and the data; and what size they are of."""
-    model, s = fitted.model, class_factors_of(fitted)
-    found, sizes = [], []
-    for y, f, alpha, rho in zip(
-        fitted.signs, fitted.scores, fitted.alphas(), levels(fitted), strict=True
-    ):
-        program = model._program(y, s, fitted.squares)
-        found.append(program.objective(alpha, y * f - program.own * alpha, float(rho)))
-        sizes.append(1.0 if program.nu is None else program.nu * program.size)
-    return np.array(found), np.array(sizes)
 
 
 def levels(fitted: Fitted) -> np.ndarray:
@@ -93,7 +65,7 @@ def _needed(fitted: Fitted) -> Statement:
     of_nu = _of_nu(fitted)
     plain = not of_nu or fitted.model.class_weight is None
     conditions = [
-        Condition("these are the training data", not fitted.foreign, fitted.foreign),
+        *fitted.records,
         Condition("equal weights, where nu is a share of them", plain,
                   "with class weights the threshold may have been moved after training"),
         is_optimal(fitted.model),

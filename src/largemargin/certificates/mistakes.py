@@ -190,8 +190,8 @@ def _trained(
 
 def perceptron_statements(fitted: Fitted) -> list[Statement]:
     """Theorems 1 to 4 for a voted perceptron."""
-    if fitted.foreign:
-        return [theorem.fails(fitted.foreign) for theorem in THEOREMS]
+    if fitted.silent:
+        return [theorem.fails(fitted.silent, fitted.records) for theorem in THEOREMS]
     made = np.asarray(fitted.model.n_mistakes_, float)
     times = "epoch" if fitted.model.n_epochs_ == 1 else "epochs"
     counted = MADE.says(

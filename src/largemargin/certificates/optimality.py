@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from largemargin.certificates.certificate import Statement, at_most
-from largemargin.certificates.fitted import Fitted, class_factors_of
 from largemargin.certificates.theorem import Condition, Theorem
 
 GAP = Theorem("duality gap", "weak duality", "always")
@@ -43,11 +42,13 @@ def is_optimal(model: Any) -> Condition:
     )
 
 
-def hyperplane_statements(model: Any) -> list[Statement]:
-    """For `MaxMarginHyperplane`."""
+def hyperplane_statements(model: Any, unchanged: Condition) -> list[Statement]:
+    """For `MaxMarginHyperplane`, whose parameters must be those of training."""
     nearest = np.asarray(model.margin_, float)
     if not np.isfinite(nearest).all():
         return [gap_statement(model), NEAREST.fails("w = 0: there is no hyperplane")]
+    if unchanged.silences:
+        return [gap_statement(model), NEAREST.fails(unchanged.otherwise, [unchanged])]
     sentence = (
         "The smallest y (w.x + b)/|w|_p of a training example: its distance to the hyperplane in "
         f"the norm that is conjugate to p = {model.norm:g}, negative on the wrong side."
@@ -56,20 +57,3 @@ def hyperplane_statements(model: Any) -> list[Statement]:
         gap_statement(model),
         NEAREST.says(float(nearest.min()), sentence, by_problem=nearest),
     ]
-
-
-def hyperplane_found_again(fitted: Fitted) -> np.ndarray:
-    """The margin and the objective of each hyperplane, from the data; 0 where there is none."""
-    from largemargin.lp.norms import Norm
-
-    model, norm = fitted.model, Norm(float(fitted.model.norm))
-    s = class_factors_of(fitted)
-    found = np.zeros((2, len(model.coef_)))
-    for p, w in enumerate(model.coef_):
-        size = norm.of(w)
-        if size == 0:
-            continue
-        outputs = fitted.functional[p]
-        loss = 0.0 if np.isinf(model.C) else model.C * float(s @ np.maximum(0.0, 1 - outputs))
-        found[:, p] = outputs.min() / size, norm.price(size) + loss
-    return found

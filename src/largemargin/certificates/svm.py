@@ -4,13 +4,12 @@ coefficients say of the examples left out.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from largemargin.certificates.certificate import Statement, at_most
 from largemargin.certificates.fitted import (
-    FOREIGN,
     LARGEST_EIGENPROBLEM,
     Fitted,
     class_factors_of,
@@ -35,7 +34,6 @@ LEFT_OUT = (SUPPORT, EXPECTED, JAAKKOLA, XI_ALPHA, RADIUS)
 UNIQUE_WITHOUT = "the threshold stays unique when one is left out"
 
 EDGE = 1e-9  # relative distance from its bound at which a coefficient is free
-OTHER_WEIGHTS = 1e-4  # a gap found anew that differs by more shows other weights of the examples
 
 
 @dataclass(frozen=True)
@@ -90,57 +88,12 @@ def dual_of(fitted: Fitted) -> Dual:
     return Dual(alphas, box, slack, ridge, threshold, origin, of_nu)
 
 
-def with_weights_checked(fitted: Fitted) -> Fitted:
-    """The same, called foreign if its gap cannot be found again from the data: the weights that
-    the machine was trained with were others.
-    """
-    model = fitted.model
-    together = model.multiclass == "crammer-singer"
-    if fitted.foreign or together or fitted.indefinite or not model.converged_:
-        return fitted
-    gaps = gaps_found_again(fitted, dual_of(fitted))
-    if (np.abs(gaps) <= OTHER_WEIGHTS + 2 * np.abs(model.dual_gap_)).all():
-        return fitted
-    return replace(fitted, foreign=f"{FOREIGN} with these labels, or not with equal weights")
-
-
-def gaps_found_again(fitted: Fitted, dual: Dual) -> np.ndarray:
-    """The relative duality gap of each problem, from the coefficients and the data alone."""
-    assert fitted.norms is not None
-    s = class_factors_of(fitted)
-    gaps = []
-    for p, (y, alpha, norm) in enumerate(zip(fitted.signs, dual.alphas, fitted.norms, strict=True)):
-        part = y != 0
-        b = fitted.thresholds[p] if dual.threshold else 0.0
-        own = fitted.scores[p] - fitted.thresholds[p] + b
-        outputs, total = (y * own)[part], float(alpha.sum())
-        if dual.slack == "none":
-            least = float(outputs.min())
-            primal = norm**2 / (2 * least**2) if least > 0 else np.inf
-            value = total**2 / (2 * norm**2) if norm > 0 else np.inf
-        else:
-            xi, weights = np.maximum(0.0, 1 - outputs), s[part]
-            price = float((alpha / s).max()) if dual.of_nu else float(fitted.model.C)
-            loss = {
-                "linear": float(weights @ xi),
-                "squared": float(weights @ xi**2),
-                "squared-sum": float(weights @ xi) ** 2,
-            }[dual.slack]
-            primal = norm**2 / 2 + price * loss
-            value = total - norm**2 / 2 - float(dual.ridge @ alpha**2) / 2
-            if dual.slack == "squared-sum":
-                value -= float((alpha / s).max()) ** 2 / (4 * price)
-        scale = max(abs(primal), abs(value), np.finfo(float).tiny)
-        gaps.append((primal - value) / scale if np.isfinite(primal) else np.inf)
-    return np.array(gaps)
-
-
 def svm_statements(fitted: Fitted, leave_one_out: bool | str) -> list[Statement]:
-    if fitted.foreign:
-        rest = [theorem.fails(fitted.foreign) for theorem in LEFT_OUT]
+    if fitted.silent:
+        rest = [theorem.fails(fitted.silent, fitted.records) for theorem in LEFT_OUT]
         return [
             gap_statement(fitted.model),
-            OPTIMAL.fails(fitted.foreign),
+            OPTIMAL.fails(fitted.silent, fitted.records),
             *rest,
             true_statement(fitted, leave_one_out),
         ]
@@ -162,7 +115,7 @@ def svm_statements(fitted: Fitted, leave_one_out: bool | str) -> list[Statement]
 
 def _solved(fitted: Fitted) -> list[Condition]:
     return [
-        Condition("these are the training data", True),
+        *fitted.records,
         is_optimal(fitted.model),
         Condition("the kernel is positive definite on the examples", not fitted.indefinite,
                   fitted.indefinite),

@@ -13,9 +13,16 @@ from largemargin.certificates.certificate import Assumption, Kind, Statement, no
 
 @dataclass(frozen=True)
 class Condition(Assumption):
-    """An assumption with what is to be said where it fails."""
+    """An assumption with what is to be said where it fails, or, if the theorem is silent `unless
+    known` to hold, where nobody can tell.
+    """
 
     otherwise: str = ""
+    unless_known: bool = False
+
+    @property
+    def silences(self) -> bool:
+        return self.holds is False or (self.unless_known and self.holds is None)
 
 
 @dataclass(frozen=True)
@@ -30,7 +37,7 @@ class Theorem:
     def refuted_by(self, conditions: Sequence[Condition]) -> Statement | None:
         """The statement that it does not apply, if one of its conditions fails."""
         for condition in conditions:
-            if condition.holds is False:
+            if condition.silences:
                 return self.fails(condition.otherwise, conditions)
         return None
 

@@ -211,6 +211,7 @@ class MaxMarginHyperplane(KernelClassifier):
     def _keep(self, data: TrainingSet, found: Sequence[Hyperplane]) -> None:
         """Make the fitted attributes."""
         self.classes_ = data.classes
+        self._remember(data.fingerprint)
         self.coef_ = np.array([one.w for one in found])
         self.intercept_ = np.array([one.b for one in found])
         self.objective_ = np.array([one.objective for one in found])

@@ -9,10 +9,13 @@ from typing import Any
 
 import numpy as np
 
+from largemargin.fingerprint import PARTS, Fingerprint
+from largemargin.model_file.arrays import LARGEST
 from largemargin.model_file.container import ModelFileError, read, refusal, write
 from largemargin.model_file.labels import decode_labels, encode_labels
 from largemargin.model_file.registry import ESTIMATORS, SCALERS, Entry, find_entry
 from largemargin.model_file.values import decode, encode, encode_parameter, plain
+from largemargin.training_record import TrainingRecord, parameters_of
 
 Node = dict[str, Any]
 
@@ -213,10 +216,36 @@ def _pack(model: Any, entry: Entry, prefix: str, arrays: dict[str, np.ndarray]) 
         node["labels"] = encode_labels(model.classes_)
     if hasattr(model, "feature_names_in_"):
         node["feature_names"] = [str(name) for name in model.feature_names_in_]
+    if getattr(model, "_record", None) is not None:
+        node["training"] = _pack_record(model, entry.name)
     output = getattr(model, "_sklearn_output_config", {}).get("transform")
     if output in _OUTPUTS:
         node["output"] = output
     return node
+
+
+def _pack_record(model: Any, name: str) -> Node:
+    """The fingerprint of the training data, and what parameters were that are not so any more."""
+    data = model._record.data
+    sums = {part: f"{getattr(data, part):032x}" for part in PARTS}
+    changed = _encode_parameters(model._record.changed(model), name)
+    return {"n_rows": data.n_rows, **sums, "changed": changed}
+
+
+def _unpack_record(node: Any, model: Any) -> TrainingRecord:
+    if not isinstance(node, dict) or set(node) != {"n_rows", *PARTS, "changed"}:
+        raise ValueError("the record of the training data is not one")
+    n_rows, sums = node["n_rows"], [node[part] for part in PARTS]
+    if type(n_rows) is not int or not 0 <= n_rows < LARGEST:
+        raise ValueError("the number of training examples is not one")
+    if model._n_trained not in (None, n_rows):
+        raise ValueError("the numbers of training examples disagree")
+    for digits in sums:
+        if type(digits) is not str or len(digits) != 32 or set(digits) - set("0123456789abcdef"):
+            raise ValueError("the fingerprint of the training data is not one")
+    changed = _decode_parameters(node["changed"], type(model))
+    data = Fingerprint(n_rows, *(int(digits, 16) for digits in sums))
+    return TrainingRecord(data, {**parameters_of(model), **changed})
 
 
 def _encode_parameters(parameters: dict[str, Any], name: str) -> Node:
@@ -259,9 +288,11 @@ def _unpack(
         )
     entry = entries[name]
     wanted = {"class", "parameters", "n_features", "facts"}
+    others = {"feature_names", "output"}
     if entries is ESTIMATORS:
         wanted.add("labels")
-    if wanted - set(node) or set(node) - wanted - {"feature_names", "output"}:
+        others.add("training")
+    if wanted - set(node) or set(node) - wanted - others:
         raise ValueError(f"{name} is described by {sorted(node)[:9]}")
     model = entry.cls(**_decode_parameters(node["parameters"], entry.cls))
     n_features = node["n_features"]
@@ -282,6 +313,8 @@ def _unpack(
     # copies, since a model goes on learning in its own arrays
     mine = {k[len(prefix) :]: v.copy() for k, v in arrays.items() if k.startswith(prefix)}
     entry.unpack(model, decode(node["facts"]), mine)
+    if "training" in node:
+        model._record = _unpack_record(node["training"], model)
     return model, {prefix + key for key in mine}
 
 

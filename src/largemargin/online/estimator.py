@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
+from largemargin.fingerprint import fingerprint
 from largemargin.gram import (
     SMALL_PROBLEM,
     check_overflow,
@@ -56,15 +57,15 @@ class OnlineLearner(RunReader):
         """
         with self._unchanged_by_failure():
             self._check_parameters()
-            X, y = self._validate(X, y, reset=True)
+            given, y = self._validate(X, y, reset=True)
             classes, labels = np.unique(y, return_inverse=True)
             if len(classes) < 2:
                 raise ValueError(
                     f"{type(self).__name__} needs at least two classes, got only one class: "
                     f"{classes.tolist()}"
                 )
-            run = self._new_run(X, X.shape[0] <= SMALL_PROBLEM)
-            X = prepare(X, run.kernel, run.dtype)
+            run = self._new_run(given, given.shape[0] <= SMALL_PROBLEM)
+            X = prepare(given, run.kernel, run.dtype)
             watch = Watch(
                 type(self).__name__, len(y), verbose=self.verbose, max_seconds=self.max_seconds
             )
@@ -72,6 +73,7 @@ class OnlineLearner(RunReader):
                 every = np.arange(len(classes))
                 learned = run.learn(X, labels, every, team, memory_bytes(self.memory), watch)
             self._keep(run, classes, given=True)
+            self._remember(fingerprint(given[:learned], classes, labels[:learned]))
         if learned < len(y):
             warnings.warn(
                 f"stopped after {learned} of {len(y)} examples because {watch.stopped}; the model "
@@ -104,27 +106,29 @@ class OnlineLearner(RunReader):
             self._check_parameters()
             self._check_streaming()
             first, memory = not hasattr(self, "_run"), memory_bytes(self.memory)
-            X, y = self._validate(X, y, reset=first)
+            rows, y = self._validate(X, y, reset=first)
             before, given = self._classes_before(classes, first)
             after = self._classes_after(before, y, given)
             labels = np.searchsorted(after, y)
             known = np.searchsorted(after, before)
+            record = self._record_with(first, rows, after, labels)
             if first:
-                run = self._new_run(X, X.dtype != np.float32)
+                run = self._new_run(rows, rows.dtype != np.float32)
             else:
                 run = self._run
                 self._check_unchanged(run)
                 if run.kernel.on_products:
-                    check_overflow(run.kernel, run.dtype, largest_square(X))
+                    check_overflow(run.kernel, run.dtype, largest_square(rows))
                 if run.look(len(y), memory) < len(y) or len(after) > len(before):
                     run = run.copy()  # a failure between two blocks must leave no trace
-            X = prepare(X, run.kernel, run.dtype)
+            X = prepare(rows, run.kernel, run.dtype)
             # Ctrl-C waits for the end of a block, so that what there is of the model is whole
             with Watch("stream", len(y)) as watch, workers(self.n_jobs) as team:
                 learned = run.learn(X, labels, known, team, memory, watch)
             if learned < len(y):
                 raise KeyboardInterrupt
             self._keep(run, after, given)
+            self._record = record
         if watch.stopped:
             raise KeyboardInterrupt
         return self

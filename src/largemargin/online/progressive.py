@@ -73,6 +73,7 @@ def answer_and_learn(
         labels = np.full(len(labelled), -1)
         labels[labelled] = np.searchsorted(after, y)
         known = np.searchsorted(after, before)
+        record = model._record_with(first, X[labelled], after, labels[labelled])
         memory = memory_bytes(model.memory)
         run = model._new_run(X, X.dtype != np.float32) if first else model._run
         if not first and (run.look(len(labels), memory) < len(labels) or len(after) > len(before)):
@@ -86,6 +87,7 @@ def answer_and_learn(
         with Watch("stream", len(labels), interruptible=False) as watch:
             run.learn(X, labels, known, team, memory, watch, answers)
         model._keep(run, after, given)
+        model._record = record
     return _read(answers, after)
 
 

@@ -12,6 +12,7 @@ from largemargin.online.arrays import (
     MARGIN_ERRORS,
     ONLINE_ERRORS,
     REMOVALS,
+    SEEN,
 )
 from largemargin.online.run import Run
 
@@ -35,6 +36,10 @@ class RunReader(ExpansionClassifier):
     @property
     def _positions(self) -> np.ndarray:  # type: ignore[override]
         return self._expansion.basis.examples
+
+    @property
+    def _n_trained(self) -> int:  # type: ignore[override]
+        return int(self._run.tally[SEEN])
 
     def _joined(self, scores: np.ndarray) -> np.ndarray:
         if len(self.classes_) == 1:  # a stream that has shown one class so far

@@ -4,7 +4,7 @@ trace.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -27,6 +27,15 @@ class TraceReader(KernelClassifier):
     _run: Run
     _correct: np.ndarray | None  # of the training set or the held-out part, for each vector
     _looked: str  # the method those counts were made for
+
+    @property
+    def _n_trained(self) -> int:  # type: ignore[override]
+        return self._run.n_seen
+
+    @property
+    def _chosen_later(self) -> Collection[str]:  # type: ignore[override]
+        # what was held out had no part in training, whatever else is read off it
+        return ("normalize",) if self._looked == "holdout" else ("method", "normalize")
 
     def decision_function(
         self, X: Any, method: str | None = None, normalize: bool | None = None

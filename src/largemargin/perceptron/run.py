@@ -44,6 +44,15 @@ class Run:
         return isinstance(self.kernel, WithConstant)
 
     @property
+    def settled(self) -> bool:
+        """Whether every example was seen, and right, since the last mistake. A mistake is made on
+        the first, so a stream alone never is.
+        """
+        trace = self.trace
+        last = int(trace.step[-1]) if len(trace) else -1
+        return trace.n_steps - 1 - last >= self.n_seen > 0
+
+    @property
     def linear(self) -> bool:
         kernel = self.kernel.kernel if isinstance(self.kernel, WithConstant) else self.kernel
         return isinstance(kernel, Linear)

@@ -64,7 +64,8 @@ def unpack(model: Any, facts: dict[str, Any], arrays: dict[str, np.ndarray]) -> 
     model.trace_ = run.trace
     model.n_mistakes_ = n_mistakes
     model.n_epochs_ = facts["n_epochs"]
-    model.converged_ = facts["converged"]
+    # older files of streams say so of a last chunk alone; what was held out is not seen at all
+    model.converged_ = facts["converged"] and (run.settled or facts["looked"] == "holdout")
     model._run = run
     model._correct = correct
     model._looked = facts["looked"]

@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
+from largemargin.fingerprint import fingerprint
 from largemargin.gram import (
     SMALL_PROBLEM,
     check_overflow,
@@ -89,7 +90,10 @@ class VotedPerceptron(TraceReader):
     n_epochs_ : int
         Epochs begun.
     converged_ : bool
-        Whether the last epoch had no mistake.
+        Whether the last epoch had no mistake, so that the last vector is right on every example
+        that it was trained on. A stream never shows that, since it does not look at an example
+        again: after `partial_fit` it stays True only if `fit` had converged before and no mistake
+        was made since.
     support_, support_vectors_, n_support_ :
         The examples on which a mistake was made: their sorted positions in the training data or the
         stream, their rows, their number.
@@ -212,6 +216,7 @@ class VotedPerceptron(TraceReader):
                 n_jobs=self.n_jobs, memory=self.memory,
             )  # fmt: skip
         self._keep(run, classes, outcome, correct)
+        self._remember(fingerprint(X, classes, labels))
         if outcome.stopped:
             warnings.warn(
                 f"stopped after {run.trace.n_steps / len(order):.3g} of {self.epochs} epochs "
@@ -265,6 +270,7 @@ class VotedPerceptron(TraceReader):
                 f"y holds the label {np.asarray(y)[strange][0]!r}, which is not in classes="
                 f"{known.tolist()}: name every label in the first call to partial_fit"
             )
+        record = self._record_with(first, X, known, labels)
         if first:
             kernel = self._make_kernel(X)
             dtype = choose_dtype(self.precision, X.dtype != np.float32, kernel, X)
@@ -274,16 +280,16 @@ class VotedPerceptron(TraceReader):
             if run.kernel.on_products:
                 check_overflow(run.kernel, run.basis.dtype, largest_square(X))
         one_pass = run.trace.n_steps == run.n_seen  # a stream is one epoch, as long as it lasts
-        outcome = self._learn(
+        self._learn(
             run, prepare(X, run.kernel, run.basis.dtype), labels, _positive(known),
             np.arange(run.n_seen, run.n_seen + X.shape[0]), epochs=1, verbose=0, max_seconds=None,
             interruptible=False,
         )  # fmt: skip
         if one_pass:
             run.trace.epoch_length = run.n_seen
-        if not first:
-            outcome = Outcome(self.n_epochs_, outcome.converged, "")
-        self._keep(run, known, outcome, None)
+        n_epochs = 1 if first else self.n_epochs_
+        self._keep(run, known, Outcome(n_epochs, run.settled, ""), None)
+        self._record = record
         return self
 
     def _check_parameters(self) -> None:

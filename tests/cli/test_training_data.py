@@ -1,0 +1,49 @@
+"""A model from the command line knows its training data again, scaled or streamed."""
+
+from pathlib import Path
+
+import pytest
+
+from largemargin import load
+from largemargin.data import read
+
+from .conftest import table
+
+NOT_THE_ROWS = "not the rows that the model was trained on"
+
+
+def known(file, data):
+    """Whether a model file was trained on a data file, as its certificate says."""
+    model, data = load(file), read(data)
+    X = data.X
+    if hasattr(model, "steps"):  # what a scaler makes of rows is the same in bits as in training
+        X, model = model[:-1].transform(X), model[-1]
+    found = model.certificate(X, data.y, leave_one_out=False)
+    return found["VC bound"].assumptions[0].holds
+
+
+def test_the_page_of_a_model_beside_its_data(run, animals, tmp_path):
+    options = ("--model", "max-margin-hyperplane", "--scale", "standard")
+    assert run("train", animals, *options, "-q", "-o", "m").exit_code == 0
+    assert known("m", animals) is True
+    assert run("report", "m", animals, "-o", "a.html").exit_code == 0
+    html = Path("a.html").read_text()
+    assert "What the theory says of this fit" in html
+    assert NOT_THE_ROWS not in html
+    other = table(tmp_path / "other.csv", seed=1)
+    assert run("report", "m", animals, "--training", other, "-o", "b.html").exit_code == 0
+    assert NOT_THE_ROWS in Path("b.html").read_text()
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("--model", "svc", "--scale", "minmax", "--cv", "C=0.1,1"),
+        ("--model", "mira", "--stream", "--chunk", 7),
+    ],
+    ids=str,
+)
+def test_a_search_and_a_stream(run, animals, options, tmp_path):
+    assert run("train", animals, *options, "-q", "-o", "m").exit_code == 0
+    assert known("m", animals) is True
+    assert known("m", table(tmp_path / "other.csv", seed=1)) is False
