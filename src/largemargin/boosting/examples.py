@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from largemargin.classifier import Classifier, checked_weights
+from largemargin.labels import find_classes, too_few
 
 
 @dataclass(frozen=True)
@@ -28,11 +29,7 @@ class Examples:
         there = np.flatnonzero(weights > 0)
         if len(there) < len(y):  # weight 0 is absence
             X, y, weights = X[there], y[there], weights[there]
-        classes, labels = np.unique(y, return_inverse=True)
+        classes, labels = find_classes(y)
         if len(classes) < 2:
-            weighted = " with positive weight" if sample_weight is not None else ""
-            raise ValueError(
-                f"{type(model).__name__} needs at least two classes, got only one class{weighted}: "
-                f"{classes.tolist()}"
-            )
+            raise too_few(type(model).__name__, classes, sample_weight is not None)
         return cls(X, y, weights, labels, classes)

@@ -15,6 +15,7 @@ from sklearn.base import clone
 from largemargin.boosting.learners import LARGEST_SEED
 from largemargin.boosting.rbf_network import RBFNetwork
 from largemargin.boosting.stumps import Stump
+from largemargin.labels import numbers_in
 from largemargin.model_file.arrays import (
     LARGEST,
     check_array,
@@ -107,11 +108,11 @@ def _check_rounds(alphas: np.ndarray, errors: np.ndarray, n: int, ended: str) ->
 
 
 def _pack_stumps(stumps: list[Stump], classes: np.ndarray) -> dict[str, np.ndarray]:
-    sides = np.array([[stump.left, stump.right] for stump in stumps])
+    sides = np.array([[stump.left, stump.right] for stump in stumps], classes.dtype)
     return {
         "stumps.features": np.array([stump.feature for stump in stumps], np.int64),
         "stumps.thresholds": np.array([stump.threshold for stump in stumps]),
-        "stumps.sides": np.searchsorted(classes, sides).astype(np.int64),
+        "stumps.sides": numbers_in(classes, sides).astype(np.int64),
     }
 
 

@@ -21,6 +21,8 @@ from sklearn.utils.validation import check_is_fitted
 from largemargin.expansion import Expansion
 from largemargin.gram import Basis, prepare
 from largemargin.kernels import FunctionKernel, Kernel, Precomputed, WithConstant
+from largemargin.labels import as_labels, numbers_in
+from largemargin.showing import shown
 from largemargin.training_set import class_factors
 
 LARGEST_EIGENPROBLEM = 2000  # rows up to which a kernel matrix is checked for negative eigenvalues
@@ -199,21 +201,22 @@ def checked(model: Any, X: Any, y: Any) -> tuple[Any, np.ndarray]:
     """X validated, and y as class numbers."""
     check_is_fitted(model)
     X = model._validate(X, reset=False)
-    y = column_or_1d(y)
+    y = as_labels(y)
+    if not isinstance(y, np.ndarray) or y.ndim != 1:
+        y = column_or_1d(y)
     check_consistent_length(X, y)
-    labels = np.searchsorted(model.classes_, y).clip(max=len(model.classes_) - 1)
-    unknown = model.classes_[labels] != y
-    if unknown.any():
+    labels = numbers_in(model.classes_, y)
+    if (unknown := labels < 0).any():
         raise ValueError(
-            f"y holds the label {y[unknown].tolist()[0]!r}, which is none of the model's classes: "
-            "give data with the labels that it was trained on"
+            f"y holds the label {shown(y[unknown].tolist()[0])}, which is none of the model's "
+            "classes: give data with the labels that it was trained on"
         )
     return X, labels
 
 
 def numbers_of(model: Any, scores: np.ndarray) -> np.ndarray:
     """Class numbers from what `decision_function` gives."""
-    return np.searchsorted(model.classes_, model._classes_of(scores))
+    return numbers_in(model.classes_, model._classes_of(scores))
 
 
 def why_foreign(
