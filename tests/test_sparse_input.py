@@ -141,7 +141,9 @@ def test_whatever_the_indices(format, part, place, value):
     X = sound(format)
     array = getattr(X, part)
     array[place % len(array)] = value
+    message = "the sparse matrix X is sound"
     try:
         lm.VotedPerceptron(kernel="linear").fit(X, Y).predict(X)
     except ValueError as error:
-        assert "the sparse matrix X" in str(error)
+        message = str(error)
+    assert "the sparse matrix X" in message

@@ -18,7 +18,7 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from largemargin.labels import LABELS, as_common_labels, as_labels
+from largemargin.labels import LABELS, as_common_labels, plain_labels
 from largemargin.sparse_input import checked_sparse
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ class Classifier(ClassifierMixin, BaseEstimator):
     def _validate(self, X: Any, y: Any = "no_validation", reset: bool = True) -> Any:
         unlabelled = isinstance(y, str) and y == "no_validation"
         if not unlabelled:
-            y = as_labels(y)
+            y = plain_labels(y)
         # to look at labels again that are plainly that would take as long as a small fit
         plain = type(y) is np.ndarray and y.ndim == 1 and y.dtype.kind in LABELS
         if sp.issparse(X):
@@ -104,7 +104,7 @@ class Classifier(ClassifierMixin, BaseEstimator):
         if unlabelled:
             return checked
         X, y = checked
-        y = as_labels(y)  # a column of them is a line by now
+        y = plain_labels(y)  # a column of them is a line by now
         if y.dtype.kind not in LABELS:
             check_classification_targets(y)
         return X, y
@@ -120,7 +120,7 @@ class Classifier(ClassifierMixin, BaseEstimator):
         sample_weight : array of shape (n_samples,), optional
             Weights of the rows.
         """
-        predicted, y = map(as_common_labels, (self.predict(X), as_labels(y)))
+        predicted, y = map(as_common_labels, (self.predict(X), plain_labels(y)))
         return float(accuracy_score(y, predicted, sample_weight=sample_weight))
 
     def _is_valid(self, X: Any) -> bool:

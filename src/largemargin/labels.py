@@ -12,22 +12,21 @@ from typing import Any
 
 import numpy as np
 
+from largemargin.data.labels import text_array
 from largemargin.data.limits import MAX_LABEL
 from largemargin.showing import listed, shown
 
 NUMBERS = "biuf"  # kinds of arrays: truth values, integers, floats
 TEXT = "UTO"  # of fixed width, of any length, of Python's own
 LABELS = "biuUST"  # whose values are labels, whatever they say
-# Text of fixed width takes the room of the longest label for every row.
-WIDE = 256
 
 
-def as_labels(y: Any) -> Any:
+def plain_labels(y: Any) -> Any:
     """What was given as labels, as an array of one type if that is plain to see; else as it was.
 
-    >>> as_labels([3, 1]), as_labels(["a", "b"])
+    >>> plain_labels([3, 1]), plain_labels(["a", "b"])
     (array([3, 1]), array(['a', 'b'], dtype='<U1'))
-    >>> as_labels(["a", 1])
+    >>> plain_labels(["a", 1])
     Traceback (most recent call last):
     ...
     ValueError: the labels are of several types, such as 'a' and 1: use one type of label
@@ -62,7 +61,7 @@ def numbers_in(classes: np.ndarray, y: Any) -> np.ndarray:
     array([ 0, -1])
     """
     if not isinstance(y, np.ndarray):
-        y = np.asarray(as_labels(y))
+        y = np.asarray(plain_labels(y))
     if y.dtype.kind == classes.dtype.kind != "O":
         numbers = np.searchsorted(classes, y).clip(max=len(classes) - 1)
         return np.where(classes[numbers] == y, numbers, -1) if len(classes) else numbers - 1
@@ -154,7 +153,8 @@ def _from_values(values: Sequence[Any], strict: bool = False) -> Any:
         return values
     text = [kind for kind in kinds if issubclass(kind, str)]
     if len(text) == len(kinds):
-        return _from_text(values)
+        _check_lengths(values)
+        return text_array(values)
     if all(issubclass(kind, bytes) for kind in kinds):
         _check_lengths(values)
         if any(label.endswith(b"\0") for label in values):
@@ -199,13 +199,6 @@ def _is_nan(value: Any) -> bool:
         return type(value).__name__ == "NAType"
 
 
-def _from_text(values: Sequence[str]) -> np.ndarray:
-    longest = _check_lengths(values)
-    if longest > WIDE or any(label.endswith("\0") for label in values):
-        return np.array(values, object)  # NumPy's own would drop zeros at the end
-    return np.array(values, np.str_)
-
-
 def _from_numbers(values: list[Any], dtype: np.dtype) -> np.ndarray:
     """Numbers in a type that holds each of them exactly: this one, or one of integers."""
     if dtype.kind == "f" and all(_is_float(value) for value in values):
@@ -232,11 +225,9 @@ def _is_float(value: Any) -> bool:
         return False
 
 
-def _check_lengths(values: Sequence[Any]) -> int:
-    longest = max(map(len, values))
-    if longest > MAX_LABEL:
+def _check_lengths(values: Sequence[Any]) -> None:
+    if max(map(len, values)) > MAX_LABEL:
         raise _too_long(max(values, key=len))
-    return longest
 
 
 def _too_long(label: Any) -> ValueError:
@@ -263,7 +254,7 @@ def too_few(name: str, classes: np.ndarray, weighted: bool = False) -> ValueErro
 
 def named_classes(classes: Any) -> np.ndarray:
     """The classes that the first call to `partial_fit` names."""
-    named = find_classes(np.asarray(as_labels(classes)))[0]
+    named = find_classes(np.asarray(plain_labels(classes)))[0]
     if len(named) < 2:
         raise ValueError(f"classes must name at least two classes, got {listed(named.tolist())}")
     return named
@@ -271,7 +262,7 @@ def named_classes(classes: Any) -> np.ndarray:
 
 def check_same_classes(classes: Any, known: np.ndarray | None) -> None:
     """Refuse classes that a later call names differently; None are those never named."""
-    named = find_classes(np.asarray(as_labels(classes)))[0]
+    named = find_classes(np.asarray(plain_labels(classes)))[0]
     if known is None or named.tolist() != known.tolist():
         first = "not given" if known is None else listed(known.tolist())
         raise ValueError(

@@ -21,7 +21,7 @@ from sklearn.utils.validation import check_is_fitted
 from largemargin.expansion import Expansion
 from largemargin.gram import Basis, prepare
 from largemargin.kernels import FunctionKernel, Kernel, Precomputed, WithConstant
-from largemargin.labels import as_labels, numbers_in
+from largemargin.labels import numbers_in, plain_labels
 from largemargin.showing import shown
 from largemargin.training_set import class_factors
 
@@ -201,7 +201,7 @@ def checked(model: Any, X: Any, y: Any) -> tuple[Any, np.ndarray]:
     """X validated, and y as class numbers."""
     check_is_fitted(model)
     X = model._validate(X, reset=False)
-    y = as_labels(y)
+    y = plain_labels(y)
     if not isinstance(y, np.ndarray) or y.ndim != 1:
         y = column_or_1d(y)
     check_consistent_length(X, y)
