@@ -21,6 +21,7 @@ from largemargin.model_file.arrays import (
     check_array,
     check_count,
     check_finite,
+    check_moderate,
     check_range,
 )
 
@@ -173,8 +174,12 @@ def _unpack_networks(
         raise ValueError("the networks are not made of centres with widths")
     for name, values in (("objectives", objectives), ("centers", centers), ("widths", widths)):
         check_finite(values, f"networks.{name}")
-    with np.errstate(over="ignore", invalid="ignore"):
-        check_finite(np.abs(coefs).sum(axis=0), "the sum of networks.coefs")
+    with np.errstate(over="ignore", under="ignore", divide="ignore", invalid="ignore"):
+        check_moderate(np.abs(coefs).sum(axis=0), "the sum of networks.coefs")
+        inverses = 1.0 / widths**2
+        check_moderate(widths**2, "the square of networks.widths")
+        for squares in (1.0, (centers**2).sum(axis=1)):
+            check_moderate(inverses * squares, "an exponent of the networks")
     ends = np.cumsum(sizes).tolist()
     for k, network in enumerate(networks):
         mine = slice(ends[k] - int(sizes[k]), ends[k])

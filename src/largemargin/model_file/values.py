@@ -20,6 +20,7 @@ from largemargin.kernels import (
     WithConstant,
     make_kernel,
 )
+from largemargin.model_file.arrays import LARGEST_NUMBER
 from largemargin.model_file.registry import BASE_LEARNERS, find_entry
 
 _KERNELS: dict[type, str] = {
@@ -212,6 +213,8 @@ def decode_kernel(state: Any, depth: int = 0) -> Kernel:
     numbers = {key: item for key, item in state.items() if key != "name"}
     if set(numbers) != set(wanted) or not all(type(n) in (int, float) for n in numbers.values()):
         raise ValueError(f"the {name} kernel needs the numbers {', '.join(wanted) or '(none)'}")
+    if not all(abs(n) < LARGEST_NUMBER for n in numbers.values()):
+        raise ValueError(f"the numbers of the {name} kernel are not all below {LARGEST_NUMBER:g}")
     return make_kernel(name, **{"gamma": 1.0, **numbers})
 
 
