@@ -26,6 +26,15 @@ def printable(text: str) -> str:
     return "".join(c if c.isprintable() or c in _JOINERS else ascii(c)[1:-1] for c in text)
 
 
+def cut(text: str, longest: int) -> str:
+    """The beginning of a text that is too long to be read, and how long it is.
+
+    >>> cut("abc", 3), cut("abcdefgh", 4)
+    ('abc', 'abcd... (8 characters)')
+    """
+    return text if len(text) <= longest else f"{text[:longest]}... ({len(text)} characters)"
+
+
 def shown(value: Any, longest: int = LONGEST) -> str:
     """A value as Python writes it, in one line, shortened if it is long.
 
@@ -44,9 +53,7 @@ def shown(value: Any, longest: int = LONGEST) -> str:
     except Exception:  # the code of a stranger's class, or an integer of too many digits
         return f"(a value of type {type(value).__name__} that cannot be shown)"
     text = printable(text)
-    if len(text) <= longest:
-        return text
-    return f"{text[: longest - 16]}... ({len(text)} characters)"
+    return text if len(text) <= longest else cut(text, longest - 16)
 
 
 def listed(values: Sequence[Any] | Iterable[Any], many: int = MANY) -> str:

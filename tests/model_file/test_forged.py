@@ -64,8 +64,8 @@ FAMILIES = {
 }  # fmt: skip
 VALUES = [
     None, True, False, -1, 0, 1, 2, 3, 7, 2**31, 2**53, 2**62, 2**70, 0.0, 0.5, -0.5, 1e308, -1e308,
-    1e-308, 5e-324, 1e200, 1e30, "", "x", "linear", "precomputed", "poly", "rbf", "float32", [], [0],
-    {}, {"$float": "nan"}, {"$float": "inf"}, {"$float": "-inf"}, {"$tuple": []},
+    1e-308, 5e-324, 1e200, 1e30, "", "x", "linear", "precomputed", "poly", "rbf", "float32", [],
+    [0], {}, {"$float": "nan"}, {"$float": "inf"}, {"$float": "-inf"}, {"$tuple": []},
     {"$kernel": {"name": "linear"}}, {"$kernel": {"name": "rbf", "gamma": 1e308}},
 ]  # fmt: skip
 NUMBERS = [

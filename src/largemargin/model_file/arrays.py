@@ -35,7 +35,7 @@ def check_finite(array: np.ndarray, name: str) -> None:
 def check_moderate(array: np.ndarray, name: str) -> None:
     """Refuse infinities, NaN, and numbers so large that scores made of them could be."""
     if not (np.abs(array) < LARGEST_NUMBER).all():
-        raise ValueError(f"{name} is not all numbers below {LARGEST_NUMBER:g}")
+        raise ValueError(f"{name} is not all finite numbers below {LARGEST_NUMBER:g}")
 
 
 def check_count(value: Any, name: str) -> None:
