@@ -9,7 +9,9 @@ from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.metrics import accuracy_score
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import (
     _check_sample_weight,
@@ -18,13 +20,12 @@ from sklearn.utils.validation import (
 )
 
 from largemargin.fingerprint import Fingerprint, fingerprint
+from largemargin.labels import LABELS, as_common_labels, plain_labels
+from largemargin.sparse_input import checked_sparse
 from largemargin.training_record import TrainingRecord, parameters_of
 
 if TYPE_CHECKING:
     from largemargin.certificates import Certificate
-
-
-LABELS = "biuUS"  # kinds of arrays whose values are labels, whatever they say
 
 
 class Classifier(ClassifierMixin, BaseEstimator):
@@ -108,8 +109,13 @@ class Classifier(ClassifierMixin, BaseEstimator):
             raise
 
     def _validate(self, X: Any, y: Any = "no_validation", reset: bool = True) -> Any:
+        unlabelled = isinstance(y, str) and y == "no_validation"
+        if not unlabelled:
+            y = plain_labels(y)
         # to look at labels again that are plainly that would take as long as a small fit
         plain = type(y) is np.ndarray and y.ndim == 1 and y.dtype.kind in LABELS
+        if sp.issparse(X):
+            X = checked_sparse(X)
         checked = validate_data(
             self, X, "no_validation" if plain else y, reset=reset,
             accept_sparse=self._accepts_sparse, dtype=[np.float64, np.float32],
@@ -118,12 +124,27 @@ class Classifier(ClassifierMixin, BaseEstimator):
             if len(y) != checked.shape[0]:
                 check_consistent_length(checked, y)
             return checked, y
-        if isinstance(y, str) and y == "no_validation":
+        if unlabelled:
             return checked
         X, y = checked
+        y = plain_labels(y)  # a column of them is a line by now
         if y.dtype.kind not in LABELS:
             check_classification_targets(y)
         return X, y
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """The share of rows whose label is predicted.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
+        y : array of shape (n_samples,)
+            The true labels.
+        sample_weight : array of shape (n_samples,), optional
+            Weights of the rows.
+        """
+        predicted, y = map(as_common_labels, (self.predict(X), plain_labels(y)))
+        return float(accuracy_score(y, predicted, sample_weight=sample_weight))
 
     def _is_valid(self, X: Any) -> bool:
         """Whether X plainly needs no validation, which takes longer than predicting a row."""

@@ -21,7 +21,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import blake2b
-from numbers import Real
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -144,9 +144,11 @@ def hash_label(label: Any) -> int:
     >>> hash_label(1) == hash_label(1.0) == hash_label(True) != hash_label("1")
     True
     """
-    if isinstance(label, Real):
-        number = float(label)  # whose whole part may have more digits than it
-        text = f"number {int(label) if number.is_integer() else number!r}"  # type: ignore[call-overload]
+    if isinstance(label, Integral):
+        text = f"number {int(label)}"
+    elif isinstance(label, Real):
+        number = float(label)
+        text = f"number {int(number) if number.is_integer() else number!r}"
     elif isinstance(label, str):
         text = f"text {str(label)!r}"
     else:

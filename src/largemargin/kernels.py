@@ -254,7 +254,13 @@ class FunctionKernel(Kernel):
     psd = False  # nothing is known about the function
 
     def __call__(self, A: Any, B: Any) -> np.ndarray:
-        block = np.asarray(self.function(A, B), dtype=np.float64)
+        values = np.asarray(self.function(A, B))
+        if values.dtype.kind not in "biuf":
+            raise ValueError(
+                f"the kernel function {self.name} must return real numbers, got values of type "
+                f"{values.dtype}"
+            )
+        block = values.astype(np.float64, copy=False)
         if block.shape != (A.shape[0], B.shape[0]):
             raise ValueError(
                 f"the kernel function {self.name} must return a block of shape "
@@ -264,7 +270,14 @@ class FunctionKernel(Kernel):
         return block
 
     def diag(self, A: Any) -> np.ndarray:
-        return np.array([self(A[i : i + 1], A[i : i + 1])[0, 0] for i in range(A.shape[0])])
+        values = np.array([self(A[i : i + 1], A[i : i + 1])[0, 0] for i in range(A.shape[0])])
+        if not np.isfinite(values).all():
+            row = int(np.argmin(np.isfinite(values)))
+            raise ValueError(
+                f"the kernel function {self.name} returned {values[row]} for row {row} with "
+                "itself: scale the data, or mend the kernel so that all its values are finite"
+            )
+        return values
 
     @property
     def name(self) -> str:

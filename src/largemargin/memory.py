@@ -7,12 +7,28 @@ import os
 import re
 from math import prod
 from numbers import Real
+from os import PathLike
+from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
+
+from largemargin.showing import shown
 
 LEAST_MEMORY = 1 << 26  # taken to be free, whatever is said
 LARGE = 1 << 22  # bytes from which on NumPy asks for huge pages
 
+
+class _Files(NamedTuple):
+    """What the files of a control group are called."""
+
+    limits: tuple[str, ...]
+    used: str
+    cached: str
+
+
+_UNIFIED = _Files(("memory.max", "memory.high"), "memory.current", "inactive_file")
+_SEPARATE = _Files(("memory.limit_in_bytes",), "memory.usage_in_bytes", "total_inactive_file")
 _UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
 _UNITS |= {"KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40}
 
@@ -38,7 +54,7 @@ def memory_bytes(memory: int | float | str, enough: int | None = None) -> int:
         return int(memory)
     raise ValueError(
         "memory must be 'auto', a positive number of bytes or a size such as '500MB', "
-        f"got {memory!r}"
+        f"got {shown(memory)}"
     )
 
 
@@ -47,15 +63,54 @@ def _free_memory() -> int:
         free = os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     except (ValueError, OSError, AttributeError):
         return 4 * 2**30
-    try:  # a container may be allowed less than the machine has
-        with (
-            open("/sys/fs/cgroup/memory.max") as limit,
-            open("/sys/fs/cgroup/memory.current") as used,
-        ):
-            free = min(free, int(limit.read()) - int(used.read()))
+    return max(int(min(free, room_in_groups())), LEAST_MEMORY)
+
+
+def room_in_groups(root: str | PathLike[str] = "/") -> float:
+    """What the control groups that this process is in leave it: a container, or a batch system, may
+    allow less than the machine has. Each group is within all those above it. Infinite without a
+    limit; `root` is where `proc` and `sys` are.
+    """
+    try:
+        lines = Path(root, "proc/self/cgroup").read_text().splitlines()
+    except (OSError, ValueError):
+        lines = []
+    room = float("inf")
+    groups = [line.split(":", 2) for line in lines if line.count(":") >= 2]
+    for _, controllers, path in groups or [["0", "", "/"]]:
+        if not controllers:
+            top, kind = Path(root, "sys/fs/cgroup"), _UNIFIED
+        elif "memory" in controllers.split(","):
+            top, kind = Path(root, "sys/fs/cgroup", controllers), _SEPARATE
+            top = top if top.is_dir() else top.with_name("memory")
+        else:
+            continue
+        # a group that is not to be seen from within a container is its outermost one
+        parts = [part for part in path.split("/") if part not in ("", ".", "..")]
+        for depth in range(len(parts), -1, -1):
+            room = min(room, _room_in(top.joinpath(*parts[:depth]), kind))
+    return room
+
+
+def _room_in(group: Path, kind: _Files) -> float:
+    """What one group leaves. Files that were read are in memory only as long as there is room."""
+    limits = [limit for name in kind.limits if (limit := _number_in(group / name)) is not None]
+    used = _number_in(group / kind.used)
+    if not limits or used is None:
+        return float("inf")
+    try:
+        found = dict(line.split() for line in (group / "memory.stat").read_text().splitlines())
+        used -= min(int(found.get(kind.cached, 0)), used)
     except (OSError, ValueError):
         pass
-    return max(free, LEAST_MEMORY)
+    return max(min(limits) - used, 0)
+
+
+def _number_in(file: Path) -> int | None:
+    try:
+        return int(file.read_text())
+    except (OSError, ValueError):  # not there, or "max"
+        return None
 
 
 def untouched(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:

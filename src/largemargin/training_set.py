@@ -12,6 +12,8 @@ from largemargin.classifier import checked_weights
 from largemargin.fingerprint import Fingerprint, fingerprint
 from largemargin.gram import SMALL_PROBLEM, choose_dtype, prepare
 from largemargin.kernels import make_kernel
+from largemargin.labels import find_classes, too_few
+from largemargin.showing import shown
 
 
 class TrainingSet:
@@ -34,13 +36,9 @@ class TrainingSet:
             X = X[self.positions]
             if precomputed:
                 X = X[:, self.positions]
-        self.classes, self.labels = np.unique(y, return_inverse=True)
+        self.classes, self.labels = find_classes(y)
         if len(self.classes) < 2:
-            weighted = " with positive weight" if sample_weight is not None else ""
-            raise ValueError(
-                f"{type(model).__name__} needs at least two classes, got only one class"
-                f"{weighted}: {self.classes.tolist()}"
-            )
+            raise too_few(type(model).__name__, self.classes, sample_weight is not None)
         self.fingerprint = fingerprint_of(*given, self.classes, self.labels)
         self.weights = weights * class_factors(
             getattr(model, "class_weight", None), self.classes, self.labels, weights
@@ -68,7 +66,7 @@ def fingerprint_of(
     count: of all of them, unless some have weight 0.
     """
     if len(labels) < len(y):
-        classes, labels = np.unique(y, return_inverse=True)
+        classes, labels = find_classes(y)
     return fingerprint(X, classes, labels, weights)
 
 
@@ -85,8 +83,8 @@ def class_factors(
         factors = np.array([class_weight.get(c, 1.0) for c in classes.tolist()], dtype=float)
     else:
         raise ValueError(
-            f"class_weight must be None, 'balanced' or a dictionary, got {class_weight!r}"
+            f"class_weight must be None, 'balanced' or a dictionary, got {shown(class_weight)}"
         )
     if not (np.isfinite(factors).all() and (factors > 0).all()):
-        raise ValueError(f"class_weight must hold positive numbers, got {class_weight!r}")
+        raise ValueError(f"class_weight must hold positive numbers, got {shown(class_weight)}")
     return np.asarray(factors[labels])

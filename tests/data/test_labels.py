@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from largemargin.data import DataError
-from largemargin.data.labels import as_labels, join_labels, label_kind, missing_label
+from largemargin.data.labels import as_labels, bad_label, join_labels, label_kind
 
 KINDS = [
     (["1", "+2", "-3"], [1, 2, -3]),
@@ -53,7 +53,7 @@ def test_kind_is_forced():
 
 
 def test_missing():
-    assert missing_label(["a", "NaN"]) == 1
-    assert missing_label(np.array([0.0, 1.0, np.inf])) == 2
-    assert missing_label(["a", "none"]) is None
-    assert missing_label(np.array([0, 1])) is None
+    assert bad_label(["a", "NaN"]) == 1
+    assert bad_label(np.array([0.0, 1.0, np.inf])) == 2
+    assert bad_label(["a", "none"]) is None
+    assert bad_label(np.array([0, 1])) is None

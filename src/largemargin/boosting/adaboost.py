@@ -16,10 +16,12 @@ from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from largemargin.boosting.examples import Examples
-from largemargin.boosting.learners import EstimatorLearner, check_estimator, numbers_of
+from largemargin.boosting.learners import EstimatorLearner, check_estimator
 from largemargin.boosting.rounds import Ensemble, Learner, boost
 from largemargin.boosting.stumps import Stump, StumpLearner, column
 from largemargin.classifier import Classifier, checked_weights
+from largemargin.labels import numbers_in
+from largemargin.showing import shown
 from largemargin.watch import Watch, check_seconds
 
 
@@ -285,12 +287,12 @@ class AdaBoost(Classifier):
             yield from self._stump_answers(X)
             return
         for classifier in self.estimators_:
-            yield numbers_of(classifier.predict(X), self.classes_)
+            yield numbers_in(self.classes_, classifier.predict(X))
 
     def _stump_answers(self, X: Any) -> Iterator[np.ndarray]:
         X = sp.csc_array(X) if sp.issparse(X) else X
-        sides = np.array([[stump.left, stump.right] for stump in self.estimators_])
-        sides = numbers_of(sides, self.classes_)
+        pairs = [[stump.left, stump.right] for stump in self.estimators_]
+        sides = numbers_in(self.classes_, np.array(pairs, self.classes_.dtype))
         columns: dict[int, np.ndarray] = {}
         for stump, (left, right) in zip(self.estimators_, sides, strict=True):
             if stump.feature not in columns:
@@ -303,12 +305,11 @@ class AdaBoost(Classifier):
         n = X.shape[0] if hasattr(X, "shape") else len(X)
         if y.shape != (n,):
             raise ValueError(f"y must have one label for each of {n} rows, got shape {y.shape}")
-        known = {label: k for k, label in enumerate(self.classes_.tolist())}
-        labels = np.array([known.get(label, -1) for label in y.tolist()], np.intp)
+        labels = numbers_in(self.classes_, y)
         if (labels < 0).any():
             label = y.tolist()[int(np.argmin(labels))]
             raise ValueError(
-                f"y has the label {label!r}, which is not among those of the training data"
+                f"y has the label {shown(label)}, which is not among those of the training data"
             )
         return labels
 

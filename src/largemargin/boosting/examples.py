@@ -9,6 +9,7 @@ import numpy as np
 
 from largemargin.classifier import Classifier, checked_weights
 from largemargin.fingerprint import Fingerprint
+from largemargin.labels import find_classes, too_few
 from largemargin.training_set import fingerprint_of
 
 
@@ -34,12 +35,8 @@ class Examples:
         there = np.flatnonzero(weights > 0)
         if len(there) < len(y):  # weight 0 is absence
             X, y, weights = X[there], y[there], weights[there]
-        classes, labels = np.unique(y, return_inverse=True)
+        classes, labels = find_classes(y)
         if len(classes) < 2:
-            weighted = " with positive weight" if sample_weight is not None else ""
-            raise ValueError(
-                f"{type(model).__name__} needs at least two classes, got only one class{weighted}: "
-                f"{classes.tolist()}"
-            )
+            raise too_few(type(model).__name__, classes, sample_weight is not None)
         known = fingerprint_of(*given, classes, labels)
         return cls(X, y, weights, labels, classes, known)

@@ -9,6 +9,9 @@ from sklearn.base import clone, is_classifier
 from sklearn.utils.validation import has_fit_parameter
 
 from largemargin.boosting.examples import Examples
+from largemargin.classifier import Classifier
+from largemargin.labels import as_common_labels, numbers_in
+from largemargin.showing import shown
 
 LARGEST_SEED = 2**31 - 1
 
@@ -32,19 +35,19 @@ class EstimatorLearner:
             if name == "random_state" or name.endswith("__random_state")
         }
         classifier.set_params(**seeds)
-        classifier.fit(self.examples.X, self.examples.y, sample_weight=D)
-        return classifier, numbers_of(classifier.predict(self.examples.X), self.examples.classes)
-
-
-def numbers_of(answers: np.ndarray, classes: np.ndarray) -> np.ndarray:
-    """Labels as class numbers."""
-    return np.searchsorted(classes, answers)
+        y = self.examples.y
+        if y.dtype.kind == "T" and not isinstance(classifier, Classifier):
+            y = as_common_labels(y)
+        classifier.fit(self.examples.X, y, sample_weight=D)
+        return classifier, numbers_in(self.examples.classes, classifier.predict(self.examples.X))
 
 
 def check_estimator(estimator: Any) -> None:
     """Refuse what cannot be a base learner."""
     if isinstance(estimator, type) or not hasattr(estimator, "fit") or not is_classifier(estimator):
-        raise ValueError(f"estimator must be None, for stumps, or a classifier, got {estimator!r}")
+        raise ValueError(
+            f"estimator must be None, for stumps, or a classifier, got {shown(estimator)}"
+        )
     if not has_fit_parameter(estimator, "sample_weight"):
         raise ValueError(
             f"estimator must take sample_weight in fit, which {type(estimator).__name__} does not: "

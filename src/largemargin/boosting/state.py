@@ -15,11 +15,13 @@ from sklearn.base import clone
 from largemargin.boosting.learners import LARGEST_SEED
 from largemargin.boosting.rbf_network import RBFNetwork
 from largemargin.boosting.stumps import Stump
+from largemargin.labels import numbers_in
 from largemargin.model_file.arrays import (
     LARGEST,
     check_array,
     check_count,
     check_finite,
+    check_moderate,
     check_range,
 )
 
@@ -107,11 +109,11 @@ def _check_rounds(alphas: np.ndarray, errors: np.ndarray, n: int, ended: str) ->
 
 
 def _pack_stumps(stumps: list[Stump], classes: np.ndarray) -> dict[str, np.ndarray]:
-    sides = np.array([[stump.left, stump.right] for stump in stumps])
+    sides = np.array([[stump.left, stump.right] for stump in stumps], classes.dtype)
     return {
         "stumps.features": np.array([stump.feature for stump in stumps], np.int64),
         "stumps.thresholds": np.array([stump.threshold for stump in stumps]),
-        "stumps.sides": np.searchsorted(classes, sides).astype(np.int64),
+        "stumps.sides": numbers_in(classes, sides).astype(np.int64),
     }
 
 
@@ -172,8 +174,12 @@ def _unpack_networks(
         raise ValueError("the networks are not made of centres with widths")
     for name, values in (("objectives", objectives), ("centers", centers), ("widths", widths)):
         check_finite(values, f"networks.{name}")
-    with np.errstate(over="ignore", invalid="ignore"):
-        check_finite(np.abs(coefs).sum(axis=0), "the sum of networks.coefs")
+    with np.errstate(over="ignore", under="ignore", divide="ignore", invalid="ignore"):
+        check_moderate(np.abs(coefs).sum(axis=0), "the sum of networks.coefs")
+        inverses = 1.0 / widths**2
+        check_moderate(widths**2, "the square of networks.widths")
+        for squares in (1.0, (centers**2).sum(axis=1)):
+            check_moderate(inverses * squares, "an exponent of the networks")
     ends = np.cumsum(sizes).tolist()
     for k, network in enumerate(networks):
         mine = slice(ends[k] - int(sizes[k]), ends[k])

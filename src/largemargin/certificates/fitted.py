@@ -22,6 +22,8 @@ from largemargin.expansion import Expansion
 from largemargin.fingerprint import fingerprint
 from largemargin.gram import Basis, prepare
 from largemargin.kernels import FunctionKernel, Kernel, Precomputed, WithConstant
+from largemargin.labels import numbers_in, plain_labels
+from largemargin.showing import shown
 from largemargin.training_record import told_changes
 from largemargin.training_set import class_factors
 
@@ -215,21 +217,22 @@ def checked(model: Any, X: Any, y: Any) -> tuple[Any, np.ndarray]:
     """X validated, and y as class numbers."""
     check_is_fitted(model)
     X = model._validate(X, reset=False)
-    y = column_or_1d(y)
+    y = plain_labels(y)
+    if not isinstance(y, np.ndarray) or y.ndim != 1:
+        y = column_or_1d(y)
     check_consistent_length(X, y)
-    labels = np.searchsorted(model.classes_, y).clip(max=len(model.classes_) - 1)
-    unknown = model.classes_[labels] != y
-    if unknown.any():
+    labels = numbers_in(model.classes_, y)
+    if (unknown := labels < 0).any():
         raise ValueError(
-            f"y holds the label {y[unknown].tolist()[0]!r}, which is none of the model's classes: "
-            "give data with the labels that it was trained on"
+            f"y holds the label {shown(y[unknown].tolist()[0])}, which is none of the model's "
+            "classes: give data with the labels that it was trained on"
         )
     return X, labels
 
 
 def numbers_of(model: Any, scores: np.ndarray) -> np.ndarray:
     """Class numbers from what `decision_function` gives."""
-    return np.searchsorted(model.classes_, model._classes_of(scores))
+    return numbers_in(model.classes_, model._classes_of(scores))
 
 
 def recorded(model: Any, X: Any, labels: np.ndarray) -> tuple[Condition, Condition]:

@@ -98,7 +98,7 @@ def compare(
             "compare", data, test=test, label=label, only=only, kernel=kernel, scale=scale,
             max_seconds=max_seconds, folds=folds, search_rows=search_rows, seed=seed, report=report,
         )  # fmt: skip
-        write_atomically(report, [render(found, command).encode()])
+        write_atomically(report, [render(found, command).encode("utf-8", "backslashreplace")])
         note(f"report written to {report}")
 
 

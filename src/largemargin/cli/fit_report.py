@@ -71,7 +71,7 @@ def write_report(
     report = describe_fit(
         model, test=test, training=training, info=info, facts=facts, command=command
     )
-    write_atomically(file, [render(report).encode()])
+    write_atomically(file, [render(report).encode("utf-8", "backslashreplace")])
     if not quiet:
         note(f"report written to {file}")
 

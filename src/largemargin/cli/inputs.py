@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from largemargin.showing import shown
+
 if TYPE_CHECKING:
     import numpy as np
 
@@ -60,8 +62,8 @@ def read_training_data(source: str, label: str | None, header: bool | None) -> D
     classes = np.unique(data.y)
     if len(classes) < 2:
         raise ValueError(
-            f"{source} has only one class, {classes[0]}: give data with two classes or more, or "
-            "name the column of the labels with --label"
+            f"{source} has only one class, {shown(str(classes[0]))[1:-1]}: give data with two "
+            "classes or more, or name the column of the labels with --label"
         )
     return data
 
@@ -74,7 +76,7 @@ def read_test_data(
 
     assert training.y is not None
     width = training.X.shape[1]
-    as_text = training.y.dtype.kind == "U"
+    as_text = training.y.dtype.kind in "UO"
     data = read_data(source, label=label, header=header, n_features=width, as_text=as_text)
     X, y = (data.X, data.y) if data.X_test is None else (data.X_test, data.y_test)
     if y is None:
@@ -132,8 +134,8 @@ def read_whole_for(
         if seen == known:
             continue
         raise ValueError(
-            f"{source} has the column {seen!r} where the model was trained on {known!r}: put the "
-            "columns in the order of the training data"
+            f"{source} has the column {shown(seen)} where the model was trained on "
+            f"{shown(known)}: put the columns in the order of the training data"
         )
     return data
 
@@ -142,18 +144,21 @@ def numbers_of(labels: Any, classes: np.ndarray, source: str) -> np.ndarray:
     """The class number of each label, -1 for a label that the model does not know."""
     import numpy as np
 
+    from largemargin.labels import numbers_in
+
     labels = _of_type(np.asarray(labels), classes)
     known = None
     if labels is not None:
-        numbers = np.searchsorted(classes, labels).clip(max=len(classes) - 1)
-        known = classes[numbers] == labels
+        numbers = numbers_in(classes, labels)
+        known = numbers >= 0
     if known is None or not known.any():
-        few = ", ".join(map(str, classes[:10].tolist())) + ", ..." * (len(classes) > 10)
+        few = ", ".join(shown(str(label))[1:-1] for label in classes[:10].tolist())
+        few += ", ..." * (len(classes) > 10)
         raise ValueError(
             f"the labels of {source} are not those the model knows ({few}): name the column of the "
             "labels with --label"
         )
-    return np.where(known, numbers, -1)
+    return numbers
 
 
 def _of_type(labels: np.ndarray, classes: np.ndarray) -> np.ndarray | None:
@@ -161,9 +166,10 @@ def _of_type(labels: np.ndarray, classes: np.ndarray) -> np.ndarray | None:
     import numpy as np
 
     if classes.dtype.kind in "UTO":
-        return labels.astype(classes.dtype) if classes.dtype.kind != "U" else labels.astype(str)
-    if labels.dtype.kind != "U":
+        return labels if labels.dtype.kind in "UTO" else labels.astype(str)
+    if labels.dtype.kind not in "UO":
         return labels
+    labels = labels.astype(str)
     if classes.dtype.kind == "b":
         lower = np.char.lower(labels)
         return lower == "true" if np.isin(lower, ["true", "false"]).all() else None

@@ -7,6 +7,7 @@ import io
 import json
 import math
 import os
+import re
 import shlex
 import sys
 from collections.abc import Iterable, Sequence
@@ -14,7 +15,14 @@ from typing import Any
 
 import typer
 
+from largemargin.showing import cut, printable
+
 _WIDE = 240  # columns where there is no terminal to fit in
+_LONGEST_NOTE = 2000  # characters
+_LONGEST_FACT = 2000
+_LONGEST_CELL = 200
+# What JSON may hold as it is and a terminal would obey, or lose its way by
+_UNSAFE = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
 def emit(text: str) -> None:
@@ -38,13 +46,14 @@ def emit(text: str) -> None:
 def note(message: str) -> None:
     """One line on stderr."""
     with contextlib.suppress(OSError):
-        sys.stderr.write(" ".join(str(message).split()) + "\n")
+        sys.stderr.write(cut(printable(" ".join(str(message).split())), _LONGEST_NOTE) + "\n")
         sys.stderr.flush()
 
 
 def emit_json(value: Any) -> None:
     """One JSON object; infinities and NaN are text, since JSON has none."""
-    emit(json.dumps(_plain(value), indent=2, ensure_ascii=False, allow_nan=False))
+    text = json.dumps(_plain(value), indent=2, ensure_ascii=False, allow_nan=False)
+    emit(_UNSAFE.sub(lambda found: f"\\u{ord(found[0]):04x}", text))
 
 
 def emit_facts(facts: Iterable[tuple[str, Any]], title: str = "") -> None:
@@ -67,16 +76,18 @@ def emit_table(
     from rich.text import Text
 
     look = box.SIMPLE_HEAD if header else None
+    longest = _LONGEST_CELL if header else _LONGEST_FACT
     table = Table(box=look, show_header=header, pad_edge=False, padding=(0, 2, 0, 0))
     for i, column in enumerate(columns):
-        table.add_column(Text(column), justify="right" if right and i else "left", overflow="fold")
+        name = cut(printable(column), longest)
+        table.add_column(Text(name), justify="right" if right and i else "left", overflow="fold")
     for row in rows:
-        table.add_row(*(Text(text(cell)) for cell in row))
+        table.add_row(*(Text(cut(printable(text(cell)), longest)) for cell in row))
     terminal = sys.stdout.isatty()
     buffer = io.StringIO()
     console = Console(file=buffer, force_terminal=terminal, width=None if terminal else _WIDE)
     if title:
-        console.print(Text(f"\n{title}", style="bold"))
+        console.print(Text(f"\n{cut(printable(title), _LONGEST_FACT)}", style="bold"))
     console.print(table)
     emit("\n".join(line.rstrip() for line in buffer.getvalue().splitlines()))
 

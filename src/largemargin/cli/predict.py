@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Callable
 from typing import Annotated, Any
 
 import typer
 
 from largemargin.cli.options import Header
 from largemargin.cli.output import emit
+from largemargin.showing import printable
 
 
 def predict(
@@ -36,6 +39,9 @@ def predict(
 ) -> None:
     """Predict a label for each row, one a line.
 
+    A label with an end of line in it is written between quotes, as in CSV. On a terminal, what is
+    not to be seen in a label is shown as an escape sequence.
+
     \b
     Examples:
       largemargin predict digits.safetensors digits
@@ -51,24 +57,33 @@ def predict(
         check_writable(output, model, data)
     fitted, info = read_model(model)
     X, _ = read_data_for(fitted, info, data, label=label, header=header, no_label=no_label)
-    text = _with_scores(fitted, X) if scores else _lines(fitted.predict(X))
+    # a terminal would obey what is written into a label; a file is to hold it as it is
+    written = printable if output is None and sys.stdout.isatty() else str
+    text = _with_scores(fitted, X, written) if scores else _lines(fitted.predict(X), written)
     if output is None:
         emit(text)
     else:
-        write_atomically(output, [text.encode()])
+        write_atomically(output, [text.encode("utf-8", "backslashreplace")])
 
 
-def _lines(labels: Any) -> str:
-    return "".join(f"{label}\n" for label in labels.tolist())
+def _lines(labels: Any, written: Callable[[str], str]) -> str:
+    return "".join(f"{_line(written(str(label)))}\n" for label in labels.tolist())
 
 
-def _with_scores(model: Any, X: Any) -> str:
+def _line(label: str) -> str:
+    """A label as a line of its own: as in CSV, if it has an end of line, or begins like that."""
+    if label.startswith('"') or (label.splitlines() != [label] and label):
+        return '"' + label.replace('"', '""') + '"'
+    return label
+
+
+def _with_scores(model: Any, X: Any, written: Callable[[str], str]) -> str:
     """Labels and decision values; `predict` is the argmax of the values, so one pass gives both."""
     import csv
     import io
 
     values = model.decision_function(X)
-    classes = model.classes_.tolist()
+    classes = [written(str(label)) for label in model.classes_.tolist()]
     if values.ndim == 1:
         names, numbers = ["score"], (values > 0).astype(int)
         values = values[:, None]

@@ -9,6 +9,7 @@ from os import PathLike
 from typing import SupportsIndex
 
 from largemargin.data.errors import broken
+from largemargin.showing import shown
 
 # A name, a position (negative from the end), None for the default, False for none.
 LabelColumn = str | SupportsIndex | None
@@ -52,7 +53,7 @@ def check_label_argument(label: LabelColumn) -> None:
     if label is True or not hasattr(label, "__index__"):
         raise ValueError(
             "label must be the name or position of a column, or False for a file without labels, "
-            f"got {label!r}"
+            f"got {shown(label)}"
         )
 
 
@@ -65,17 +66,18 @@ def _named_position(path: str | PathLike[str], label: str, names: Sequence[str] 
     if names is None:
         raise broken(
             path,
-            f"there is no header line to find label={label!r} in; give the position of the column",
+            f"there is no header line to find label={shown(label)} in; give the position of the "
+            "column",
         )
     if (count := list(names).count(label)) > 1:
-        raise broken(path, f"{count} columns are called {label!r}; give the position of one")
+        raise broken(path, f"{count} columns are called {shown(label)}; give the position of one")
     if label in names:
         return list(names).index(label)
     close = difflib.get_close_matches(label, names, n=1)
-    hint = f"did you mean {close[0]!r}?" if close else f"the columns are {_listed(names)}"
-    raise broken(path, f"there is no column called {label!r}; {hint}")
+    hint = f"did you mean {shown(close[0])}?" if close else f"the columns are {_listed(names)}"
+    raise broken(path, f"there is no column called {shown(label)}; {hint}")
 
 
 def _listed(names: Sequence[str], most: int = 10) -> str:
-    shown = ", ".join(map(repr, names[:most]))
-    return shown if len(names) <= most else f"{shown} and {len(names) - most} more"
+    first = ", ".join(map(shown, names[:most]))
+    return first if len(names) <= most else f"{first} and {len(names) - most} more"

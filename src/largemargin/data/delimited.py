@@ -9,7 +9,7 @@ from __future__ import annotations
 import io
 from collections.abc import Iterator
 from contextlib import contextmanager
-from itertools import islice
+from itertools import chain, islice
 from typing import IO
 
 import numpy as np
@@ -17,7 +17,8 @@ import numpy as np
 from largemargin.data.blocks import Block
 from largemargin.data.columns import LabelColumn, label_position
 from largemargin.data.errors import DataError, broken
-from largemargin.data.labels import LabelKind, label_kind, missing_label
+from largemargin.data.labels import LabelKind, bad_label, label_kind
+from largemargin.data.lines import each_line, take_lines, whole_record
 from largemargin.data.opening import Source
 from largemargin.data.table_layout import Layout, find_layout
 from largemargin.data.table_problems import line_problem
@@ -31,7 +32,8 @@ class DelimitedReader:
     def __init__(self, source: Source, label: LabelColumn, header: bool | None) -> None:
         self._source = source
         with _text(source) as stream:
-            self._layout: Layout = find_layout(source.path, source.suffix, stream, header, label)
+            lines = each_line(stream, "", source.path)
+            self._layout: Layout = find_layout(source.path, source.suffix, lines, header, label)
         names, width = self._layout.names, self._layout.width
         self._label = label_position(source.path, label, names, width)
         if width == 1 and self._label is not None:
@@ -58,17 +60,21 @@ class DelimitedReader:
             yield self._parse(lines, first)
 
     def _line_blocks(self, rows: int) -> Iterator[tuple[int, list[str]]]:
-        """Blocks of `rows` lines that are not blank, each with the number of its first line; blank
-        ones are kept as empty strings, so that positions still give line numbers."""
+        """Blocks of `rows` records that are not blank, each with the number of its first line;
+        blank lines, and those that a record goes on in, are kept as empty strings, so that
+        positions still give line numbers."""
+        path = self._source.path
         with _text(self._source) as stream:
             first = self._layout.first_line
-            for _ in islice(stream, first - 1):
+            for _ in islice(each_line(stream, "", path), first - 1):
                 pass
             lines: list[str] = []
             found = 0
-            while chunk := list(islice(stream, rows - found)):
+            while chunk := take_lines(stream, rows - found, "", path, first + len(lines)):
                 # A tab at the end of a line is an empty last cell, so only newlines are cut off.
                 stripped = [line.rstrip("\r\n") for line in chunk]
+                if self._layout.delimiter is not None and any('"' in line for line in stripped):
+                    stripped = self._whole_records(stripped, stream, first + len(lines))
                 lines += ["" if line.isspace() else line for line in stripped]
                 found = len(lines) - lines.count("")
                 if found == rows:
@@ -76,6 +82,23 @@ class DelimitedReader:
                     first, lines, found = first + len(lines), [], 0
             if found:
                 yield first, lines
+
+    def _whole_records(self, chunk: list[str], stream: IO[str], first: int) -> list[str]:
+        """Lines with those below them that belong to them, in whose places are empty strings."""
+        path, records = self._source.path, list[str]()
+        own = iter(chunk)
+        for line in own:
+            number = first + len(records)
+            after = each_line(stream, "", path, first + len(chunk))
+            record, height = whole_record(
+                line, chain(own, after), self._layout.delimiter, path, number
+            )
+            if not height:
+                problem = line_problem(line, self._layout, self._label)
+                told, column = problem or ("a quote is not closed", None)
+                raise broken(path, told, line=number, column=column)
+            records += [record, *[""] * (height - 1)]
+        return records
 
     def _parse(self, lines: list[str], first: int) -> Block:
         rows = [line for line in lines if line]
@@ -90,7 +113,7 @@ class DelimitedReader:
             raise self._diagnose(lines, first, "a value is not finite")
         if self._label is None:
             return Block(X, None)
-        if missing_label(labels) is not None:
+        if bad_label(labels) is not None:
             raise self._diagnose(lines, first, "a label is missing")
         return Block(X, labels)
 
@@ -152,7 +175,7 @@ def _text(source: Source) -> Iterator[IO[str]]:
 
 def _not_text(source: Source) -> DataError:
     with source.open() as stream:
-        for number, line in enumerate(stream, 1):
+        for number, line in enumerate(each_line(stream, b"", source.path), 1):
             try:
                 line.decode("utf-8")
             except UnicodeDecodeError as error:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from os import PathLike
 
+from largemargin.showing import LONGEST, printable
+
 
 class DataError(ValueError):
     """A file or data set that cannot be read.
@@ -24,5 +26,12 @@ def broken(
 ) -> DataError:
     """The `DataError` for a problem at a place in a file; lines, rows and columns count from 1."""
     places = {"line": line, "row": row, "byte": byte, "column": column}
-    where = [str(path), *(f"{kind} {at}" for kind, at in places.items() if at is not None)]
+    where = [
+        printable(str(path)),
+        *(f"{kind} {_short(str(at))}" for kind, at in places.items() if at is not None),
+    ]
     return DataError(f"{', '.join(where)}: {problem}")
+
+
+def _short(place: str) -> str:
+    return printable(place if len(place) <= LONGEST else f"{place[: LONGEST - 16]}...")

@@ -19,7 +19,7 @@ from largemargin.data.blocks import Block
 from largemargin.data.columns import LabelColumn
 from largemargin.data.errors import DataError, broken
 from largemargin.data.features import check_finite, float_type
-from largemargin.data.labels import LabelKind, label_kind, missing_label
+from largemargin.data.labels import LabelKind, bad_label, label_kind
 from largemargin.data.opening import COMPRESSION_SUFFIXES, Source, find_file
 
 _TYPES = {0x08: ">u1", 0x09: ">i1", 0x0B: ">i2", 0x0C: ">i4", 0x0D: ">f4", 0x0E: ">f8"}
@@ -114,7 +114,7 @@ def read_labels(images: Path, count: int) -> np.ndarray:
             byte=4,
         )
     labels = np.concatenate(list(_row_blocks(source, _LABEL_ROWS))).ravel()
-    if (at := missing_label(labels)) is not None:
+    if (at := bad_label(labels)) is not None:
         raise broken(source.path, f"expected a label, saw {labels[at]}", row=at + 1)
     return labels.astype(labels.dtype.newbyteorder("="))
 

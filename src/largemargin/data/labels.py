@@ -7,12 +7,15 @@ labels is "int" or "str" depends on all of them, so a stream settles it before i
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from os import PathLike
 from typing import Literal
 
 import numpy as np
 
 from largemargin.data.errors import broken
+from largemargin.data.limits import MAX_LABEL
+from largemargin.showing import shown
 
 LabelKind = Literal["int", "str"]
 RawLabels = list[str] | np.ndarray
@@ -22,6 +25,9 @@ _DECIMAL = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 # Above this a float no longer tells neighbouring integers apart.
 _EXACT = 2.0**53
 _LARGEST = np.iinfo(np.int64).max
+_MOST_DIGITS = 19
+# Text of fixed width takes the room of the longest label for every row.
+_WIDE = 256
 
 
 def label_kind(raw: RawLabels) -> LabelKind:
@@ -59,35 +65,48 @@ def as_labels(
     """
     kind = kind or label_kind(raw)
     if kind == "int" and isinstance(raw, np.ndarray) and raw.dtype.kind in "SU":
-        raw = _as_text(raw).tolist()
+        raw = _as_text(raw, path).tolist()
     if kind == "int" and label_kind(raw) == "str":
         seen = next(str(value) for value in raw if label_kind([str(value)]) == "str")
         raise broken(
-            path, f"expected integer labels, saw {seen!r}; pass labels='str' to keep them as text"
+            path,
+            f"expected integer labels, saw {shown(seen)}; pass labels='str' to keep them as text",
         )
     if isinstance(raw, np.ndarray):
-        return raw.astype(np.int64) if kind == "int" else _as_text(raw)
+        return raw.astype(np.int64) if kind == "int" else _as_text(raw, path)
     if kind == "str":
-        return np.array(raw, dtype=np.str_)
+        return text_array(raw)
     values = {text: _whole(text) for text in set(raw)}
     return np.array([values[text] for text in raw], dtype=np.int64)
 
 
-def missing_label(raw: RawLabels) -> int | None:
-    """The position of the first label that is missing, or None.
+def bad_label(raw: RawLabels) -> int | None:
+    """The position of the first label that is missing or too long, or None.
 
     Examples
     --------
-    >>> missing_label(["a", "", "b"])
+    >>> bad_label(["a", "", "b"])
     1
     """
     if isinstance(raw, list):
-        absent = {text for text in set(raw) if text.lower() in ("", "nan")}
-        return next((i for i, text in enumerate(raw) if text in absent), None) if absent else None
-    if raw.dtype.kind != "f":
+        bad = {text for text in set(raw) if label_problem(text)}
+        return next((i for i, text in enumerate(raw) if text in bad), None) if bad else None
+    if raw.dtype.kind in "fmM":
+        wrong = ~np.isfinite(raw)
+    elif raw.dtype.kind in "SU" and raw.dtype.itemsize > MAX_LABEL:
+        wrong = np.strings.str_len(raw) > MAX_LABEL
+    else:
         return None
-    bad = np.flatnonzero(~np.isfinite(raw))
-    return int(bad[0]) if bad.size else None
+    return int(wrong.argmax()) if wrong.any() else None
+
+
+def label_problem(label: str) -> str | None:
+    """What is wrong with a label as it stands in a file, or None."""
+    if len(label) > MAX_LABEL:
+        return f"expected a label of at most {MAX_LABEL} characters, saw {shown(label)}"
+    if label.lower() in ("", "nan"):
+        return f"expected a label, saw {shown(label)}; remove the row or fill in its label"
+    return None
 
 
 def join_labels(parts: list[RawLabels]) -> RawLabels:
@@ -99,7 +118,10 @@ def join_labels(parts: list[RawLabels]) -> RawLabels:
 
 def _whole(text: str) -> int | None:
     if _INTEGER.fullmatch(text):
-        value = int(text)
+        digits = text.lstrip("+-").lstrip("0") or "0"
+        if len(digits) > _MOST_DIGITS:
+            return None  # Python refuses to make a number of thousands
+        value = -int(digits) if text[0] == "-" else int(digits)
         return value if abs(value) <= _LARGEST else None
     if _DECIMAL.fullmatch(text):
         number = float(text)
@@ -107,7 +129,26 @@ def _whole(text: str) -> int | None:
     return None
 
 
-def _as_text(raw: np.ndarray) -> np.ndarray:
+def _as_text(raw: np.ndarray, path: str | PathLike[str]) -> np.ndarray:
     if raw.dtype.kind == "S":
-        return np.char.decode(raw, "utf-8")
+        try:
+            return np.char.decode(raw, "utf-8")
+        except UnicodeDecodeError as error:
+            raise broken(
+                path, f"expected labels in UTF-8, saw {shown(error.object)}; save them as text"
+            ) from None
     return raw.astype(np.str_)
+
+
+def text_array(values: Sequence[str]) -> np.ndarray:
+    """Text as an array: of fixed width, or of Python's own where that would waste memory or drop a
+    zero at the end.
+
+    Examples
+    --------
+    >>> text_array(["a", "bc"])
+    array(['a', 'bc'], dtype='<U2')
+    """
+    if max(map(len, values), default=0) > _WIDE or any(text.endswith("\0") for text in values):
+        return np.array(values, object)
+    return np.array(values, np.str_)

@@ -17,8 +17,11 @@ from largemargin.data.blocks import Block
 from largemargin.data.columns import LabelColumn
 from largemargin.data.errors import DataError, broken
 from largemargin.data.features import check_finite, float_type
-from largemargin.data.labels import LabelKind, label_kind, missing_label
+from largemargin.data.labels import LabelKind, bad_label, label_kind
+from largemargin.data.limits import MAX_LABEL
 from largemargin.data.opening import Source
+from largemargin.showing import MANY, shown
+from largemargin.sparse_input import checked_sparse
 
 _SPARSE_KEYS = {"format", "shape", "data", "indices", "indptr"}
 
@@ -31,7 +34,7 @@ class NpzReader:
     def __init__(self, source: Source, label: LabelColumn) -> None:
         if not (label is None or label is False or isinstance(label, str)):
             raise ValueError(
-                f"label must be the name of an array of the NPZ file or False, got {label!r}"
+                f"label must be the name of an array of the NPZ file or False, got {shown(label)}"
             )
         self._path = source.path
         with source.open_seekable() as stream:
@@ -68,7 +71,7 @@ class NpzReader:
             raise broken(
                 self._path,
                 "expected an array X or data, or a matrix of scipy.sparse.save_npz; saw "
-                f"{', '.join(arrays.files) or 'no arrays'}",
+                f"{_names(arrays)}",
             )
         X = arrays[name]
         if X.ndim < 2 or X.dtype.kind not in "biuf" or 0 in X.shape:
@@ -89,7 +92,7 @@ class NpzReader:
         data, indices, indptr = (arrays[key] for key in ("data", "indices", "indptr"))
         data = data.astype(float_type(data.dtype), copy=False)
         X = sp.csr_matrix((data, indices, indptr), shape=tuple(arrays["shape"]))
-        X.check_format(full_check=True)
+        X = checked_sparse(X)
         X.sum_duplicates()
         if 0 in X.shape:
             raise broken(self._path, f"expected at least one example, saw shape {X.shape}")
@@ -104,7 +107,7 @@ class NpzReader:
             if label is None:
                 return None
             raise broken(
-                self._path, f"there is no array called {label!r}; saw {', '.join(arrays.files)}"
+                self._path, f"there is no array called {shown(label)}; saw {_names(arrays)}"
             )
         y = arrays[name]
         if y.ndim == 0 or not y.size == len(y) == self._X.shape[0]:
@@ -113,18 +116,24 @@ class NpzReader:
                 f"expected {self._X.shape[0]} labels in {name}, one a row of the examples, saw "
                 f"shape {y.shape}",
             )
-        y = y.reshape(-1)
-        if (at := missing_label(y)) is not None:
+        if y.dtype.kind not in "biufUSmM":
             raise broken(
-                self._path, f"expected a label, saw {y[at]}; fill it in", row=at + 1, column=name
+                self._path,
+                f"expected {name} to be labels of one type, numbers or text, saw {shown(y.dtype)}",
             )
+        y = y.reshape(-1)
+        if (at := bad_label(y)) is not None:
+            problem = f"expected a label of at most {MAX_LABEL} characters, saw {shown(y[at])}"
+            if y.dtype.kind not in "US":
+                problem = f"expected a label, saw {y[at]}; fill it in"
+            raise broken(self._path, problem, row=at + 1, column=name)
         return y
 
     def _damaged(self, size: int, error: Exception) -> DataError:
         return broken(
             self._path,
             f"expected a complete NPZ file, saw {size} bytes that are damaged or cut off "
-            f"({error}); copy or write the file again",
+            f"({shown(str(error), 300)[1:-1]}); copy or write the file again",
         )
 
     def _refused(self, size: int, error: Exception) -> DataError:
@@ -135,3 +144,8 @@ class NpzReader:
                 "arrays of numbers or strings",
             )
         return self._damaged(size, error)
+
+
+def _names(arrays: Any) -> str:
+    first = ", ".join(shown(name)[1:-1] for name in arrays.files[:MANY])
+    return first + ", ..." * (len(arrays.files) > MANY) or "no arrays"

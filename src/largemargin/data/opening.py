@@ -37,6 +37,24 @@ class Source:
     """A file to read, plain or compressed."""
 
     path: Path
+    size: int = 0  # when it was found, as is the time
+    changed: int = 0
+
+    def check_unchanged(self) -> None:
+        """Raise if the file is not what it was when it was found. It may have grown: what was there
+        is what was read."""
+        try:
+            now = self.path.stat()
+        except OSError:  # gone, and what is still open is whole
+            return
+        if now.st_size < self.size or (
+            now.st_size == self.size and now.st_mtime_ns != self.changed
+        ):
+            raise broken(
+                self.path,
+                f"the file changed while it was read, from {self.size} to {now.st_size} bytes; "
+                "read it again when nobody writes to it",
+            )
 
     def open(self) -> IO[bytes]:
         """The decompressed bytes from the beginning; damage is a `DataError` while reading."""
@@ -81,7 +99,8 @@ def find_file(path: str | PathLike[str]) -> Source:
         raise broken(path, "is a directory; give the path of a file in it")
     if not path.exists():
         raise broken(path, "there is no such file; check the path")
-    source = Source(path)
+    state = path.stat()
+    source = Source(path, state.st_size, state.st_mtime_ns)
     if not source.head(1):
         raise broken(path, "the file is empty, at byte 0; expected at least one example")
     return source
@@ -89,9 +108,13 @@ def find_file(path: str | PathLike[str]) -> Source:
 
 def _open_raw(path: Path) -> IO[bytes]:
     try:
-        return path.open("rb", buffering=_BUFFER)
+        raw = path.open("rb", buffering=_BUFFER)
     except OSError as error:
         raise broken(path, f"cannot be opened ({error.strerror})") from error
+    if not raw.seekable():
+        raw.close()
+        raise broken(path, "is a pipe or a device, which cannot be read twice; save it to a file")
+    return raw
 
 
 class _Decompressed(io.RawIOBase):

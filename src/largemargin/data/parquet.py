@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from os import PathLike
 from typing import Any
 
 import numpy as np
@@ -13,8 +14,10 @@ from largemargin.data.blocks import Block
 from largemargin.data.columns import LabelColumn, label_position
 from largemargin.data.errors import broken
 from largemargin.data.features import check_finite, float_type
-from largemargin.data.labels import LabelKind, RawLabels, label_kind, missing_label
+from largemargin.data.labels import LabelKind, RawLabels, bad_label, label_kind, label_problem
+from largemargin.data.limits import MAX_NAME
 from largemargin.data.opening import Source
+from largemargin.showing import shown
 
 # Where pandas keeps an index that is not simply 0, 1, 2, ...
 _PANDAS_INDEX = re.compile(r"__index_level_\d+__")
@@ -31,6 +34,7 @@ class ParquetReader:
             columns = [n for n in schema.names if not _PANDAS_INDEX.fullmatch(n)]
             if not file.metadata.num_rows:
                 raise broken(source.path, "expected at least one row, saw none")
+        self._check_names(columns)
         position = label_position(source.path, label, columns, len(columns))
         self._label = None if position is None else columns[position]
         self.feature_names = tuple(n for i, n in enumerate(columns) if i != position)
@@ -38,13 +42,29 @@ class ParquetReader:
             raise broken(source.path, "expected features beside the label, saw a single column")
         self._dtype = self._feature_type(schema)
 
+    def _check_names(self, columns: list[str]) -> None:
+        """Columns are read by their names, so each must have one of its own."""
+        seen: set[str] = set()
+        for name in columns:
+            if name in seen:
+                raise broken(
+                    self._source.path,
+                    f"two columns are called {shown(name)}; give each a name of its own",
+                )
+            seen.add(name)
+            if len(name) > MAX_NAME:
+                raise broken(
+                    self._source.path,
+                    f"expected names of at most {MAX_NAME} characters, saw {shown(name)}",
+                )
+
     def survey(self) -> LabelKind | None:
         if self._label is None:
             return None
         kinds = set()
         with self._open() as file:
             for batch in file.iter_batches(_SURVEY_ROWS, columns=[self._label]):
-                kinds.add(label_kind(_raw_labels(batch.column(0))))
+                kinds.add(label_kind(self._raw_labels(batch.column(0))))
         return "str" if "str" in kinds else "int"
 
     def blocks(self, rows: int) -> Iterator[Block]:
@@ -66,6 +86,12 @@ class ParquetReader:
         pending: list[Any] = []
         count = 0
         with self._open() as file:
+            if gone := set(wanted) - set(file.schema_arrow.names):
+                raise broken(
+                    self._source.path,
+                    f"there is no column {shown(min(gone))} any more: the file changed while it "
+                    "was read",
+                )
             for batch in file.iter_batches(rows, columns=wanted):
                 pending.append(batch)
                 count += batch.num_rows
@@ -81,15 +107,35 @@ class ParquetReader:
         if self._label is None:
             return None
         self._check_present(table, self._label, first)
-        labels = _raw_labels(table.column(self._label).combine_chunks())
-        if (at := missing_label(labels)) is not None:
+        labels = self._raw_labels(table.column(self._label).combine_chunks())
+        if (at := bad_label(labels)) is not None:
+            problem = label_problem(str(labels[at])) or (
+                f"expected a label, saw {str(labels[at])!r}; remove the row or fill in its label"
+            )
+            raise broken(self._source.path, problem, row=first + at, column=self._label)
+        return labels
+
+    def _raw_labels(self, column: Any) -> RawLabels:
+        """Numbers as an array, anything else as text."""
+        import pyarrow as pa
+
+        kind = column.type
+        if pa.types.is_dictionary(kind):
+            column = column.dictionary_decode()
+            kind = column.type
+        if pa.types.is_integer(kind) or pa.types.is_floating(kind):
+            return column.to_numpy(zero_copy_only=False)
+        if pa.types.is_nested(kind):
             raise broken(
                 self._source.path,
-                f"expected a label, saw {str(labels[at])!r}; remove the row or fill in its label",
-                row=first + at,
+                f"expected labels that are numbers or text, saw the type {shown(str(kind))}; pass "
+                "label= to name another column",
                 column=self._label,
             )
-        return labels
+        values = column.to_pylist()
+        if pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
+            return [_decoded(value, self._source.path) for value in values]
+        return [str(value) for value in values]
 
     def _check_present(self, table: Any, name: str, first: int) -> None:
         column = table.column(name)
@@ -109,8 +155,9 @@ class ParquetReader:
             if dtype is None:
                 raise broken(
                     self._source.path,
-                    f"expected numbers, saw the type {schema.field(name).type}; write it as "
-                    f"numbers, leave it out, or pass label={name!r} if it is the label",
+                    f"expected numbers, saw the type {shown(str(schema.field(name).type))[1:-1]}; "
+                    "write it as numbers, leave it out, or pass "
+                    f"label={shown(name)} if it is the label",
                     column=name,
                 )
             dtypes.append(float_type(dtype))
@@ -146,14 +193,13 @@ def _numpy_type(arrow_type: Any) -> Any:
     return arrow_type.to_pandas_dtype() if numeric or pa.types.is_boolean(arrow_type) else None
 
 
-def _raw_labels(column: Any) -> RawLabels:
-    import pyarrow as pa
-
-    if pa.types.is_dictionary(column.type):
-        column = column.dictionary_decode()
-    if pa.types.is_integer(column.type) or pa.types.is_floating(column.type):
-        return column.to_numpy(zero_copy_only=False)
-    return np.array([str(value) for value in column.to_pylist()], dtype=np.str_)
+def _decoded(value: bytes | None, path: PathLike[str]) -> str:
+    try:
+        return str(value) if value is None else value.decode()
+    except UnicodeDecodeError:
+        raise broken(
+            path, f"expected labels in UTF-8, saw {shown(value)}; save them as text"
+        ) from None
 
 
 def _first_sentence(error: Exception) -> str:

@@ -20,6 +20,7 @@ from largemargin.data.opening import Source, find_file
 from largemargin.data.parquet import ParquetReader
 from largemargin.data.sniffing import detect_format
 from largemargin.data.svmlight import SvmlightReader
+from largemargin.showing import shown
 
 # Large enough that a block's fixed costs vanish, small enough that two copies of it do not matter.
 _READ_ROWS = 4096
@@ -97,6 +98,9 @@ def read(
         parts.append(block.X)
         if block.labels is not None:
             raw.append(block.labels)
+    source.check_unchanged()
+    if not parts:
+        raise broken(source.path, "expected at least one example, saw none")
     y = as_labels(join_labels(raw), labels, source.path) if raw else None
     return _dataset(join_features(parts), y, source, reader)
 
@@ -161,6 +165,7 @@ def _chunks(
         _check_width(source, block, n_features)
         y = None if block.labels is None else as_labels(block.labels, kind, source.path)
         yield _dataset(block.X, y, source, reader)
+    source.check_unchanged()
 
 
 def _open_reader(
@@ -173,7 +178,7 @@ def _open_reader(
 ) -> tuple[Source, Reader]:
     check_label_argument(label)
     if labels not in (None, "int", "str"):
-        raise ValueError(f"labels must be 'int', 'str' or None, got {labels!r}")
+        raise ValueError(f"labels must be 'int', 'str' or None, got {shown(labels)}")
     if n_features is not None and operator.index(n_features) < 1:
         raise ValueError(f"n_features must be at least 1, got {n_features}")
     source = find_file(path)

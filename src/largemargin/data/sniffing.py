@@ -7,6 +7,7 @@ Binary formats are told by their first bytes. Text is told by the name where the
 from __future__ import annotations
 
 import re
+from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE, BOM_UTF32_BE
 
 from largemargin.data.errors import broken
 from largemargin.data.opening import Source
@@ -38,6 +39,8 @@ def detect_format(source: Source, format: str | None = None) -> str:
     """The format of a file, one of `FORMATS`; `format` overrides what the name and content say."""
     head = source.head(_HEAD)
     found = _binary_format(head)
+    if head.startswith((BOM_UTF16_LE, BOM_UTF16_BE, BOM_UTF32_BE)):
+        raise broken(source.path, "is text in UTF-16 or UTF-32; save it as UTF-8", byte=0)
     wanted = _named_format(format) if format is not None else _suffix_format(source)
     if wanted in _MAGIC and found != wanted:
         raise broken(source.path, f"expected {_MAGIC[wanted]}; saw {head[:8]!r}", byte=0)
@@ -88,7 +91,7 @@ def _binary_format(head: bytes) -> str | None:
 
 
 def _looks_like_svmlight(head: bytes) -> bool:
-    lines = head.splitlines()
+    lines = head.removeprefix(BOM_UTF8).splitlines()
     if len(head) == _HEAD:
         # The last line, or the last token of an only line, may be cut.
         lines = lines[:-1] or [lines[0].rsplit(None, 1)[0]]

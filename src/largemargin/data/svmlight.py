@@ -9,8 +9,9 @@ which.
 from __future__ import annotations
 
 import re
+from codecs import BOM_UTF8
 from collections.abc import Iterator
-from itertools import islice
+from os import PathLike
 from typing import IO
 
 import numpy as np
@@ -19,12 +20,16 @@ import scipy.sparse as sp
 from largemargin.data.blocks import Block
 from largemargin.data.columns import LabelColumn
 from largemargin.data.errors import DataError, broken
-from largemargin.data.labels import LabelKind, label_kind
+from largemargin.data.labels import LabelKind, bad_label, label_kind, label_problem
+from largemargin.data.limits import MAX_LABEL
+from largemargin.data.lines import take_lines
 from largemargin.data.opening import Source
+from largemargin.showing import shown
 
 _QUERY = re.compile(rb"\bqid:[0-9]+")
 _MOST_DIGITS = 18
 _SURVEY_ROWS = 4096
+_LONGEST_LABEL = 4 * MAX_LABEL + 4  # bytes that tell that a label is too long
 
 
 class SvmlightReader:
@@ -45,17 +50,18 @@ class SvmlightReader:
     def survey(self) -> LabelKind | None:
         width, seen = 0, set()
         with self._source.open() as stream:
-            for _, lines in _line_blocks(stream, _SURVEY_ROWS):
+            for _, lines in _line_blocks(stream, _SURVEY_ROWS, self._source.path):
                 for line in lines:
                     width = max(width, _last_index(line))
-                    seen.add(line.split(None, 1)[0].decode("utf-8", "replace") if line else "0")
+                    label = line.split(None, 1)[0][:_LONGEST_LABEL] if line else b"0"
+                    seen.add(label.decode("utf-8", "replace"))
         self._width = self._width or width
         return label_kind(list(seen)) if self._labelled else None
 
     def blocks(self, rows: int) -> Iterator[Block]:
         with self._source.open() as stream:
             empty = True
-            for first, lines in _line_blocks(stream, rows):
+            for first, lines in _line_blocks(stream, rows, self._source.path):
                 empty = False
                 yield self._parse(lines, first)
         if empty:
@@ -96,13 +102,17 @@ class SvmlightReader:
         )
 
 
-def _line_blocks(stream: IO[bytes], rows: int) -> Iterator[tuple[int, list[bytes]]]:
+def _line_blocks(
+    stream: IO[bytes], rows: int, path: PathLike[str]
+) -> Iterator[tuple[int, list[bytes]]]:
     """Blocks with `rows` examples, each with the number of its first line. Comments are cut off;
     a line without an example is kept as empty bytes, so that positions still give line numbers."""
     first = 1
     lines: list[bytes] = []
     found = 0
-    while chunk := list(islice(stream, rows - found)):
+    while chunk := take_lines(stream, rows - found, b"", path, first + len(lines)):
+        if first == 1 and not lines:
+            chunk[0] = chunk[0].removeprefix(BOM_UTF8)
         for raw in chunk:
             line = raw.split(b"#", 1)[0] if b"#" in raw else raw
             if b"qid:" in line:
@@ -128,7 +138,7 @@ def _split_labels(rows: list[bytes], labelled: bool) -> tuple[list[str], list[by
             label, rest = b"", row
         labels.append(label.decode("utf-8"))
         rests.append(rest)
-    if labelled and any(text.lower() == "nan" for text in set(labels)):
+    if labelled and bad_label(labels) is not None:
         raise ValueError("missing label")
     return labels, rests
 
@@ -184,7 +194,7 @@ def _take_indices(text: np.ndarray, starts: np.ndarray, colons: np.ndarray) -> n
 def _last_index(line: bytes) -> int:
     """The index of the last pair, the largest of its line; 0 if it cannot be told."""
     index, colon, _ = line[line.rfind(b" ") + 1 :].rpartition(b"\t")[2].partition(b":")
-    return int(index) if colon and index.isdigit() else 0
+    return int(index) if colon and index.isdigit() and len(index) <= _MOST_DIGITS else 0
 
 
 def _line_problem(line: bytes, labelled: bool) -> str | None:
@@ -198,26 +208,30 @@ def _line_problem(line: bytes, labelled: bool) -> str | None:
     previous = 0
     for token in tokens if ":" in tokens[0] else tokens[1:]:
         index, colon, value = token.partition(":")
+        seen = shown(token)
         if not colon or not re.fullmatch(r"-?[0-9]+", index) or not _is_number(value):
-            return f"expected index:value, saw {token!r}"
+            return f"expected index:value, saw {seen}"
+        if len(index) > _MOST_DIGITS:
+            return f"expected an index of at most {_MOST_DIGITS} digits, saw {seen}"
         if int(index) < 1:
-            return f"expected indices from 1, saw {token!r}; add 1 to every index of the file"
+            return f"expected indices from 1, saw {seen}; add 1 to every index of the file"
         if int(index) <= previous:
-            return f"expected indices in increasing order, saw {token!r} after index {previous}"
+            return f"expected indices in increasing order, saw {seen} after index {previous}"
         if not np.isfinite(float(value)):
-            return f"expected a finite number, saw {token!r}; leave the pair out or fill it in"
+            return f"expected a finite number, saw {seen}; leave the pair out or fill it in"
         previous = int(index)
     return None
 
 
 def _label_problem(first: str, labelled: bool) -> str | None:
+    seen = shown(first)
     if "," in first:
-        return f"expected one label, saw {first!r}; data with several labels a row is not read"
+        return f"expected one label, saw {seen}; data with several labels a row is not read"
     if labelled and ":" in first:
-        return f"expected a label first, saw {first!r}; pass label=False if there are no labels"
+        return f"expected a label first, saw {seen}; pass label=False if there are no labels"
     if labelled and first.lower() == "nan":
-        return f"expected a label first, saw {first!r}; remove the row or fill in its label"
-    return None
+        return f"expected a label first, saw {seen}; remove the row or fill in its label"
+    return label_problem(first) if labelled else None
 
 
 def _is_number(text: str) -> bool:

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from os import PathLike
 
 from largemargin.data.columns import LABEL_NAMES, LabelColumn
 from largemargin.data.errors import broken
+from largemargin.data.limits import MAX_NAME
+from largemargin.data.lines import whole_record
 from largemargin.data.table_problems import is_missing, is_number
+from largemargin.showing import shown
 
 
 @dataclass(frozen=True)
@@ -38,20 +42,33 @@ def find_layout(
     label: LabelColumn,
 ) -> Layout:
     """The layout told by the first two lines, not counting blank ones and comments at the top."""
-    starts = _content(lines)
-    number, first = next(starts, (0, ""))
+    lines = iter(lines)
+    number, first = next(_content(lines), (0, ""))
     if not first:
         raise broken(path, "expected at least one example, saw no line with any")
     delimiter = "\t" if suffix == ".tsv" else _find_delimiter(first)
+    first, height = whole_record(first, lines, delimiter, path, number)
+    if not height:
+        raise broken(path, "a quote is not closed", line=number)
     top = split_cells(first, delimiter)
-    below_number, below = next(starts, (number + 1, ""))
+    next_line = number + height
+    below_number, below = next(_content(lines, next_line), (next_line, ""))
+    below, _ = whole_record(below, lines, delimiter, path, below_number)
     if header is None:
         header = _has_header(path, number, top, split_cells(below, delimiter), label)
     if not header:
         return Layout(delimiter, None, len(top), number)
     if not below:
         raise broken(path, "expected an example below the header line", line=below_number)
-    return Layout(delimiter, tuple(top), len(top), number + 1)
+    if max(map(len, top)) > MAX_NAME:
+        name = max(top, key=len)
+        raise broken(
+            path,
+            f"expected names of at most {MAX_NAME} characters, saw {shown(name)}",
+            line=number,
+            column=top.index(name) + 1,
+        )
+    return Layout(delimiter, tuple(top), len(top), next_line)
 
 
 def split_cells(line: str, delimiter: str | None) -> list[str]:
@@ -64,17 +81,18 @@ def split_cells(line: str, delimiter: str | None) -> list[str]:
     """
     if delimiter is None:
         return line.replace('"', "").split()
+    cells = line.split(delimiter)
     if '"' in line:
-        cells = next(csv.reader([line], delimiter=delimiter, skipinitialspace=True), [])
-    else:
-        cells = line.split(delimiter)
+        # a cell that is longer than a cell can be is found out as it stands
+        with suppress(csv.Error):
+            cells = next(csv.reader([line], delimiter=delimiter, skipinitialspace=True), [])
     return [cell.strip() for cell in cells]
 
 
-def _content(lines: Iterable[str]) -> Iterator[tuple[int, str]]:
+def _content(lines: Iterator[str], first: int = 1) -> Iterator[tuple[int, str]]:
     """Numbered lines that are not blank, after the comments with which the file may start."""
-    in_comments = True
-    for number, line in enumerate(lines, 1):
+    in_comments = first == 1
+    for number, line in enumerate(lines, first):
         line = line.rstrip("\r\n")
         if in_comments and line.startswith("#"):
             continue
@@ -121,8 +139,8 @@ def _has_header(
     column = next(column for column, word in over_numbers if word)
     raise broken(
         path,
-        f"expected a number as in the line below, saw {top[column - 1]!r}; correct it, or pass "
-        "header=True if this line names the columns",
+        f"expected a number as in the line below, saw {shown(top[column - 1])}; correct it, or "
+        "pass header=True if this line names the columns",
         line=number,
         column=column,
     )

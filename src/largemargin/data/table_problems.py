@@ -6,6 +6,9 @@ import math
 from collections.abc import Sequence
 from typing import Protocol
 
+from largemargin.data.labels import label_problem
+from largemargin.showing import shown
+
 _MISSING = frozenset({"", "?", "na", "n/a", "nan", "null", "none"})
 
 
@@ -54,27 +57,22 @@ def line_problem(line: str, table: Cells, label: int | None) -> tuple[str, str |
         hint = "; a quote is not closed" if line.count('"') % 2 else ""
         return f"expected {table.width} columns, saw {len(cells)}{hint}", None
     for position, cell in enumerate(cells):
-        problem = _label_problem(cell) if position == label else _feature_problem(cell, position)
+        problem = label_problem(cell) if position == label else _feature_problem(cell, position)
         if problem:
-            name = f" ({table.names[position]})" if table.names else ""
+            name = f" ({shown(table.names[position])[1:-1]})" if table.names else ""
             return problem, f"{position + 1}{name}"
     return None
 
 
-def _label_problem(cell: str) -> str | None:
-    if cell.lower() not in ("", "nan"):
-        return None
-    return f"expected a label, saw {cell!r}; remove the row or fill in its label"
-
-
 def _feature_problem(cell: str, position: int) -> str | None:
+    seen = shown(cell)
     if is_missing(cell):
-        return f"expected a number, saw the missing value {cell!r}; remove the row or fill it in"
+        return f"expected a number, saw the missing value {seen}; remove the row or fill it in"
     if not is_number(cell):
         return (
-            f"expected a number, saw {cell!r}; write categories as numbers, or pass "
+            f"expected a number, saw {seen}; write categories as numbers, or pass "
             f"label={position} if this column is the label"
         )
     if math.isinf(float(cell)):
-        return f"expected a finite number, saw {cell!r}; remove the row or fill in the value"
+        return f"expected a finite number, saw {seen}; remove the row or fill in the value"
     return None

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from largemargin.model_file.arrays import check_array, check_finite
+from largemargin.model_file.arrays import check_array, check_moderate
 from largemargin.model_file.expansions import (
     check_problems,
     pack_coefs,
@@ -42,7 +42,7 @@ def unpack(model: Any, facts: dict[str, Any], arrays: dict[str, np.ndarray]) -> 
     coefs = unpack_coefs(arrays, n_problems, model.n_features_in_)
     intercepts = arrays.pop("intercepts")
     check_array(intercepts, "intercepts", np.float64, (n_problems,))
-    check_finite(intercepts, "intercepts")
+    check_moderate(intercepts, "intercepts")
     known = unpack_reports(arrays, _REPORTS, n_problems)
     if arrays:
         raise ValueError(f"there is an array {sorted(arrays)[0][:60]!r}, which no model has")

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+LARGEST_NUMBER = 1e290  # of coefficients, as of kernel values: products of both stay finite
 LARGEST = 2**53  # counts, steps, positions: what a float64 counts exactly
 
 
@@ -29,6 +30,12 @@ def check_finite(array: np.ndarray, name: str) -> None:
     """Refuse infinities and NaN."""
     if not np.isfinite(array).all():
         raise ValueError(f"{name} is not all finite numbers")
+
+
+def check_moderate(array: np.ndarray, name: str) -> None:
+    """Refuse infinities, NaN, and numbers so large that scores made of them could be."""
+    if not (np.abs(array) < LARGEST_NUMBER).all():
+        raise ValueError(f"{name} is not all finite numbers below {LARGEST_NUMBER:g}")
 
 
 def check_count(value: Any, name: str) -> None:

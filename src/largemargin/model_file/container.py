@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from largemargin.atomic_file import write_atomically
+from largemargin.showing import cut, printable, shown
 
 FORMAT = 1
 KEY = "largemargin"
@@ -23,6 +24,11 @@ KEY = "largemargin"
 MARK = f'"{KEY}":"{{\\"sha256\\":\\"'.encode()
 NO_SUM = "0" * 64
 LARGEST_HEADER = 100_000_000  # what the safetensors library accepts
+
+
+def named(path: str | PathLike[str]) -> str:
+    """A path in a sentence."""
+    return cut(printable(os.fsdecode(path)), 1000)
 
 
 class ModelFileError(ValueError):
@@ -53,8 +59,8 @@ def write(
     )
     if len(text) > LARGEST_HEADER // 2:
         raise ModelFileError(
-            f"cannot save to {path}: labels, parameters and info take {len(text)} characters, more "
-            "than a model file may have: store less in info"
+            f"cannot save to {named(path)}: labels, parameters and info take {len(text)} "
+            "characters, more than a model file may have: store less in info"
         )
     raw = to_bytes({k: np.ascontiguousarray(v) for k, v in arrays.items()}, metadata={KEY: text})
     start = raw.index(MARK) + len(MARK)
@@ -79,7 +85,7 @@ def read(path: str | PathLike[str]) -> Contents:
     digest = header.pop("sha256", None)
     if mark < 0 or digest != _digest(raw, start):
         raise ModelFileError(
-            f"{path} is damaged: its content is not what was written; get a fresh copy of it"
+            f"{named(path)} is damaged: its content is not what was written; get a fresh copy of it"
         )
     try:
         arrays = from_bytes(raw)
@@ -91,7 +97,7 @@ def read(path: str | PathLike[str]) -> Contents:
 def refusal(path: str | PathLike[str], problem: str) -> ModelFileError:
     """The error for a file whose checksum is right but whose content makes no model."""
     return ModelFileError(
-        f"{path} is not a valid model: {problem}; do not use it, and save the model again"
+        f"{named(path)} is not a valid model: {problem}; do not use it, and save the model again"
     )
 
 
@@ -108,27 +114,27 @@ def _read_bytes(path: str | PathLike[str]) -> bytes:
     try:
         mode = os.stat(path).st_mode
         if stat.S_ISDIR(mode):
-            raise ModelFileError(f"{path} is a folder, not a model file")
+            raise ModelFileError(f"{named(path)} is a folder, not a model file")
         if not stat.S_ISREG(mode):
-            raise ModelFileError(f"{path} is not a regular file, so not a model file")
+            raise ModelFileError(f"{named(path)} is not a regular file, so not a model file")
         with open(path, "rb") as file:
             size = os.fstat(file.fileno()).st_size
             if not size:
-                raise ModelFileError(f"{path} is empty, so not a model file")
+                raise ModelFileError(f"{named(path)} is empty, so not a model file")
             start = file.read(8)
             length = int.from_bytes(start, "little")
             text = file.read(length) if length <= min(size - 8, LARGEST_HEADER) else b""
             if len(text) < 2 or not text.startswith(b"{"):
                 raise ModelFileError(
-                    f"{path} is not a whole model file: give a file that largemargin saved"
+                    f"{named(path)} is not a whole model file: give a file that largemargin saved"
                 )
             return start + text + file.read()
     except FileNotFoundError as error:
-        raise ModelFileError(f"there is no file {path}{_similar(path)}") from error
+        raise ModelFileError(f"there is no file {named(path)}{_similar(path)}") from error
     except (OSError, ValueError) as error:
         if isinstance(error, ModelFileError):
             raise
-        raise ModelFileError(f"cannot read {path}: {_reason(error)}") from error
+        raise ModelFileError(f"cannot read {named(path)}: {_reason(error)}") from error
 
 
 def _similar(path: str | PathLike[str]) -> str:
@@ -144,7 +150,7 @@ def _header(path: str | PathLike[str], raw: bytes) -> dict[str, Any]:
         text = outer["__metadata__"][KEY]
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise ModelFileError(
-            f"{path} is not a largemargin model: give a file that largemargin saved"
+            f"{named(path)} is not a largemargin model: give a file that largemargin saved"
         ) from error
     try:
         header = json.loads(text, parse_constant=_no_constant)
@@ -153,12 +159,13 @@ def _header(path: str | PathLike[str], raw: bytes) -> dict[str, Any]:
             raise ValueError("no version")
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise ModelFileError(
-            f"{path} is damaged: its header cannot be read; get a fresh copy of it"
+            f"{named(path)} is damaged: its header cannot be read; get a fresh copy of it"
         ) from error
     if version > FORMAT:
         raise ModelFileError(
-            f"{path} was written by a newer largemargin ({library[:40]}, format {version}; this "
-            f"one reads up to {FORMAT}): upgrade with pip install --upgrade largemargin"
+            f"{named(path)} was written by a newer largemargin ({printable(library[:40])}, format "
+            f"{shown(version)}; this one reads up to {FORMAT}): upgrade with pip install --upgrade "
+            "largemargin"
         )
     if version < 1:
         raise refusal(path, f"there is no format {version}")

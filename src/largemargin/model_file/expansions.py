@@ -15,11 +15,12 @@ import numpy as np
 import scipy.sparse as sp
 
 from largemargin.expansion import Expansion
+from largemargin.gram import Basis
 from largemargin.model_file.arrays import (
     LARGEST,
     check_array,
     check_count,
-    check_finite,
+    check_moderate,
     check_range,
     pack_rows,
     unpack_rows,
@@ -68,6 +69,7 @@ def unpack_expansion(
     if set(facts) != wanted:
         raise ValueError(f"{type(model).__name__} needs the facts {', '.join(sorted(wanted))}")
     basis = empty_basis(facts)
+    check_kernel(model, basis)
     check_count(facts["n_given"], "n_given")
     check_problems(facts, words, len(model.classes_))
     n_given, n_problems = facts["n_given"], facts["n_problems"]
@@ -81,7 +83,8 @@ def unpack_expansion(
     coefs = unpack_coefs(arrays, n_problems, len(basis))
     intercepts = arrays.pop("intercepts")
     check_array(intercepts, "intercepts", np.float64, (n_problems,))
-    check_finite(intercepts, "intercepts")
+    check_moderate(intercepts, "intercepts")
+    check_scores(basis, coefs)
     known = unpack_reports(arrays, reports, n_problems)
     if arrays:
         raise ValueError(f"there is an array {sorted(arrays)[0][:60]!r}, which no model has")
@@ -116,8 +119,23 @@ def unpack_coefs(arrays: dict[str, np.ndarray], n_problems: int, n_support: int)
         coefs = unpack_rows(arrays, "coefs", n_problems, n_support).toarray()
     check_array(coefs, "coefs", np.float64, (n_problems, n_support))
     with np.errstate(over="ignore", invalid="ignore"):
-        check_finite(np.abs(coefs).sum(axis=1), "the sum of coefs")
+        check_moderate(np.abs(coefs).sum(axis=1), "the sum of coefs")
     return coefs
+
+
+def check_scores(basis: Basis, coefs: np.ndarray) -> None:
+    """Refuse coefficients whose scores of vectors as large as those of the basis overflow."""
+    kernel = basis.kernel
+    square = float(basis.squares.max(initial=0.0)) if kernel.on_products else 1.0
+    with np.errstate(over="ignore", invalid="ignore"):
+        largest = np.abs(coefs).sum(axis=-1) * max(kernel.bound(square), 1.0)
+    check_moderate(largest, "the largest score")
+
+
+def check_kernel(model: Any, basis: Basis) -> None:
+    """Refuse a model whose parameter says that it takes kernel values, if it takes examples."""
+    if model._precomputed and not basis.kernel.by_column:
+        raise ValueError("kernel='precomputed' is not the kernel of the support vectors")
 
 
 def unpack_reports(

@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from largemargin.showing import shown
+
 _NUMBERS = re.compile(r"[<>|]([iu][1248]|f[248]|b1)")
 _TEXT = re.compile(r"[<>]U([0-9]{1,9})")
 _OBJECTS = "object"
@@ -21,8 +23,9 @@ def encode_labels(classes: np.ndarray) -> dict[str, Any]:
         strange = next((c for c in classes.tolist() if not isinstance(c, str)), None)
         if strange is not None:
             raise ValueError(
-                f"the labels are Python objects such as {strange!r}, a {type(strange).__name__}, "
-                "which cannot be saved: use labels that are all numbers or all text"
+                f"the labels are Python objects such as {shown(strange)}, a "
+                f"{type(strange).__name__}, which cannot be saved: use labels that are all numbers "
+                "or all text"
             )
         return {"type": _OBJECTS, "values": [str(c) for c in classes]}
     if kind == "T" and classes.dtype == np.dtypes.StringDType():

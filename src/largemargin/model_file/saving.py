@@ -11,10 +11,11 @@ import numpy as np
 
 from largemargin.fingerprint import PARTS, Fingerprint
 from largemargin.model_file.arrays import LARGEST
-from largemargin.model_file.container import ModelFileError, read, refusal, write
+from largemargin.model_file.container import ModelFileError, named, read, refusal, write
 from largemargin.model_file.labels import decode_labels, encode_labels
 from largemargin.model_file.registry import ESTIMATORS, SCALERS, Entry, find_entry
 from largemargin.model_file.values import decode, encode, encode_parameter, plain
+from largemargin.showing import printable
 from largemargin.training_record import TrainingRecord, parameters_of
 
 Node = dict[str, Any]
@@ -76,7 +77,7 @@ def save(model: Any, path: str | PathLike[str], info: Mapping[str, Any] | None =
     except ValueError as error:
         if isinstance(error, ModelFileError):
             raise
-        raise ModelFileError(f"cannot save to {path}: {error}") from error
+        raise ModelFileError(f"cannot save to {named(path)}: {error}") from error
     write(path, header, arrays)
 
 
@@ -329,5 +330,5 @@ def _decode_parameters(encoded: Any, cls: Any) -> dict[str, Any]:
 
 def _one_line(error: BaseException) -> str:
     if isinstance(error, KeyError):
-        return f"{str(error)[:60]} is missing"
-    return " ".join(str(error).split())[:300] or type(error).__name__
+        return f"{printable(str(error)[:60])} is missing"
+    return printable(" ".join(str(error).split())[:300]) or type(error).__name__

@@ -39,6 +39,22 @@ def unpack(model: Any, facts: dict[str, Any], arrays: dict[str, np.ndarray]) -> 
             raise ValueError(f"{name} of a scaler is not one number a feature")
         if not np.isfinite(values).all():
             raise ValueError(f"{name} of a scaler is not finite")
+    if not (arrays.get("scale_", np.ones(1)) > 0).all():
+        raise ValueError("scale_ of a scaler is not positive")
+    _check_settings(model, set(arrays))
     for name in names:
         setattr(model, name, arrays.get(name))
     model.n_samples_seen_ = np.int64(seen) if optional else seen  # each as its own class leaves it
+
+
+def _check_settings(model: Any, learned: set[str]) -> None:
+    """Refuse parameters that ask for what was not learned."""
+    for name in ("with_mean", "with_std", "clip", "copy"):
+        if type(getattr(model, name, True)) is not bool:
+            raise ValueError(f"{name} of a scaler is neither true nor false")
+    for asked, needed in (("with_mean", {"mean_"}), ("with_std", {"var_", "scale_"})):
+        if getattr(model, asked, False) and not needed <= learned:
+            raise ValueError(f"a scaler has {asked} and no {', '.join(sorted(needed - learned))}")
+    low, high = getattr(model, "feature_range", (0, 1))
+    if not all(type(end) in (int, float) for end in (low, high)) or not -1e290 < low < high < 1e290:
+        raise ValueError("feature_range of a scaler is no range")

@@ -20,7 +20,9 @@ from largemargin.kernels import (
     WithConstant,
     make_kernel,
 )
+from largemargin.model_file.arrays import LARGEST_NUMBER
 from largemargin.model_file.registry import BASE_LEARNERS, find_entry
+from largemargin.showing import shown
 
 _KERNELS: dict[type, str] = {
     Linear: "linear",
@@ -76,7 +78,7 @@ def _encode_mapping(value: Mapping[Any, Any], what: str, depth: int) -> dict[str
     for key in value:
         if not isinstance(key, str) or key.startswith("$"):
             raise ValueError(
-                f"{what} has the key {key!r}: keys must be text that does not begin with $"
+                f"{what} has the key {shown(key)}: keys must be text that does not begin with $"
             )
     return {key: encode(item, what, depth + 1) for key, item in value.items()}
 
@@ -188,13 +190,15 @@ def encode_kernel(kernel: Kernel) -> dict[str, Any]:
     name = _KERNELS.get(type(kernel))
     if name is None:
         raise ValueError(
-            f"the kernel {kernel!r} is code and cannot be saved: use a kernel by name, or "
+            f"the kernel {shown(kernel)} is code and cannot be saved: use a kernel by name, or "
             "kernel='precomputed' with its values"
         )
     state = {key: encode(item, f"{key} of the kernel") for key, item in vars(kernel).items()}
     state = {"name": name, **state}
     if decode_kernel(state) != kernel:
-        raise ValueError(f"the kernel {kernel!r} cannot be saved: its numbers must be plain ones")
+        raise ValueError(
+            f"the kernel {shown(kernel)} cannot be saved: its numbers must be plain ones"
+        )
     return state
 
 
@@ -212,6 +216,8 @@ def decode_kernel(state: Any, depth: int = 0) -> Kernel:
     numbers = {key: item for key, item in state.items() if key != "name"}
     if set(numbers) != set(wanted) or not all(type(n) in (int, float) for n in numbers.values()):
         raise ValueError(f"the {name} kernel needs the numbers {', '.join(wanted) or '(none)'}")
+    if not all(abs(n) < LARGEST_NUMBER for n in numbers.values()):
+        raise ValueError(f"the numbers of the {name} kernel are not all below {LARGEST_NUMBER:g}")
     return make_kernel(name, **{"gamma": 1.0, **numbers})
 
 

@@ -19,9 +19,18 @@ from largemargin.gram import (
     prepare,
 )
 from largemargin.kernels import make_kernel
+from largemargin.labels import (
+    check_same_classes,
+    find_classes,
+    named_classes,
+    numbers_in,
+    too_few,
+    united,
+)
 from largemargin.memory import memory_bytes
 from largemargin.online.reading import RunReader
 from largemargin.online.run import Run
+from largemargin.showing import listed, shown
 from largemargin.watch import Watch, check_seconds
 from largemargin.workers import workers
 
@@ -58,12 +67,9 @@ class OnlineLearner(RunReader):
         with self._unchanged_by_failure():
             self._check_parameters()
             given, y = self._validate(X, y, reset=True)
-            classes, labels = np.unique(y, return_inverse=True)
+            classes, labels = find_classes(y)
             if len(classes) < 2:
-                raise ValueError(
-                    f"{type(self).__name__} needs at least two classes, got only one class: "
-                    f"{classes.tolist()}"
-                )
+                raise too_few(type(self).__name__, classes)
             run = self._new_run(given, given.shape[0] <= SMALL_PROBLEM)
             X = prepare(given, run.kernel, run.dtype)
             watch = Watch(
@@ -109,8 +115,8 @@ class OnlineLearner(RunReader):
             rows, y = self._validate(X, y, reset=first)
             before, given = self._classes_before(classes, first)
             after = self._classes_after(before, y, given)
-            labels = np.searchsorted(after, y)
-            known = np.searchsorted(after, before)
+            labels = numbers_in(after, y)
+            known = numbers_in(after, before)
             record = self._record_with(first, rows, after, labels)
             if first:
                 run = self._new_run(rows, rows.dtype != np.float32)
@@ -138,36 +144,27 @@ class OnlineLearner(RunReader):
         if first:
             if classes is None:
                 return np.empty(0, np.int64), False
-            named = np.unique(np.asarray(classes))
-            if len(named) < 2:
-                raise ValueError(f"classes must name at least two classes, got {named.tolist()}")
-            return named, True
-        if classes is not None and not (
-            self._classes_given and np.array_equal(self.classes_, np.unique(np.asarray(classes)))
-        ):
-            known = self.classes_.tolist() if self._classes_given else "not given"
-            raise ValueError(
-                f"classes={list(classes)} is not what it was in the first call: {known}"
-            )
+            return named_classes(classes), True
+        if classes is not None:
+            check_same_classes(classes, self.classes_ if self._classes_given else None)
         return self.classes_, self._classes_given
 
     def _classes_after(self, before: np.ndarray, y: np.ndarray, given: bool) -> np.ndarray:
         """The classes known after a chunk with these labels."""
-        new = np.unique(y)
+        new = find_classes(y)[0]
         if not len(before):
             return new
-        if (before.dtype.kind in "US") != (new.dtype.kind in "US"):
+        after = united(before, new)
+        if len(after) == len(before):
+            return before
+        if given:
+            strange = new[numbers_in(before, new) < 0].tolist()
             raise ValueError(
-                f"y holds labels of type {new.dtype}, such as {new[0]!r}, in a stream whose labels "
-                f"were of type {before.dtype}: use one type of label"
+                f"y holds the label {shown(strange[0])}, which is not in classes="
+                f"{listed(before.tolist())}: name every label in the first call to partial_fit, or "
+                "give no classes"
             )
-        strange = new[~np.isin(new, before)]
-        if given and len(strange):
-            raise ValueError(
-                f"y holds the label {strange[0]!r}, which is not in classes={before.tolist()}: "
-                "name every label in the first call to partial_fit, or give no classes"
-            )
-        return np.union1d(before, strange) if len(strange) else before
+        return after
 
     def _new_run(self, X: Any, double: bool) -> Run:
         kernel = make_kernel(

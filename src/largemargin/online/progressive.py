@@ -14,6 +14,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from largemargin.gram import check_overflow, largest_square, prepare
+from largemargin.labels import numbers_in
 from largemargin.memory import memory_bytes
 from largemargin.online.estimator import OnlineLearner
 from largemargin.online.run import Answers
@@ -71,8 +72,8 @@ def answer_and_learn(
         before, given = model._classes_before(classes if first else None, first)
         after = model._classes_after(before, y, given) if len(y) else before
         labels = np.full(len(labelled), -1)
-        labels[labelled] = np.searchsorted(after, y)
-        known = np.searchsorted(after, before)
+        labels[labelled] = numbers_in(after, y)
+        known = numbers_in(after, before)
         record = model._record_with(first, X[labelled], after, labels[labelled])
         memory = memory_bytes(model.memory)
         run = model._new_run(X, X.dtype != np.float32) if first else model._run

@@ -16,6 +16,7 @@ import numpy as np
 from largemargin.gram import Basis
 from largemargin.model_file.arrays import check_array, check_count, check_finite, check_range
 from largemargin.model_file.basis import BASIS_FACTS, empty_basis, fill_basis, pack_basis
+from largemargin.model_file.expansions import check_kernel, check_scores
 from largemargin.online.arrays import (
     EVERY,
     FREE,
@@ -84,6 +85,7 @@ def unpack(model: Any, facts: dict[str, Any], arrays: dict[str, np.ndarray]) -> 
     model._check_parameters()
     arrays = dict(arrays)
     basis = empty_basis(facts)
+    check_kernel(model, basis)
     fill_basis(basis, facts, arrays, model.n_features_in_, facts["n_seen"])
     run = Run(
         basis.kernel, basis.dtype, model._rule_code(), model._policy_code(), model.budget,
@@ -95,6 +97,10 @@ def unpack(model: Any, facts: dict[str, Any], arrays: dict[str, np.ndarray]) -> 
     _restore_tally(run, facts, arrays)
     if arrays:
         raise ValueError(f"there is an array {sorted(arrays)[0][:60]!r}, which no model has")
+    for average in (False, True):
+        with np.errstate(over="ignore", invalid="ignore"):
+            expansion = run.expansion(average)
+        check_scores(expansion.basis, expansion.coefs)
     model._run = run
     model._classes_given = facts["classes_given"]
 

@@ -19,10 +19,18 @@ from largemargin.gram import (
     prepare,
 )
 from largemargin.kernels import Kernel, WithConstant, make_kernel
+from largemargin.labels import (
+    check_same_classes,
+    find_classes,
+    named_classes,
+    numbers_in,
+    too_few,
+)
 from largemargin.memory import memory_bytes
 from largemargin.perceptron.reading import TraceReader
 from largemargin.perceptron.rules import METHODS, count_right
 from largemargin.perceptron.run import Outcome, Run
+from largemargin.showing import listed, shown
 from largemargin.watch import Watch, check_seconds
 
 
@@ -183,12 +191,9 @@ class VotedPerceptron(TraceReader):
     def _fit(self, X: Any, y: Any) -> Self:
         self._check_parameters()
         X, y = self._validate(X, y, reset=True)
-        classes, labels = np.unique(y, return_inverse=True)
+        classes, labels = find_classes(y)
         if len(classes) < 2:
-            raise ValueError(
-                "VotedPerceptron needs at least two classes, got only one class: "
-                f"{classes.tolist()}"
-            )
+            raise too_few("VotedPerceptron", classes)
         random_state = check_random_state(self.random_state)
         order = random_state.permutation(len(y)) if self.shuffle else np.arange(len(y))
         held_out = np.empty(0, np.int64)
@@ -256,19 +261,14 @@ class VotedPerceptron(TraceReader):
                 "classes must be given in the first call to partial_fit: all labels to come"
             )
         X, y = self._validate(X, y, reset=first)
-        known = np.unique(np.asarray(classes)) if first else self.classes_
-        if not first and classes is not None and not np.array_equal(known, np.unique(classes)):
+        known = named_classes(classes) if first else self.classes_
+        if not first and classes is not None:
+            check_same_classes(classes, known)
+        labels = numbers_in(known, y)
+        if (strange := labels < 0).any():
             raise ValueError(
-                f"classes={list(classes)} is not what it was in the first call: {known.tolist()}"
-            )
-        if len(known) < 2:
-            raise ValueError(f"classes must name at least two classes, got {known.tolist()}")
-        labels = np.searchsorted(known, y).clip(max=len(known) - 1)
-        strange = known[labels] != y
-        if strange.any():
-            raise ValueError(
-                f"y holds the label {np.asarray(y)[strange][0]!r}, which is not in classes="
-                f"{known.tolist()}: name every label in the first call to partial_fit"
+                f"y holds the label {shown(y[strange].tolist()[0])}, which is not in classes="
+                f"{listed(known.tolist())}: name every label in the first call to partial_fit"
             )
         record = self._record_with(first, X, known, labels)
         if first:

@@ -8,6 +8,7 @@ from typing import Any, Literal
 import numpy as np
 
 from largemargin.report import plane
+from largemargin.showing import LONGEST, cut, printable
 
 INK, GREY, RING, CROSS = "#222222", "#888888", "#1f4e9c", "#c0504d"
 COLORS = ("#e9c46a", "#7fa7d9", "#7cc2a0", "#d98c8a", "#a58bc7", "#b5b5b5")
@@ -94,7 +95,7 @@ def plot_decision(
     if has_margin:
         ax.plot([], [], color=GREY, linewidth=0.8, linestyle="dashed", label="margin")
     if hasattr(X, "columns"):
-        ax.set(xlabel=X.columns[0], ylabel=X.columns[1])
+        ax.set(xlabel=_plain(X.columns[0]), ylabel=_plain(X.columns[1]))
     across, up = grid.limits
     ax.set(xlim=across, ylim=up)
     return ax
@@ -136,7 +137,7 @@ def _draw_points(ax: Any, points: np.ndarray, labels: np.ndarray, classes: np.nd
             style["c"] = INK if k else "white"
         ax.scatter(
             *points[labels == label].T, s=14, edgecolors=INK, linewidths=0.8, zorder=3,
-            label=f"class {label}", **style,
+            label=f"class {_plain(label)}", **style,
         )  # fmt: skip
 
 
@@ -219,3 +220,8 @@ def _rings(model: Any, X: Any, points: np.ndarray, support: Any) -> np.ndarray:
             f"support must be positions of the {len(points)} rows of X, got {positions.max()}"
         )
     return points[positions]
+
+
+def _plain(name: Any) -> str:
+    """A label or a name, not too long, of which matplotlib makes no formula."""
+    return cut(printable(str(name)), LONGEST).replace("$", r"\$")

@@ -14,6 +14,8 @@ from typing import Any
 
 import numpy as np
 
+from largemargin.labels import numbers_in
+
 PADDING = 0.06  # of the range of the points, on every side
 
 ROUNDING = 1e-3  # of the grid may lie so near a line that scores and answers round differently
@@ -61,7 +63,7 @@ def leads(model: Any, X: Any) -> np.ndarray:
     Scores that the model's own answers contradict (one-vs-one votes, say) are not used: then the
     lead is 1/2 or -1/2.
     """
-    answers = np.searchsorted(model.classes_, model.predict(X))
+    answers = numbers_in(model.classes_, model.predict(X))
     scores = _scores(model, X)
     if scores is not None and np.mean(scores.argmax(axis=0) != answers) <= ROUNDING:
         return _over_the_others(scores)
