@@ -153,7 +153,7 @@ def stream(
     _check_files(model, output, save, checkpoint)
 
     from largemargin.streaming.driver import Driver
-    from largemargin.streaming.output import Output
+    from largemargin.streaming.output import Output, check_new
 
     named = _named_classes(classes)
     kept = {
@@ -162,20 +162,22 @@ def stream(
     }  # fmt: skip
     machine, schema = _begin(model, given, named, max_features)
     with _locked(checkpoint, output, save):
-        if not overwrite:
-            _check_new(checkpoint, save, model, resume)
         place: Place | None = None
+        if checkpoint is not None and not (resume or overwrite):
+            check_new("--checkpoint", checkpoint)
         if resume:
             assert checkpoint is not None
             machine, schema, place = _resume(checkpoint, machine, model, kept)
         elif model in ONLINE:
             kept["max_features"] = schema.max_features
+        if save is not None and not overwrite:
+            _check_save(save, model, place)
         source = _input({"-o": output, "--checkpoint": checkpoint, "--save": save})
         driver = Driver(
             machine, schema,
             Output(output, None if place is None else place.written, overwrite=overwrite),
             place=place, classes=named, scores=scores, checkpoint=checkpoint, every=every or 1000,
-            report=None if on_error == "fail" else _reporter(quiet), options=kept,
+            report=None if on_error == "fail" else _reporter(quiet), options={**kept, "save": save},
         )  # fmt: skip
         code = _run(driver, source, save, progress_wanted(quiet))
     if not quiet:
@@ -242,28 +244,28 @@ def _locked(*paths: str | None) -> Iterator[None]:
         yield
 
 
-def _check_new(checkpoint: str | None, save: str | None, model: str, resume: bool) -> None:
-    """Refuse files that are there and would be written over; MODEL may be, by a model that has
-    gone on, and so may the model that the same stream wrote when it had come less far."""
+def _check_save(save: str, model: str, place: Place | None) -> None:
+    """Refuse to write over a model but MODEL itself and the one that the stream has written."""
     import os
+    from dataclasses import asdict
 
+    from largemargin import describe
     from largemargin.streaming.output import check_new
 
-    if checkpoint is not None and not resume:
-        check_new("--checkpoint", checkpoint)
-    if save is None or os.path.realpath(save) == os.path.realpath(model):
+    if os.path.realpath(save) == os.path.realpath(model):
         return
-    if not resume or not os.path.isfile(save) or not os.path.getsize(save):
-        check_new("--save", save)
-        return
-    from largemargin import describe
-
-    try:
-        of_stream = "stream" in describe(save)["info"]
-    except ValueError:
-        of_stream = False
-    if not of_stream:
-        raise ValueError(f"{save} exists and is not the model of a stream: give another --save")
+    if place is not None:
+        if (place.options or {}).get("save") == save:
+            return
+        with contextlib.suppress(ValueError):
+            info = describe(save)["info"]
+            if "checkpoint" not in info and info.get("stream") == asdict(place.counts):
+                return
+        if os.path.exists(save):
+            raise ValueError(
+                f"{save} exists, and this stream has not written it: give another --save"
+            )
+    check_new("--save", save)
 
 
 def _named_classes(text: str | None) -> np.ndarray | None:

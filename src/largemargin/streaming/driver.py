@@ -104,12 +104,12 @@ class Driver:
                 told = time.monotonic()
 
     def _process_cut(self, block: list[Line], team: Workers) -> None:
-        """Process a last line that lacks its end. If it is bad, whoever writes the input may not
-        have finished it: no checkpoint includes it, so that a resumed stream sees it whole."""
+        """Process a last line that lacks its end. If it is no event, whoever writes the input may
+        not have finished it: no checkpoint includes it, so that a resumed stream sees it whole."""
         self._secure()
-        skipped = self._counts.skipped
+        answered = self._counts.answered
         self._process(block, team)
-        if self._counts.skipped > skipped:
+        if self._counts.answered == answered:
             self._secured = self._counts.lines
 
     def _pass_over(self, lines: Lines) -> None:

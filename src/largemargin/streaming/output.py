@@ -31,9 +31,10 @@ def is_kept(path: str | None) -> bool:
 def check_new(option: str, path: str) -> None:
     """Refuse a path at which something would be lost."""
     if os.path.isfile(path) and os.path.getsize(path):
+        goes_on = {"--checkpoint": "go on from it with --resume", "-o": "go on with --resume"}
+        choices = [f"give {option} another file", *filter(None, [goes_on.get(option)])]
         raise FileExistsError(
-            f"{path} exists: give {option} another file, write over it with --overwrite, or go on "
-            "from a checkpoint with --resume"
+            f"{path} exists: {', '.join(choices)}, or begin anew and write over it with --overwrite"
         )
 
 
@@ -151,7 +152,7 @@ def recognise(path: str, written: Written) -> int | None:
         if not same:
             raise ValueError(
                 f"the first {written.length} bytes of {path} are not those that had been written "
-                f"when the checkpoint was: {remedy}, or begin anew with --overwrite"
+                f"when the checkpoint was: {remedy}"
             )
         file.seek(written.length)
         if _count_answers(file, size - written.length) is None:
