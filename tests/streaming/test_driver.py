@@ -60,11 +60,10 @@ def stream(tmp_path):
     return Stream(tmp_path)
 
 
-@pytest.fixture
-def expected(tmp_path):
+@pytest.fixture(scope="module")
+def expected(tmp_path_factory):
     """What an undisturbed stream of a hundred events writes."""
-    (tmp_path / "calm").mkdir()
-    calm = Stream(tmp_path / "calm")
+    calm = Stream(tmp_path_factory.mktemp("calm"))
     write(calm.source, events(100))
     return calm.run()
 
@@ -118,7 +117,7 @@ def test_a_folder_that_vanishes(stream, expected, monkeypatch):
             shutil.rmtree(folder)
 
     monkeypatch.setattr(module, "write_checkpoint", vanish)
-    with pytest.raises(ValueError, match="folder .* does not exist; create it first"):
+    with pytest.raises(ValueError, match=r"folder .* does not exist; create it first"):
         stream.run()
     assert stream.out.read_bytes().splitlines() == expected.splitlines()[:50]
 
@@ -171,13 +170,15 @@ def test_input_that_has_changed_is_refused(change, stream):
     }[change]  # fmt: skip
     assert changed[:60] != lines
     write(stream.source, changed)
-    with pytest.raises(ValueError, match="the input again|same input again"):
+    with pytest.raises(ValueError, match="same input again"):
         stream.run(resume=True)
     assert stream.out.read_bytes() == out
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-@pytest.mark.parametrize("at", [1, 37, 100])
+@pytest.mark.parametrize(
+    ("number", "at"),
+    [(signal.SIGINT, 37), (signal.SIGHUP, 37), *((signal.SIGTERM, at) for at in (1, 37, 100))],
+)
 def test_a_signal_ends_it_between_two_blocks(number, at, stream, expected, monkeypatch):
     """All that was consumed is answered and in the checkpoint, and nothing else."""
     monkeypatch.setattr(module, "BLOCK", 7)
