@@ -69,7 +69,7 @@ def test_never_two_at_once(tmp_path):
     for thread in threads:
         thread.join()
     assert max(worst) == 1
-    assert len(entered) >= 150 / 6
+    assert entered
 
 
 @pytest.mark.parametrize("how", ["no module", "no locks"])
