@@ -62,7 +62,7 @@ class Lines:
         self._alarm = alarm
         self._ready: list[Line] = []
         self._next = 0
-        self._unfinished: list[bytes] = []
+        self._unfinished = bytearray()
         self._size = 0  # of what is unfinished, kept or not
         self._ended = False
 
@@ -113,11 +113,11 @@ class Lines:
         self._size += len(part)
         if self._size > MAX_LINE:
             self._unfinished.clear()
-        elif part:
-            self._unfinished.append(part)
+        else:
+            self._unfinished += part
 
     def _finish(self) -> Line:
-        line = TooLong(self._size) if self._size > MAX_LINE else b"".join(self._unfinished)
+        line = TooLong(self._size) if self._size > MAX_LINE else bytes(self._unfinished)
         self._unfinished.clear()
         self._size = 0
         return line
