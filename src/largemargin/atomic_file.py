@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import secrets
 from collections.abc import Iterable
 from os import PathLike
 from pathlib import Path
+
+try:
+    import fcntl
+except ImportError:  # a system without locks: what a killed process leaves behind stays
+    fcntl = None  # type: ignore[assignment]
+
+_PREFIX, _SUFFIX = ".largemargin-", ".tmp"
 
 
 def write_atomically(path: str | PathLike[str], parts: Iterable[bytes | memoryview]) -> None:
@@ -15,7 +23,8 @@ def write_atomically(path: str | PathLike[str], parts: Iterable[bytes | memoryvi
 
     They go into a file beside it, which is flushed to the disk and then renamed, so at any moment,
     whatever fails, `path` is the old file or the new one. An existing file keeps its permissions; a
-    link keeps pointing where it did. An OSError is a sentence that names the file.
+    link keeps pointing where it did. An OSError is a sentence that names the file. What killed
+    processes left beside it is removed.
 
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp()) / "greeting"
@@ -25,17 +34,20 @@ def write_atomically(path: str | PathLike[str], parts: Iterable[bytes | memoryvi
     """
     check_writable(path)
     target = Path(os.path.realpath(path))
-    beside = target.with_name(f".largemargin-{secrets.token_hex(8)}.tmp")
+    _remove_leftovers_once(target.parent)
+    beside = target.with_name(f"{_PREFIX}{secrets.token_hex(8)}{_SUFFIX}")
     try:
-        descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
-        with open(descriptor, "wb") as file:
+        with contextlib.ExitStack() as held, open(_new_file(beside), "wb") as file:
+            if fcntl is not None:  # the lock lasts until the file has its name
+                held.callback(os.close, os.dup(file.fileno()))
             with contextlib.suppress(FileNotFoundError):
                 os.chmod(beside, target.stat().st_mode & 0o777)
             for part in parts:
                 file.write(part)
             file.flush()
             os.fsync(file.fileno())
-        os.replace(beside, target)
+            file.close()
+            os.replace(beside, target)
     except BaseException as error:
         with contextlib.suppress(OSError):
             os.unlink(beside)
@@ -43,6 +55,46 @@ def write_atomically(path: str | PathLike[str], parts: Iterable[bytes | memoryvi
             raise type(error)(f"cannot write {path}: {error.strerror or error}") from error
         raise
     flush_folder(target)
+
+
+def _new_file(path: Path) -> int:
+    """The descriptor of a new file with a lock on it, which says that somebody is writing it."""
+    while True:
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+        if fcntl is None:
+            return descriptor
+        with contextlib.suppress(OSError):  # a file system without locks
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        if os.fstat(descriptor).st_nlink:
+            return descriptor
+        os.close(descriptor)  # it was taken for a leftover before it had its lock
+
+
+def remove_leftovers(folder: str | PathLike[str]) -> None:
+    """Remove the unfinished files of processes that were killed while they wrote into a folder.
+
+    Whoever writes a file holds a lock on it, so what nobody holds is a leftover. Without locks, or
+    where a file is not ours to remove, all stay.
+    """
+    if fcntl is None:
+        return
+    with contextlib.suppress(OSError), os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.name.startswith(_PREFIX) and entry.name.endswith(_SUFFIX):
+                with contextlib.suppress(OSError):
+                    _remove_unlocked(entry.path)
+
+
+_remove_leftovers_once = functools.cache(remove_leftovers)  # a folder of a million files is slow
+
+
+def _remove_unlocked(path: str) -> None:
+    descriptor = os.open(path, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        os.unlink(path)
+    finally:
+        os.close(descriptor)
 
 
 def check_writable(path: str | PathLike[str], *others: str | PathLike[str] | None) -> None:

@@ -10,7 +10,7 @@ import sys
 from dataclasses import dataclass
 
 CODE = """
-import json, os, signal, sys
+import contextlib, json, os, signal, sys, tempfile
 import numpy as np
 from largemargin import MIRA
 from largemargin.cli import app, main
@@ -22,6 +22,19 @@ X = np.arange(12.0).reshape(6, 2)
 for kernel in ("poly", "rbf"):  # loads what is compiled
     model = MIRA(kernel=kernel, budget=3)
     answer_and_learn(model, X, np.arange(6) % 3, np.ones(6, bool), Workers(1))
+
+orders = os.dup(0)
+with tempfile.TemporaryDirectory() as folder:  # a whole command imports what commands need
+    with open(f"{folder}/events", "w+") as events:
+        events.write('{"x": [1, 2], "y": 0}\\n{"x": [2, 1], "y": 1}\\n')
+        events.seek(0)
+        os.dup2(events.fileno(), 0)
+    files = ["--checkpoint", f"{folder}/c", "-o", f"{folder}/o", "-m", f"{folder}/m"]
+    sys.argv = ["largemargin", "stream", "mira", "--n-jobs", "1", "-q", *files]
+    with contextlib.suppress(SystemExit):
+        main()
+    assert os.path.exists(f"{folder}/m")
+os.dup2(orders, 0)
 
 for line in sys.stdin:
     order = json.loads(line)
@@ -38,6 +51,8 @@ for line in sys.stdin:
             main()
         except SystemExit as error:
             code = error.code or 0
+        except KeyboardInterrupt:  # before or after the command itself
+            code = 130
         finally:
             sys.stdout.flush()
             os._exit(code)

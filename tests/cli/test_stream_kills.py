@@ -1,6 +1,7 @@
 """Streams that are killed at random moments end in the model and the output of one that was not."""
 
 import json
+import os
 import random
 import time
 
@@ -62,12 +63,12 @@ def kill_and_resume(commands, folder, n_kills, seed):
             assert (files[0].read_bytes(), files[1].read_bytes()) == expected
             for file in files:
                 file.unlink()
-        resume = ["--resume"] if files[2].exists() else []
+        resume = ["--resume"] if files[2].exists() else ["--overwrite"]
         before = files[0].stat() if files[0].exists() else None
         running = commands.start(
             folder, *args, "--every", numbers.randint(1, 60), *resume, stdin=events
         )
-        if not resume or places[-1] < 0.95 * N_LINES:  # else it may come to its end
+        if not files[2].exists() or places[-1] < 0.95 * N_LINES:  # else it may come to its end
             wait_for_a_moment(files[0], before, len(expected[0]), numbers)
             running.kill()
         result = running.wait()
@@ -76,11 +77,12 @@ def kill_and_resume(commands, folder, n_kills, seed):
             places.append(read_checkpoint(files[2])[1].counts.lines if files[2].exists() else 0)
     assert (
         commands.run(
-            folder, *args, *(["--resume"] if files[2].exists() else []), stdin=events
+            folder, *args, "--resume" if files[2].exists() else "--overwrite", stdin=events
         ).returncode
         == 0
     )
     assert (files[0].read_bytes(), files[1].read_bytes()) == expected
+    assert not [name for name in os.listdir(folder) if name.startswith(".")]
     return places
 
 

@@ -1,6 +1,7 @@
 """`largemargin train FILE --stream`: a file learned in chunks."""
 
 import json
+import os
 
 import numpy as np
 import pytest
@@ -53,6 +54,28 @@ def test_max_seconds(run, animals, tmp_path):
     assert result.exit_code == 0
     assert result.stderr.startswith("warning: stopped after 30 examples because max_seconds")
     assert load(tmp_path / "animals.safetensors")._run.tally[0] == 30
+
+
+@pytest.mark.parametrize("change", ["grows", "replaced", "removed", "stays"])
+def test_a_file_that_changes_while_it_is_read(change, run, animals, tmp_path, monkeypatch):
+    def changing(path, chunk, read=data.stream, **options):
+        for i, part in enumerate(read(path, chunk, **options)):
+            if i == 1 and change == "grows":
+                animals.write_text(animals.read_text() + "1,2,3,ant\n")
+            elif i == 1 and change == "replaced":
+                os.replace(table(tmp_path / "other.csv"), animals)
+            elif i == 1 and change == "removed":
+                animals.unlink()
+            yield part
+
+    monkeypatch.setattr(data, "stream", changing)
+    result = run("train", animals, "--model", "mira", "--stream", "--chunk", 30, "--json")
+    assert result.exit_code == 0
+    warned = json.loads(result.stdout).get("warnings", [])
+    assert ["changed while it was read" in warning for warning in warned] == [True] * (
+        change != "stays"
+    )
+    assert ("warning: " in result.stderr) == bool(warned)
 
 
 def test_the_model_is_written_though_the_test_fails(run, animals, tmp_path):

@@ -6,7 +6,7 @@ import threading
 import pytest
 
 from largemargin.streaming import lines as module
-from largemargin.streaming.lines import Lines, add_checksum
+from largemargin.streaming.lines import Lines, TooLong, add_checksum
 
 
 @pytest.fixture
@@ -55,14 +55,16 @@ def test_an_alarm_comes_before_the_end_that_it_causes(pipe):
 
 
 def test_of_a_line_that_is_too_long_nothing_is_kept(pipe, monkeypatch):
-    monkeypatch.setattr(module, "LONGEST", 10)
+    monkeypatch.setattr(module, "MAX_LINE", 10)
     target, lines = pipe
     for part in (b"12345678", b"9012", b"3456\n1234567890\n12345678901"):
         os.write(target, part)
-    assert lines.take(9) == [None, b"1234567890"]
-    assert sum(map(len, lines._unfinished)) == 0
+    assert lines.take(9) == [TooLong(16), b"1234567890"]
+    assert not lines.cut
+    assert not lines._unfinished
     os.close(target)
-    assert lines.take(9) == [None]
+    assert lines.take(9) == [TooLong(11)]
+    assert lines.cut
 
 
 def test_checksum_tells_where_lines_end():

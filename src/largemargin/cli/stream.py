@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -18,6 +20,8 @@ if TYPE_CHECKING:
     from largemargin.streaming.schema import Schema
 
 SIGNALLED = 128  # and the signal: the exit code of what a signal ended
+SIGPIPE = 13  # the signal of a broken pipe, which Python makes an exception of
+MAX_FEATURES = 1000
 
 
 def stream(
@@ -53,7 +57,15 @@ def stream(
         typer.Option(
             "--resume",
             help="Go on from the checkpoint: pass over the lines it has learned, which must come "
-            "again, and cut the output file back to match.",
+            "again, and cut the output file, which must be the same, back to match.",
+        ),
+    ] = False,
+    overwrite: Annotated[
+        bool,
+        typer.Option(
+            "--overwrite",
+            help="Begin anew and write over the checkpoint, the output and the model that are "
+            "there. Without it nothing that exists is lost.",
         ),
     ] = False,
     on_error: Annotated[
@@ -76,11 +88,13 @@ def stream(
         ),
     ] = None,
     max_features: Annotated[
-        int,
+        int | None,
         typer.Option(
-            help="New model: columns of a stream whose x have names; gamma auto is 1 divided by it."
+            help="New model: columns of a stream whose x have names; gamma auto is 1 divided by "
+            f"it. [default: {MAX_FEATURES}]",
+            show_default=False,
         ),
-    ] = 1000,
+    ] = None,
     C: options.Cost = None,
     kernel: options.Kernel = None,
     degree: options.Degree = None,
@@ -113,9 +127,13 @@ def stream(
     was skipped.
 
     What has arrived is answered at once. Neither the answers nor the model depend on how it
-    arrived. Ctrl-C and SIGTERM end the stream after the lines at hand: checkpoint and model are
-    written, and the exit code is 130 or 143. A line that ends the stream leaves a checkpoint of
-    the lines before it, and no model.
+    arrived. Ctrl-C, SIGTERM and SIGHUP end the stream after the lines at hand: checkpoint and
+    model are written, and the exit code is 130, 143 or 129; a second signal ends it at once. A
+    line that ends the stream leaves a checkpoint of the lines before it, and no model. So does a
+    reader of the answers that goes away, with the exit code 141.
+
+    A checkpoint knows the lines it has consumed and the output it was written with: --resume
+    refuses others. One process at a time can use a checkpoint or an output file.
 
     \b
     Examples:
@@ -123,6 +141,7 @@ def stream(
       largemargin stream m.safetensors -o answers.jsonl --on-error skip < more.jsonl
       largemargin stream mira --checkpoint c.safetensors --every 5000 -o out.jsonl < events.jsonl
       largemargin stream mira --checkpoint c.safetensors --resume -o out.jsonl < events.jsonl
+      largemargin stream mira --checkpoint c.safetensors --overwrite -o out.jsonl < events.jsonl
     """
     given = {
         "C": C, "kernel": kernel, "degree": degree, "gamma": options.number_or_word(gamma),
@@ -130,45 +149,61 @@ def stream(
         "budget": budget, "policy": policy, "average": average or None, "n_jobs": n_jobs,
         "memory": memory, "precision": precision, "random_state": seed,
     }  # fmt: skip
-    _check(on_error, checkpoint, every, resume, max_features)
+    _check(on_error, checkpoint, every, resume, overwrite, max_features)
     _check_files(model, output, save, checkpoint)
 
-    named = _named_classes(classes)
-    machine, schema = _begin(model, given, named, max_features)
-    place: Place | None = None
-    if resume:
-        assert checkpoint is not None
-        machine, schema, place = _resume(checkpoint, machine, model, max_features)
     from largemargin.streaming.driver import Driver
-    from largemargin.streaming.output import Output
+    from largemargin.streaming.output import Output, check_new
 
-    driver = Driver(
-        machine, schema, Output(output, None if place is None else place.output),
-        place=place, classes=named, scores=scores, checkpoint=checkpoint, every=every or 1000,
-        report=None if on_error == "fail" else _reporter(quiet),
-    )  # fmt: skip
-    code = _run(driver, progress_wanted(quiet))
-    if driver.failure:
-        raise ValueError(driver.failure)
-    if save is not None:
-        driver.save(save)
+    named = _named_classes(classes)
+    kept = {
+        "scores": scores, "classes": None if named is None else named.tolist(),
+        "max_features": max_features,
+    }  # fmt: skip
+    machine, schema = _begin(model, given, named, max_features)
+    with _locked(checkpoint, output, save):
+        place: Place | None = None
+        if checkpoint is not None and not (resume or overwrite):
+            check_new("--checkpoint", checkpoint)
+        if resume:
+            assert checkpoint is not None
+            machine, schema, place = _resume(checkpoint, machine, model, kept)
+        elif model in ONLINE:
+            kept["max_features"] = schema.max_features
+        if save is not None and not overwrite:
+            _check_save(save, model, place)
+        source = _input({"-o": output, "--checkpoint": checkpoint, "--save": save})
+        driver = Driver(
+            machine, schema,
+            Output(output, None if place is None else place.written, overwrite=overwrite),
+            place=place, classes=named, scores=scores, checkpoint=checkpoint, every=every or 1000,
+            report=None if on_error == "fail" else _reporter(quiet), options={**kept, "save": save},
+        )  # fmt: skip
+        code = _run(driver, source, save, progress_wanted(quiet))
     if not quiet:
         note(_summary(driver))
     raise typer.Exit(code)
 
 
 def _check(
-    on_error: str, checkpoint: str | None, every: int | None, resume: bool, max_features: int
+    on_error: str,
+    checkpoint: str | None,
+    every: int | None,
+    resume: bool,
+    overwrite: bool,
+    max_features: int | None,
 ) -> None:
     if on_error not in ("skip", "fail"):
         raise ValueError(f"--on-error must be skip or fail, got {on_error!r}")
+    if resume and overwrite:
+        raise ValueError("--resume goes on and --overwrite begins anew: give one of them")
     if checkpoint is None and (resume or every is not None):
         raise ValueError(
             f"--{'resume' if resume else 'every'} needs --checkpoint: name the file to write"
         )
     if every is not None and every < 1:
         raise ValueError(f"--every must be at least 1, got {every}")
-    if max_features < 1:
+    if max_features is not None and max_features < 1:
         raise ValueError(f"--max-features must be at least 1, got {max_features}")
 
 
@@ -177,11 +212,12 @@ def _check_files(model: str, output: str | None, save: str | None, checkpoint: s
     import os
 
     from largemargin.atomic_file import check_writable
+    from largemargin.streaming.output import is_kept
 
     named = {"--save": save, "--checkpoint": checkpoint, "-o": output}
     seen: dict[str, str] = {}
     for option, path in named.items():
-        if path is None:
+        if path is None or (option == "-o" and not is_kept(path)):
             continue
         check_writable(path)
         real = os.path.realpath(path)
@@ -191,13 +227,58 @@ def _check_files(model: str, output: str | None, save: str | None, checkpoint: s
         seen[real] = option
 
 
+@contextlib.contextmanager
+def _locked(*paths: str | None) -> Iterator[None]:
+    """Keep other processes from the files that are written, and tidy up beside them."""
+    import os
+
+    from largemargin.atomic_file import remove_leftovers
+    from largemargin.streaming.lock import locked
+    from largemargin.streaming.output import is_kept
+
+    with contextlib.ExitStack() as stack:
+        for path in paths:
+            if path is not None and is_kept(path):
+                stack.enter_context(locked(path))
+                remove_leftovers(os.path.dirname(os.path.realpath(path)))
+        yield
+
+
+def _check_save(save: str, model: str, place: Place | None) -> None:
+    """Refuse to write over a model but MODEL itself and the one that the stream has written."""
+    import os
+    from dataclasses import asdict
+
+    from largemargin import describe
+    from largemargin.streaming.output import check_new
+
+    if os.path.realpath(save) == os.path.realpath(model):
+        return
+    if place is not None:
+        if (place.options or {}).get("save") == save:
+            return
+        with contextlib.suppress(ValueError):
+            info = describe(save)["info"]
+            if "checkpoint" not in info and info.get("stream") == asdict(place.counts):
+                return
+        if os.path.exists(save):
+            raise ValueError(
+                f"{save} exists, and this stream has not written it: give another --save"
+            )
+    check_new("--save", save)
+
+
 def _named_classes(text: str | None) -> np.ndarray | None:
     """The labels of --classes: integers if they all are."""
     if text is None:
         return None
     import numpy as np
 
+    from largemargin.data.limits import MAX_LABEL
+
     words = [word.strip() for word in text.split(",")]
+    if max(map(len, words)) > MAX_LABEL:
+        raise ValueError(f"--classes has a label of more than {MAX_LABEL} characters: shorten it")
     if "" in words or len(set(words)) < max(2, len(words)):
         raise ValueError(f"--classes must be two different labels or more, A,B,..., got {text!r}")
     try:
@@ -207,7 +288,7 @@ def _named_classes(text: str | None) -> np.ndarray | None:
 
 
 def _begin(
-    model: str, given: dict[str, Any], named: np.ndarray | None, max_features: int
+    model: str, given: dict[str, Any], named: np.ndarray | None, max_features: int | None
 ) -> tuple[Any, Schema]:
     """The model to go on with or to begin, and what is known of its stream."""
     from largemargin.streaming.schema import Schema
@@ -219,27 +300,26 @@ def _begin(
         machine._check_parameters()
         machine._check_streaming()
         machine._new_run(np.zeros((1, 1)), True)  # says what is wrong with the other parameters
-        return machine, Schema(max_features, classes=named, given=named is not None)
+        schema = Schema(max_features or MAX_FEATURES, classes=named, given=named is not None)
+        return machine, schema
     if model in MODELS:
         raise ValueError(f"{model} does not learn from a stream: use one of {', '.join(ONLINE)}")
     from largemargin.model_file.saving import load_with_info
 
     extra = [name for name, value in given.items() if value is not None]
-    extra += ["classes"] * (named is not None)
+    extra += ["classes"] * (named is not None) + ["max_features"] * (max_features is not None)
     if extra:
         option = {"random_state": "seed"}.get(extra[0], extra[0].replace("_", "-"))
         raise ValueError(f"--{option} is for a new model, and {model} is a file with its own")
     machine, info = load_with_info(model)
-    return machine, _schema_of(machine, info, model, max_features)
+    return machine, _schema_of(machine, info, model)
 
 
 def _only_given(given: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in given.items() if value is not None}
 
 
-def _schema_of(
-    machine: Any, info: dict[str, Any], path: str, max_features: int, sparse: bool | None = None
-) -> Schema:
+def _schema_of(machine: Any, info: dict[str, Any], path: str, sparse: bool | None = None) -> Schema:
     """What a fitted model knows of its stream."""
     import scipy.sparse as sp
 
@@ -262,29 +342,48 @@ def _schema_of(
         open_names = names is not None and len(names) < learner.n_features_in_
         sparse = open_names if stored is None else sp.issparse(stored)
     return Schema(
-        max_features, width=learner.n_features_in_, names=names, sparse=sparse,
+        learner.n_features_in_, width=learner.n_features_in_, names=names, sparse=sparse,
         classes=learner.classes_, given=learner._classes_given,
     )  # fmt: skip
 
 
 def _resume(
-    checkpoint: str, machine: Any, model: str, max_features: int
+    checkpoint: str, machine: Any, model: str, kept: dict[str, Any]
 ) -> tuple[Any, Schema, Place]:
-    """The model of the checkpoint, if it is the one that was asked for."""
+    """The model of the checkpoint, if it is the one that was asked for, with the same options."""
     from largemargin.streaming.checkpoint import read_checkpoint
 
     found, place = read_checkpoint(checkpoint)
     asked, there = _description(machine), _description(found)
     for name in asked | there:
         if asked.get(name) != there.get(name):
-            raise ValueError(
-                f"{checkpoint} cannot go on as {model}: its {name} is {there.get(name)}, and "
-                f"{asked.get(name)} was asked for; resume with the model and the options that it "
-                "began with"
-            )
+            raise _changed(checkpoint, model, name, there.get(name), asked.get(name))
+    for name, value in kept.items():
+        # what an earlier version did not note, and what is left out, is as it was
+        before = (place.options or kept).get(name)
+        if value is None:
+            kept[name] = before
+        elif value != before:
+            option = f"--{name.replace('_', '-')}"
+            raise _changed(checkpoint, model, option, _told(before), _told(value))
     info = {} if place.names is None else {"feature_names": place.names}
-    schema = _schema_of(found, info, checkpoint, max_features, place.sparse)
-    return found, schema, place
+    return found, _schema_of(found, info, checkpoint, place.sparse), place
+
+
+def _changed(checkpoint: str, model: str, name: str, before: Any, asked: Any) -> ValueError:
+    return ValueError(
+        f"{checkpoint} cannot go on as {model}: its {name} is {before}, and {asked} was asked for; "
+        "resume with the model and the options that it began with"
+    )
+
+
+def _told(value: Any) -> str:
+    """The value of an option as people write it."""
+    if isinstance(value, list):
+        return ",".join(map(str, value))
+    if isinstance(value, bool):
+        return "on" if value else "off"
+    return "not given" if value is None else str(value)
 
 
 def _description(machine: Any) -> dict[str, Any]:
@@ -298,11 +397,10 @@ def _reporter(quiet: bool) -> Any:
     return (lambda message: None) if quiet else (lambda message: note(f"{message}; skipped"))
 
 
-def _run(driver: Driver, shows: bool) -> int:
-    """Go along the stream; returns the exit code."""
+def _run(driver: Driver, source: int, save: str | None, shows: bool) -> int:
+    """Go along the stream and write the model; returns the exit code."""
     from largemargin.streaming.stopping import Stopping
 
-    source = _input(driver)
     with Stopping() as stopping:
         try:
             if not shows:
@@ -314,26 +412,29 @@ def _run(driver: Driver, shows: bool) -> int:
                 with console.status("waiting for events") as status:
                     driver.run(source, stopping, lambda: status.update(_summary(driver)))
         except BrokenPipeError:
-            driver.output.abandon()
-            raise typer.Exit(0) from None
+            raise typer.Exit(SIGNALLED + SIGPIPE) from None
+        if driver.failure:
+            raise ValueError(driver.failure)
+        if save is not None and (driver.session.fitted or not stopping.signal):
+            driver.save(save)
     return SIGNALLED + stopping.signal if stopping.signal else 0
 
 
-def _input(driver: Driver) -> int:
-    """The descriptor of standard input, which must not be the file that is written."""
+def _input(files: dict[str, str | None]) -> int:
+    """The descriptor of standard input, which must not be one of the files that are written."""
     import os
     import sys
 
     if sys.stdin is None:
         raise ValueError("there is no standard input: give events with < events.jsonl")
     source = sys.stdin.fileno()
-    path = driver.output.path
-    if (
-        path is not None
-        and os.path.exists(path)
-        and os.path.samestat(os.fstat(source), os.stat(path))
-    ):
-        raise ValueError(f"{path} is the input and the output: give -o another file")
+    for option, path in files.items():
+        if (
+            path is not None
+            and os.path.isfile(path)
+            and os.path.samestat(os.fstat(source), os.stat(path))
+        ):
+            raise ValueError(f"{path} is the input and the output: give {option} another file")
     return source
 
 

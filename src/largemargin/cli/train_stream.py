@@ -9,6 +9,8 @@ from largemargin.cli.models import ONLINE, learned
 from largemargin.cli.output import note, progress_wanted
 
 if TYPE_CHECKING:
+    import os
+
     from largemargin.data import Dataset
 
 CHUNK = 1000
@@ -55,6 +57,7 @@ def learn_file(
     Ctrl-C and `max_seconds` end the pass after a chunk. Returns a data set that stands for the
     file, with a row of it and every label once, and what there is to say.
     """
+    import os
     import time
     from dataclasses import replace
 
@@ -66,6 +69,7 @@ def learn_file(
     watch = Watch(
         "stream", None, verbose=int(progress_wanted(quiet)), max_seconds=machine.max_seconds
     )
+    before = os.stat(data) if os.path.isfile(data) else None
     with watch:
         chunks: Iterator[Dataset] = stream(
             data, CHUNK if chunk is None else chunk, label=column(label), header=header
@@ -94,7 +98,13 @@ def learn_file(
             f"stopped after {rows} examples because {watch.stopped}; the model is of what was "
             "seen so far"
         ]
-        note(f"warning: {told[0]}")
+    if before is not None and _changed(data, before):
+        told.append(
+            f"{data} changed while it was read; the model is of what was seen: train again from a "
+            "file that stays as it is"
+        )
+    for sentence in told:
+        note(f"warning: {sentence}")
     result = {
         "data": data, "rows": rows, "features": seen.X.shape[1], **learned(machine),
         "progressive_error": machine.online_errors_ / rows,
@@ -103,3 +113,17 @@ def learn_file(
     if told:
         result["warnings"] = told
     return replace(seen, X=seen.X[:1], y=machine.classes_), result
+
+
+def _changed(data: str, before: os.stat_result) -> bool:
+    """Whether a file has been replaced, written to or removed since."""
+    import os
+
+    try:
+        now = os.stat(data)
+    except OSError:
+        return True
+    return any(
+        getattr(now, name) != getattr(before, name)
+        for name in ("st_dev", "st_ino", "st_size", "st_mtime_ns")
+    )

@@ -6,6 +6,7 @@ from which a killed process goes on as if nothing had happened.
     schema       what all events of a stream agree on: columns, names, labels
     session      a block of lines answered and learned
     output       the answers on their way to a file or a pipe
-    checkpoint   model, place in the input and length of the output in one file
-    stopping     SIGINT and SIGTERM between two blocks
+    checkpoint   model, place in the input and in the output in one file
+    lock         one process at a time for a file
+    stopping     SIGINT, SIGTERM and SIGHUP between two blocks
 """

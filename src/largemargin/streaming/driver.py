@@ -10,7 +10,7 @@ import numpy as np
 
 from largemargin.model_file import save
 from largemargin.streaming.checkpoint import Place, model_info, write_checkpoint
-from largemargin.streaming.lines import Lines, add_checksum
+from largemargin.streaming.lines import Line, Lines, add_checksum
 from largemargin.streaming.output import Output
 from largemargin.streaming.schema import Schema
 from largemargin.streaming.session import Counts, Session
@@ -35,6 +35,8 @@ class Driver:
         The file for checkpoints.
     every : int
         Lines between two of them.
+    options : dict
+        What must be the same when the stream goes on, to note in checkpoints.
 
     Attributes
     ----------
@@ -54,6 +56,7 @@ class Driver:
         checkpoint: str | None,
         every: int,
         report: Callable[[str], None] | None,
+        options: dict[str, Any] | None = None,
     ) -> None:
         self.output = output
         self.failure = ""
@@ -62,6 +65,7 @@ class Driver:
         self._secured = 0 if place is None else self._counts.lines
         self._checkpoint = checkpoint
         self._every = every
+        self._options = options
         self.session = Session(
             model, schema, self._counts, classes=classes, scores=scores, report=report
         )
@@ -73,21 +77,40 @@ class Driver:
         if stopping.signal:
             return
         self.output.open()
+        try:
+            with workers(self.session.n_jobs) as team:
+                self._follow(lines, stopping, team, tell)
+            self._secure()
+        finally:
+            self.output.close()
+
+    def _follow(
+        self, lines: Lines, stopping: Stopping, team: Workers, tell: Callable[[], None] | None
+    ) -> None:
         told = time.monotonic()
-        with workers(self.session.n_jobs) as team:
-            while not stopping.signal and not self.failure:
-                due = self._every - self._counts.lines % self._every
-                block = lines.take(min(BLOCK, due))
-                if not block:
-                    break
+        while not stopping.signal and not self.failure:
+            due = self._every - self._counts.lines % self._every
+            block = lines.take(min(BLOCK, due))
+            if not block:
+                break
+            if lines.cut:
+                self._process_cut(block, team)
+            else:
                 self._process(block, team)
-                if self._counts.lines % self._every == 0:
-                    self._secure()
-                if tell is not None and time.monotonic() - told > LOOKS:
-                    tell()
-                    told = time.monotonic()
+            if self._counts.lines % self._every == 0:
+                self._secure()
+            if tell is not None and time.monotonic() - told > LOOKS:
+                tell()
+                told = time.monotonic()
+
+    def _process_cut(self, block: list[Line], team: Workers) -> None:
+        """Process a last line that lacks its end. If it is no event, whoever writes the input may
+        not have finished it: no checkpoint includes it, so that a resumed stream sees it whole."""
         self._secure()
-        self.output.close()
+        answered = self._counts.answered
+        self._process(block, team)
+        if self._counts.answered == answered:
+            self._secured = self._counts.lines
 
     def _pass_over(self, lines: Lines) -> None:
         """Take the lines that the checkpoint has consumed, and see that they are the same."""
@@ -107,7 +130,7 @@ class Driver:
                 "consumed: give the same input again, from its beginning"
             )
 
-    def _process(self, block: list[bytes | None], team: Workers) -> None:
+    def _process(self, block: list[Line], team: Workers) -> None:
         before = self._counts.lines
         processed = self.session.process(block, team)
         self._checksum = add_checksum(self._checksum, block[: self._counts.lines - before])
@@ -117,7 +140,10 @@ class Driver:
     @property
     def _place(self) -> Place:
         schema = self.session.schema
-        return Place(self._counts, self._checksum, self.output.length, schema.sparse, schema.names)
+        return Place(
+            self._counts, self._checksum, self.output.length, self.output.checksum, schema.sparse,
+            schema.names, self._options,
+        )  # fmt: skip
 
     def _secure(self) -> None:
         """Write a checkpoint, if one is wanted and there is something to keep."""

@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 from codecs import BOM_UTF8
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 import numpy as np
 
-from largemargin.streaming.lines import LONGEST
+from largemargin.data.limits import MAX_LABEL, MAX_LINE, MAX_NAME
+from largemargin.streaming.lines import Line, TooLong
 
 _NUMBERS = {int, float}
 _LABELS = (str, int, bool, float)
@@ -39,22 +41,25 @@ class Event:
     id: str | None
 
 
-def read_event(line: bytes | None) -> Event:
-    """The event of a line, of which None is one that was too long; raises BadLine."""
-    if line is None:
-        raise BadLine(f"the line is longer than {LONGEST} bytes: send less in one line")
+def read_event(line: Line) -> Event:
+    """The event of a line; raises BadLine."""
+    if isinstance(line, TooLong):
+        raise BadLine(
+            f"the line has {line.size} bytes, and {MAX_LINE} are the most: send less in one line"
+        )
     content = _parse(line)
     if not isinstance(content, dict):
         raise BadLine(f'expected {{"x": ..., "y": ...}}, saw {shown(content)}')
     id = _id_text(content["id"]) if "id" in content else None
     try:
         if "x" not in content:
-            raise BadLine(f'there is no "x", only {", ".join(map(shown, content)) or "nothing"}')
+            raise BadLine(f'there is no "x", only {_some(content)}')
         x = content["x"]
         label = _label(content.get("y"))
         if isinstance(x, list):
             return Event(_values(x), None, label, id)
         if isinstance(x, dict):
+            _check_names(x)
             return Event(_values(list(x.values()), x), list(x), label, id)
         raise BadLine(f"x must be a list of numbers or an object of named numbers, got {shown(x)}")
     except BadLine as error:
@@ -64,11 +69,28 @@ def read_event(line: bytes | None) -> Event:
 
 def shown(value: Any) -> str:
     """A value as JSON, cut short, for messages."""
+    if isinstance(value, str | list):
+        value = value[:80]  # what is dropped would be cut off as well
     try:
         text = json.dumps(value)
     except RecursionError:
         text = "a deeply nested value"
     return text if len(text) <= 40 else f"{text[:37]}..."
+
+
+def _some(names: dict[str, Any]) -> str:
+    """The first of some names."""
+    few = ", ".join(map(shown, islice(names, 5)))
+    return (few or "nothing") + ", ..." * (len(names) > 5)
+
+
+def _check_names(names: dict[str, Any]) -> None:
+    if max(map(len, names), default=0) > MAX_NAME:
+        long = next(name for name in names if len(name) > MAX_NAME)
+        raise BadLine(
+            f"x has the name {shown(long)} of {len(long)} characters, and {MAX_NAME} are the most: "
+            "use a shorter one"
+        )
 
 
 def _parse(line: bytes) -> Any:
@@ -121,6 +143,11 @@ def _label(y: Any) -> Any:
         y = int(y)
     if type(y) is int and not -(2**63) <= y < 2**63:
         raise BadLine(f"y is {shown(y)}, which has more than 64 bits: use text")
+    if type(y) is str and len(y) > MAX_LABEL:
+        raise BadLine(
+            f"y is {shown(y)} of {len(y)} characters, and {MAX_LABEL} are the most: use a shorter "
+            "label"
+        )
     if type(y) is str and "\0" in y:
         raise BadLine(f"y is {shown(y)}: a label cannot hold the character NUL")
     return y

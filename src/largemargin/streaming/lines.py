@@ -5,15 +5,29 @@ from __future__ import annotations
 import os
 import select
 import zlib
+from dataclasses import dataclass
+
+from largemargin.data.limits import MAX_LINE
 
 READ = 1 << 18  # bytes asked for at once; a pipe holds a quarter of it
-LONGEST = 1 << 26  # bytes of a line: there must be some end to what is kept of it
 
 
-def add_checksum(checksum: int, lines: list[bytes | None]) -> int:
+@dataclass(frozen=True)
+class TooLong:
+    """A line of which nothing was kept but its size in bytes."""
+
+    size: int
+
+
+Line = bytes | TooLong
+
+
+def add_checksum(checksum: int, lines: list[Line]) -> int:
     """The checksum of what one was taken of, and then these lines."""
     for line in lines:
-        checksum = zlib.crc32(b"\n", zlib.crc32(line or b"", checksum))
+        checksum = zlib.crc32(
+            b"\n", zlib.crc32(b"" if isinstance(line, TooLong) else line, checksum)
+        )
     return checksum
 
 
@@ -36,20 +50,23 @@ class Lines:
         Lines taken so far.
     alarmed : bool
         Whether the alarm was raised while waiting.
+    cut : bool
+        Whether the line taken last, which is then alone, was ended by the end of the input.
     """
 
     def __init__(self, source: int, alarm: int) -> None:
         self.taken = 0
         self.alarmed = False
+        self.cut = False
         self._source = source
         self._alarm = alarm
-        self._ready: list[bytes | None] = []  # a line that was too long to keep is None
+        self._ready: list[Line] = []
         self._next = 0
-        self._unfinished: list[bytes] = []
+        self._unfinished = bytearray()
         self._size = 0  # of what is unfinished, kept or not
         self._ended = False
 
-    def take(self, most: int) -> list[bytes | None]:
+    def take(self, most: int) -> list[Line]:
         """At least one line and at most so many: those that are there, or else the first to come.
 
         None at the end of the input, and when the alarm has been raised.
@@ -71,9 +88,17 @@ class Lines:
         return not self.alarmed
 
     def _read(self) -> None:
-        data = os.read(self._source, READ)
+        try:
+            data = os.read(self._source, READ)
+        except BlockingIOError:  # somebody else was faster
+            return
+        except OSError as error:
+            raise OSError(
+                f"the input cannot be read: {error.strerror}; give a file or a pipe"
+            ) from (error)
         if not data:
             self._ended = True
+            self.cut = self._size > 0
             self._ready = [self._finish()] if self._size else []
             self._next = 0
             return
@@ -86,13 +111,13 @@ class Lines:
 
     def _keep(self, part: bytes) -> None:
         self._size += len(part)
-        if self._size > LONGEST:
+        if self._size > MAX_LINE:
             self._unfinished.clear()
-        elif part:
-            self._unfinished.append(part)
+        else:
+            self._unfinished += part
 
-    def _finish(self) -> bytes | None:
-        line = b"".join(self._unfinished) if self._size <= LONGEST else None
+    def _finish(self) -> Line:
+        line = TooLong(self._size) if self._size > MAX_LINE else bytes(self._unfinished)
         self._unfinished.clear()
         self._size = 0
         return line

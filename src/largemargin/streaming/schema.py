@@ -7,6 +7,7 @@ settled can be taken back to a `mark`.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -15,6 +16,11 @@ import numpy as np
 import scipy.sparse as sp
 
 from largemargin.streaming.events import BadLine, Event, shown
+
+# What a model file can hold, in its header, has an end: a line with which it would be passed must
+# not be learned, or no checkpoint could be written from then on. Sizes are of JSON texts.
+MAX_NAMES = 30_000_000  # characters of all names together
+MAX_LABELS = 1 << 24  # labels, each as wide as the longest, as NumPy stores them
 
 _KINDS = {str: "text", int: "numbers", bool: "true or false"}
 
@@ -27,6 +33,9 @@ class Mark:
     n_names: int | None
     sparse: bool
     kind: type | None
+    n_labels: int
+    names_size: int
+    widest: int
 
 
 class Schema:
@@ -62,13 +71,18 @@ class Schema:
         self.width = width
         self.sparse = sparse
         self.columns = None if names is None else {name: i for i, name in enumerate(names)}
+        self._names_size = sum(map(_size, self.columns or ()))
         self._kind: type | None = None
+        self._labels: dict[Any, None] = {}
+        self._widest = 0
         self._dtype = None
         self._all: list[Any] | None = None
         if classes is not None:
+            self._labels = dict.fromkeys(classes.tolist())
+            self._widest = max(map(_size, self._labels))
             self._kind = _kind_of(classes.tolist()[0])
             self._dtype = classes.dtype if classes.dtype.kind in "OT" else None
-            self._all = classes.tolist() if given else None
+            self._all = list(self._labels) if given else None
 
     @property
     def names(self) -> list[str] | None:
@@ -76,11 +90,17 @@ class Schema:
 
     def mark(self) -> Mark:
         n_names = None if self.columns is None else len(self.columns)
-        return Mark(self.width, n_names, self.sparse, self._kind)
+        return Mark(
+            self.width, n_names, self.sparse, self._kind, len(self._labels), self._names_size,
+            self._widest,
+        )  # fmt: skip
 
     def back_to(self, mark: Mark) -> None:
         """Forget what was settled since."""
         self.width, self.sparse, self._kind = mark.width, mark.sparse, mark.kind
+        self._names_size, self._widest = mark.names_size, mark.widest
+        while len(self._labels) > mark.n_labels:
+            self._labels.popitem()
         if mark.n_names is None:
             self.columns = None
         else:
@@ -96,6 +116,9 @@ class Schema:
         if columns is None:
             self._check_width(len(event.values))
         self._kind = kind
+        if event.label is not None and event.label not in self._labels:
+            self._labels[event.label] = None
+            self._widest = max(self._widest, _size(event.label))
         return columns
 
     def _check_label(self, label: Any) -> type | None:
@@ -108,16 +131,24 @@ class Schema:
                 f"y is {shown(label)} in a stream whose labels are {_KINDS[self._kind]}: use one "
                 "kind of label"
             )
-        if self._all is not None and label not in self._all:
+        if self._all is not None and label not in self._labels:
             few = ", ".join(map(shown, self._all[:10])) + ", ..." * (len(self._all) > 10)
             raise BadLine(f"y is {shown(label)}, which is none of the classes {few}")
+        if label not in self._labels:
+            n, widest = len(self._labels) + 1, max(self._widest, _size(label))
+            if n * widest > MAX_LABELS:
+                raise BadLine(
+                    f"y is {shown(label)}, the label number {n}, and the longest has {widest} "
+                    f"characters: {n} times {widest} is more than {MAX_LABELS}; use fewer or "
+                    "shorter labels"
+                )
         return kind
 
     def _check_width(self, width: int) -> None:
         if self.columns is not None and len(self.columns) < (self.width or 0):
             raise BadLine(
                 f"x is a list in a stream of named numbers: give an object such as "
-                f'{{"{next(iter(self.columns), "name")}": 1.5}}'
+                f"{{{shown(next(iter(self.columns), 'name'))}: 1.5}}"
             )
         if not width:
             raise BadLine("x is empty: give at least one number")
@@ -137,17 +168,26 @@ class Schema:
         known = self.columns
         assert self.width is not None
         new = [name for name in names if name not in known]
+        size = self._names_size + sum(map(_size, new))
+        problem = ""
         if len(known) + len(new) > self.width:
             room = self.width - len(known)
             problem = (
                 f"x has the name {shown(new[room])}, which is unknown, and all {self.width} "
                 "columns have their names: leave it out, or begin anew with more --max-features"
             )
+        elif new and size > MAX_NAMES:
+            problem = (
+                f"x has the name {shown(new[-1])}, which is unknown, and with it the names take "
+                f"{size} characters, where {MAX_NAMES} are the most: use shorter ones"
+            )
+        if problem:
             if not known:
                 self.columns, self.width, self.sparse = None, None, False
             raise BadLine(problem)
         for name in new:
             known[name] = len(known)
+        self._names_size = size
         return np.array([known[name] for name in names], np.int64)
 
     def labels(self, labels: list[Any]) -> np.ndarray:
@@ -172,6 +212,11 @@ class Schema:
             ends.append(ends[-1] + len(where))
         parts = (np.concatenate(data), np.concatenate(indices), np.array(ends))
         return sp.csr_array(parts, shape=(len(events), self.width))
+
+
+def _size(value: Any) -> int:
+    """Characters of a name or a label as JSON."""
+    return len(json.dumps(value))
 
 
 def _kind_of(label: Any) -> type:

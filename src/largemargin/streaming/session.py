@@ -11,6 +11,7 @@ import numpy as np
 
 from largemargin.online.progressive import Answer, answer_and_learn
 from largemargin.streaming.events import BadLine, Event, read_event
+from largemargin.streaming.lines import Line, TooLong
 from largemargin.streaming.schema import Schema
 from largemargin.workers import Workers
 
@@ -96,7 +97,7 @@ class Session:
     def n_stored(self) -> int:
         return self._learner.n_support_ if self.fitted else 0
 
-    def process(self, lines: list[bytes | None], team: Workers) -> Processed:
+    def process(self, lines: list[Line], team: Workers) -> Processed:
         """Answer the next lines and learn from them."""
         mark = self.schema.mark()
         entries = self._read(lines)
@@ -110,7 +111,7 @@ class Session:
             answers, entries = [], [BadLine(str(error), placed[0].event.id)]
         return self._tell(entries, answers)
 
-    def _process_one_by_one(self, lines: list[bytes | None], team: Workers) -> Processed:
+    def _process_one_by_one(self, lines: list[Line], team: Workers) -> Processed:
         """One of the lines cannot be learned: find out which."""
         texts = []
         for line in lines:
@@ -120,11 +121,11 @@ class Session:
                 return Processed("".join(texts), processed.failure)
         return Processed("".join(texts))
 
-    def _read(self, lines: list[bytes | None]) -> list[Placed | BadLine | None]:
+    def _read(self, lines: list[Line]) -> list[Placed | BadLine | None]:
         """What the lines say, up to one that ends the stream; None for those that are blank."""
         entries: list[Placed | BadLine | None] = []
         for line in lines:
-            if line is not None and not line.strip():
+            if not isinstance(line, TooLong) and not line.strip():
                 entries.append(None)
                 continue
             try:

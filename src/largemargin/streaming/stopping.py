@@ -1,4 +1,4 @@
-"""SIGINT and SIGTERM noted instead of obeyed, so that a stream stops between two blocks."""
+"""SIGINT, SIGTERM and SIGHUP noted instead of obeyed, so that a stream stops between two blocks."""
 
 from __future__ import annotations
 
@@ -28,8 +28,10 @@ class Stopping:
         # rung at once, in whatever thread the signal comes, and not when Python gets to its handler
         self._rung_before = signal.set_wakeup_fd(self._ring, warn_on_full_buffer=False)
         self._before: dict[int, Any] = {}
-        for number in (signal.SIGINT, signal.SIGTERM):
-            if signal.getsignal(number) is not signal.SIG_IGN:  # as in the background of a shell
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            if (
+                signal.getsignal(number) is not signal.SIG_IGN
+            ):  # in the background of a shell, or nohup
                 self._before[number] = signal.signal(number, self._note)
         return self
 
