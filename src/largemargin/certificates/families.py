@@ -20,6 +20,7 @@ from largemargin.certificates.capacity import (
     capacity_statements,
     check_delta,
     check_positive,
+    sum_norm_statement,
 )
 from largemargin.certificates.certificate import Certificate, Statement
 from largemargin.certificates.fitted import (
@@ -83,8 +84,17 @@ def certificate(
             *margin_statements(fitted, rhos),
             *family_statements(fitted, float(delta), leave_one_out),
             *capacity_statements(fitted, float(delta), float(constant)),
+            *hyperplane_capacity(fitted, float(delta), float(constant)),
         ]
     return Certificate(type(model).__name__, n, float(delta), tuple(statements))
+
+
+def hyperplane_capacity(fitted: Fitted, delta: float, constant: float) -> list[Statement]:
+    """What is said of hyperplanes among the features, by the sum of their weights."""
+    from largemargin.lp import MaxMarginHyperplane
+
+    linear = isinstance(fitted.model, MaxMarginHyperplane)
+    return [sum_norm_statement(fitted, delta, constant)] if linear else []
 
 
 def checked_rhos(rhos: Any) -> list[float]:
