@@ -326,7 +326,8 @@ def _hard(fitted: Fitted, delta: float, constant: float) -> Statement:
     ]
     sentence = (
         f"No training example has a margin below {at_least(min(f.min() for f in found))} (in the "
-        f"unit ball), so the error is at most {at_most(total(each))} with probability {1 - delta:g}, "
+        f"unit ball), so the error is at most {at_most(total(each))} with probability "
+        f"{1 - delta:g}, "
         f"{_constant_said(constant, P, delta)}."
     )
     return HARD.says(total(each), sentence, conditions, each)
@@ -449,7 +450,7 @@ def adaptive_statement(fitted: Fitted, delta: float) -> Statement:
     if not provisos.holds:
         return ADAPTIVE.fails(provisos.otherwise, conditions)
     sentence = (
-        f"The error is at most {at_most(total(known))} with probability {1 - delta:g}, from the norm "
-        "of w and what the adaptive margins lack."
+        f"The error is at most {at_most(total(known))} with probability {1 - delta:g}, from the "
+        "norm of w and what the adaptive margins lack."
     )
     return ADAPTIVE.says(total(known), sentence, conditions, known)

@@ -104,7 +104,7 @@ def suspects(
     ridge: float,
     short: Any = 0.0,
 ) -> np.ndarray:
-    """The examples that can be leave-one-out errors, if what is compared may be wrong by `short`."""
+    """The examples that can be leave-one-out errors, if their outputs may be less by `short`."""
     if not threshold:
         # an example without a coefficient is classified as it was
         return margins - alphas * squares <= short
@@ -129,7 +129,7 @@ def shortfall(fitted: Fitted, alphas: np.ndarray, gaps: np.ndarray) -> np.ndarra
     return np.asarray(lost + rounding)
 
 
-def lone_words(fitted: Fitted, flags: np.ndarray) -> str:
+def lone_words(fitted: Fitted, flags: Any) -> str:
     """What is said of examples that count for nothing but being alone in their class."""
     count = int((fitted.alone & ~flags).sum())
     if not count:
@@ -177,8 +177,8 @@ def true_statement(
     vanished = f"; {lone} without a fit, since nothing else is of its class" if lone else ""
     sentence = (
         f"{wrong} of {len(fitted)} examples are misclassified by the machine trained without them "
-        f"({len(rows) - lone} fits{skipped}{vanished}): an unbiased estimate of the error after training on "
-        f"{len(fitted) - 1} examples."
+        f"({len(rows) - lone} fits{skipped}{vanished}): an unbiased estimate of the error after "
+        f"training on {len(fitted) - 1} examples."
     )
     return TRUE.says(wrong / len(fitted), sentence)
 

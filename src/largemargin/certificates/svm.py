@@ -300,7 +300,7 @@ def _support(fitted: Fitted, dual: Dual) -> Statement:
     refuted = SUPPORT.refuted_by(conditions)
     if refuted:
         return refuted
-    used, flags = (dual.alphas > 0).any(axis=0), (dual.alphas > 0) | fitted.alone_by_problem
+    used, flags = np.any(dual.alphas > 0, axis=0), (dual.alphas > 0) | fitted.alone_by_problem
     share = support_vector_bound(flags)
     sentence = (
         f"The leave-one-out error{_what(dual)} is at most {at_most(share)}: only the "
@@ -329,7 +329,7 @@ def _expected(fitted: Fitted, dual: Dual) -> Statement:
     refuted = EXPECTED.refuted_by(conditions)
     if refuted:
         return refuted
-    used, flags = (dual.alphas > 0).any(axis=0), (dual.alphas > 0) | fitted.alone_by_problem
+    used, flags = np.any(dual.alphas > 0, axis=0), (dual.alphas > 0) | fitted.alone_by_problem
     share = support_vector_bound(flags)
     lone = " and of examples alone in their classes" * bool((fitted.alone & ~used).any())
     sentence = (
@@ -395,7 +395,7 @@ def _xi_alpha(fitted: Fitted, dual: Dual) -> Statement:
 def _flagged(
     theorem: Theorem, fitted: Fitted, dual: Dual, flags: np.ndarray, conditions: list[Condition]
 ) -> Statement:
-    flagged, counted = flags.any(axis=0), flags | fitted.alone_by_problem
+    flagged, counted = np.any(flags, axis=0), flags | fitted.alone_by_problem
     share = float(counted.any(axis=0).mean())
     open_question = any(c.text == UNIQUE_WITHOUT and c.holds is None for c in conditions)
     sentence = (
