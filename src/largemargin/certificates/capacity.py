@@ -223,8 +223,7 @@ def _constant_said(constant: float, n_problems: int, delta: float) -> str:
 
 
 def _vc(fitted: Fitted, delta: float, constant: float) -> Statement:
-    threshold = bool(fitted.thresholds.any()) or _has_threshold(fitted.model)
-    h = vc_dimension(fitted.kernel, fitted.model.n_features_in_, threshold)
+    h = vc_dimension(fitted.kernel, fitted.model.n_features_in_, has_threshold(fitted))
     conditions = [
         *_conditions(fitted),
         Condition(
@@ -249,8 +248,18 @@ def _vc(fitted: Fitted, delta: float, constant: float) -> Statement:
     return VC.says(total(each), sentence, conditions, each)
 
 
-def _has_threshold(model: Any) -> bool:
-    return bool(getattr(model, "fit_intercept", False))
+def has_threshold(fitted: Fitted) -> bool:
+    """Whether the functions to choose from have a threshold, be it 0 in the one chosen; one that is
+    a coordinate of the kernel's does not count.
+    """
+    from largemargin.lp import NuLPSVC
+
+    model = fitted.model
+    if fitted.thresholds.any() or isinstance(model, NuLPSVC):
+        return True
+    through_origin = getattr(model, "multiclass", "") == "crammer-singer"
+    inside = isinstance(fitted.kernel, WithConstant)
+    return bool(getattr(model, "fit_intercept", False)) and not through_origin and not inside
 
 
 def normalised(fitted: Fitted) -> tuple[list[np.ndarray], float]:
@@ -259,7 +268,7 @@ def normalised(fitted: Fitted) -> tuple[list[np.ndarray], float]:
     A threshold is a weight b/R of one more coordinate, R, in all examples.
     """
     R, (_, norms) = fitted.largest_radius, fitted.norm_bounds
-    if fitted.thresholds.any():
+    if has_threshold(fitted):
         norms, R = np.hypot(norms, fitted.thresholds / R), R * sqrt(2)
     scales = norms * R * (1 + FEW * UNIT)
     return [
@@ -293,7 +302,7 @@ def _margin(fitted: Fitted, delta: float, constant: float) -> Statement:
     sentence = (
         f"The error is at most {at_most(total(each))} with probability {1 - delta:g}: the margin "
         "error at the best rho and what margins of that size leave open, with examples scaled into "
-        f"the unit ball{' and the threshold as a coordinate' if fitted.thresholds.any() else ''}, "
+        f"the unit ball{' and the threshold as a coordinate' if has_threshold(fitted) else ''}, "
         f"{_constant_said(constant, P, delta)}."
     )
     return MARGIN.says(total(each), sentence, conditions, each)
@@ -406,7 +415,7 @@ def sum_norm_statement(fitted: Fitted, delta: float, constant: float) -> Stateme
     refuted = SUM_NORM.refuted_by(conditions)
     if refuted:
         return refuted
-    P, N = fitted.n_problems, weights.shape[1] + int(_has_threshold(fitted.model) or b.any())
+    P, N = fitted.n_problems, weights.shape[1] + int(has_threshold(fitted))
     operations = weights.shape[1] + FEW
     each = [
         sum_norm_margin_bound(

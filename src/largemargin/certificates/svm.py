@@ -420,12 +420,15 @@ def _radius(fitted: Fitted, dual: Dual) -> Statement:
     # it is what Jaakkola-Haussler counts at most, and that is counted with the gap in mind
     lone, counted = fitted.alone_by_problem.sum(axis=1), _jaakkola_flags(fitted, dual).sum(axis=1)
     R = Fraction(fitted.largest_radius)
-    numbers = [
-        max((R * Fraction(float(norm))) ** 2, Fraction(int(n))) + int(k)
-        for norm, n, k in zip(fitted.norm_bounds[1], counted, lone, strict=True)
+    squares = [
+        max((R * Fraction(float(norm))) ** 2, Fraction(int(count)))
+        for norm, count in zip(fitted.norm_bounds[1], counted, strict=True)
     ]
-    each = [above(n / int((y != 0).sum())) for n, y in zip(numbers, fitted.signs, strict=True)]
-    bound = above(sum(numbers, Fraction(0)) / len(fitted))
+    each = [
+        above((square + int(k)) / int((y != 0).sum()))
+        for square, k, y in zip(squares, lone, fitted.signs, strict=True)
+    ]
+    bound = above((sum(squares, Fraction(0)) + int(fitted.alone.sum())) / len(fitted))
     more = f" and {int(fitted.alone.sum())}/m for examples alone in their classes"
     sentence = (
         f"The leave-one-out error is at most R^2 |w|^2 / m{more if fitted.alone.any() else ''} = "
