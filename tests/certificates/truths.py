@@ -20,12 +20,13 @@ from largemargin.kernels import make_kernel
 LONG = np.longdouble
 CLOSE = 1e-6  # a margin below this may be rounding, or what a solver leaves
 KERNELS = (
-    dict(kernel="linear"),
-    dict(kernel="poly", degree=2, gamma=1.0, coef0=1.0),
-    dict(kernel="poly", degree=3, gamma=0.5, coef0=0.0),
-    dict(kernel="rbf", gamma=0.5),
+    {"kernel": "linear"},
+    {"kernel": "poly", "degree": 2, "gamma": 1.0, "coef0": 1.0},
+    {"kernel": "poly", "degree": 3, "gamma": 0.5, "coef0": 0.0},
+    {"kernel": "rbf", "gamma": 0.5},
 )
 DELTA, RHO = 0.05, 0.1
+FEW_ROWS = 20  # up to which machines are trained again without each
 
 
 @dataclass
@@ -42,7 +43,7 @@ class Case:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             self.found = self.model.certificate(
-                self.X, self.y, delta=DELTA, rhos=(RHO,), leave_one_out=True
+                self.X, self.y, delta=DELTA, rhos=(RHO,), leave_one_out=len(self) < FEW_ROWS
             )
         return self.found
 
@@ -108,9 +109,7 @@ class Case:
     def norms(self):
         if self.of_features:
             return np.sqrt((self.model.coef_.astype(LONG) ** 2).sum(axis=1))
-        return np.sqrt(
-            np.maximum(0, np.einsum("pi,ij,pj->p", self.coefs, self.gram, self.coefs))
-        )
+        return np.sqrt(np.maximum(0, np.einsum("pi,ij,pj->p", self.coefs, self.gram, self.coefs)))
 
     @cached_property
     def radius(self):
@@ -158,9 +157,9 @@ class Case:
         return np.array(found)
 
 
-def random_case(rng):
+def random_case(rng, rows=(3, 9)):
     """A fit, or None where the parameters drawn do not go with the data."""
-    n = int(rng.integers(3, 9))
+    n = int(rng.integers(*rows))
     K = int(rng.choice([2, 2, 2, 3, 4]))
     d = int(rng.integers(1, 4))
     if n < K:
@@ -209,11 +208,12 @@ def random_model(rng, kernel, K):
     if which == "hard":
         return lm.SVC(C=np.inf, **svm)
     if which == "crammer":
-        return lm.SVC(C=C, **{**svm, "multiclass": "crammer-singer"})
+        return lm.SVC(C=C, **{**svm, "multiclass": "crammer-singer", "max_iter": 2000})
     if which == "nu":
         return lm.NuSVC(nu=one_of(0.0, 0.2, 0.5, 0.8), **svm)
     if which == "adatron":
-        return lm.KernelAdatron(C=one_of(1.0, np.inf), max_iter=3000, **svm)
+        svm["tol"] = 1e-5
+        return lm.KernelAdatron(C=one_of(1.0, np.inf), max_iter=300, **svm)
     if which == "lp":
         return lm.LPSVC(C=C, class_weight=weights, **kernel)
     if which == "nu-lp":
@@ -379,13 +379,15 @@ def check_optimal(case, s):
         else:
             rows = (y[:, None] * rows)[y != 0]
         scale = np.abs(rows).max()
-        u, distance = nnls(np.vstack([rows.T / scale, np.ones(len(rows))]), [0.0] * rows.shape[1] + [1.0])
+        target = np.append(np.zeros(rows.shape[1]), 1.0)
+        u, _ = nnls(np.vstack([rows.T / scale, np.ones(len(rows))]), target)
         r = np.append(rows.T / scale @ u, u.sum() - 1)
         w = r[:-1] / r[-1] / scale  # w.row >= 1 with the least norm
         truths.append(float(w @ w) * (2 if threshold else 0.5))
     truth = max(truths)
     assert s.value <= truth * (1 + 1e-9), (s.value, truth)
-    assert s.value >= truth * (1 - 1e-2), (s.value, truth)
+    if known_to_hold(s):
+        assert s.value >= truth * (1 - 1e-2), (s.value, truth)
     assert ("through the origin" in s.sentence) == (not threshold)
 
 
@@ -415,7 +417,7 @@ def errors_of_same_price(case):
 
 
 def check_left_out(case, s):
-    errors = errors_of_same_price(case)
+    errors = errors_of_same_price(case) if len(case) < FEW_ROWS else None
     if errors is None or not all(a.holds or "unique when" in a.text for a in s.assumptions):
         return
     if not known_to_hold(s):  # the threshold has to be unique without each example
@@ -451,7 +453,7 @@ def check_needed(case, s):
     model, m = case.model, len(case)
     needed = needed_examples(case.fitted) | case.alone
     assert s.value == needed.mean()
-    for i in np.flatnonzero(~needed):
+    for i in np.flatnonzero(~needed)[:FEW_ROWS]:
         changes, factor = {}, 1.0
         if isinstance(model, lm.NuLPSVC):
             changes, factor = {"nu": model.nu * m / (m - 1)}, m / (m - 1)
@@ -485,9 +487,10 @@ def check_expected(case, s):
 
 def threshold_of(case):
     model = case.model
-    if isinstance(model, lm.NuLPSVC):
+    if isinstance(model, lm.NuLPSVC) or case.fitted.thresholds.any():
         return True
-    if isinstance(model, lm.VotedPerceptron) or getattr(model, "multiclass", "") == "crammer-singer":
+    together = getattr(model, "multiclass", "") == "crammer-singer"
+    if isinstance(model, lm.VotedPerceptron) or together:
         return False
     return bool(getattr(model, "fit_intercept", False))
 
@@ -509,7 +512,8 @@ def check_vc(case, s):
     kernel = make_kernel(**case.kernel)
     h = vc_dimension(kernel, case.X.shape[1], threshold_of(case) or inside)
     P = len(case.margins)
-    truths = [np.mean(m <= 0) + np.sqrt((h + np.log(LONG(P / DELTA))) / len(m)) for m in case.margins]
+    open_to_chance = h + np.log(LONG(P / DELTA))
+    truths = [np.mean(m <= 0) + np.sqrt(open_to_chance / len(m)) for m in case.margins]
     if all((np.abs(m) > CLOSE).all() for m in case.margins):
         at_least_and_near(s.value, sum(truths), 1e-9)
 
@@ -550,9 +554,9 @@ def check_explicit(case, s):
     for m in unit_margins(case):
         n = len(m)
         bounds = [
-            (m < 2.0**-k - 1e-12).mean()
-            + np.sqrt(8 / n * (log(2) * (1 + covering(2.0**-k, n)) + log(P * (k + 1) * (k + 2) / DELTA)))
+            (m < 2.0**-k - 1e-12).mean() + np.sqrt(8 / n * exponent)
             for k in range(12)
+            for exponent in [log(2 * P * (k + 1) * (k + 2) / DELTA) + log(2) * covering(2.0**-k, n)]
         ]
         total += min(bounds)
     assert s.value >= total * (1 - 1e-12)

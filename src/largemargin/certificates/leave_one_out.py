@@ -121,8 +121,10 @@ def shortfall(fitted: Fitted, alphas: np.ndarray, gaps: np.ndarray) -> np.ndarra
     problem between the primal and the dual objective, and from rounding.
     """
     assert fitted.squares is not None
+    if not np.isfinite(gaps).all():
+        return np.full(alphas.shape, np.inf)
     moved = np.sqrt(2 * gaps)[:, None] * np.sqrt(np.maximum(fitted.squares, 0.0))
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         lost = np.where(alphas > 0, gaps[:, None] / alphas, moved)
     each = kernel_error(fitted.kernel, fitted.X, np.float64) + FEW * UNIT * fitted.squares
     rounding = fitted.score_errors[:, None] + 4 * alphas * each + FEW * UNIT

@@ -200,14 +200,14 @@ def _optimal(fitted: Fitted, dual: Dual) -> Statement:
     several = ", in the problem where it is least," if fitted.n_problems > 1 else ""
     if dual.threshold:
         what = "hyperplane separates the classes with a distance between them"
-        which = "the one found separates them"
+        which = f"; the one found separates them with {at_least(found, 6)}"
     else:
         what = "hyperplane through the origin of the feature space has all examples on their sides "
         what += "with twice the distance to the nearest"
-        which = "the one found has them there"
+        which = f"; the one found has them there with {at_least(found, 6)}"
     sentence = (
         f"The dual objective W = {at_least(W.max(), 6)} shows that{several} no {what} above rho "
-        f"= sqrt(2/W) = {at_most(rho, 6)}; {which} with {at_least(found, 6)}."
+        f"= sqrt(2/W) = {at_most(rho, 6)}{which if found > 0 else ''}."
     )
     return OPTIMAL.says(W.max(), sentence, conditions, W)
 
