@@ -67,9 +67,9 @@ class Statement:
         Whether the value bounds a probability of error, so that above 1 it says nothing.
     by_problem : tuple of float
         With more than two classes, the number of each problem.
-    side : str
-        "above" if the value bounds the truth from above, "below" if from below; the value is
-        rounded to that side, and so is what is written of it. Else empty.
+    bounds_from : str or None
+        "above" or "below" if the value bounds the truth from there, empty if it is the number
+        itself. None is "above" but for what is measured.
     """
 
     name: str
@@ -80,7 +80,14 @@ class Statement:
     assumptions: tuple[Assumption, ...] = ()
     bounds_error: bool = False
     by_problem: tuple[float, ...] = ()
-    side: Side = ""
+    bounds_from: Side | None = None
+
+    @property
+    def side(self) -> Side:
+        """To which side the value is rounded, and what is written of it."""
+        if self.bounds_from is not None:
+            return self.bounds_from
+        return "" if self.kind == "measured" else "above"
 
     @property
     def applies(self) -> bool:

@@ -26,13 +26,7 @@ class Theorem:
     source: str
     kind: Kind
     bounds_error: bool = False
-    bounds_from: Side | None = None  # above, unless it says otherwise or is measured
-
-    @property
-    def side(self) -> Side:
-        if self.bounds_from is not None:
-            return self.bounds_from
-        return "" if self.kind == "measured" else "above"
+    bounds_from: Side | None = None
 
     def refuted_by(self, conditions: Sequence[Condition]) -> Statement | None:
         """The statement that it does not apply, if one of its conditions fails."""
@@ -55,7 +49,7 @@ class Theorem:
         each = np.atleast_1d(np.asarray(by_problem, float))
         return Statement(
             self.name, float(value), sentence, self.source, self.kind, tuple(conditions),
-            self.bounds_error, tuple(each.tolist()) if len(each) > 1 else (), self.side,
+            self.bounds_error, tuple(each.tolist()) if len(each) > 1 else (), self.bounds_from,
         )  # fmt: skip
 
 
