@@ -124,10 +124,10 @@ def test_a_search_over_words_has_no_curve():
 
 def test_bounds_are_rounded_up():
     numbers = np.random.default_rng(0).random(200)
-    assert all(float(figure(value, 3, up=True)) >= value for value in numbers)
-    assert figure(0.5, up=True) == "0.5"
-    assert figure(math.inf, up=True) == "inf"
-    assert figure(0.1, up=True) == "0.1"
+    assert all(float(figure(value, 3, "above")) >= value for value in numbers)
+    assert figure(0.5, side="above") == "0.5"
+    assert figure(math.inf, side="above") == "inf"
+    assert figure(0.1, side="above") == "0.1"
 
 
 def test_the_number_of_any_theorem_is_rounded_up():

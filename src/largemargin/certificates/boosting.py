@@ -17,9 +17,10 @@ import numpy as np
 from scipy.special import xlogy
 
 from largemargin.certificates.capacity import VC, check_delta, check_positive
-from largemargin.certificates.certificate import Statement, at_most
+from largemargin.certificates.certificate import Statement
 from largemargin.certificates.fitted import checked, numbers_of, recorded
 from largemargin.certificates.margins import SMALLEST, error_statement, margin_error
+from largemargin.certificates.rounding import FEW, at_most, raised
 from largemargin.certificates.theorem import INDEPENDENT, Condition, Theorem
 
 BOOK = "Advances in Large Margin Classifiers"
@@ -48,7 +49,7 @@ def adaboost_margin_bound(errors: Any, rho: float) -> float:
     if not ((eps >= 0) & (eps < 0.5)).all():
         raise ValueError(f"errors must lie between 0 and 1/2, got {eps[(eps < 0) | (eps >= 0.5)]}")
     logs = log(2) + xlogy((1 - rho) / 2, eps) + (1 + rho) / 2 * np.log1p(-eps)
-    return float(np.exp(logs.sum()))
+    return raised(float(np.exp(logs.sum())), FEW + 4 * int(np.abs(logs).sum() + len(eps)))
 
 
 def convex_combination_bound(
@@ -88,7 +89,7 @@ def convex_combination_bound(
         rhos = np.array([float(rho)])
     errors = np.searchsorted(np.sort(values), rhos) / m
     capacity = dimension * log(m / dimension) ** 2 / rhos**2 + log(1 / delta)
-    return float((errors + np.sqrt(constant / m * capacity)).min())
+    return raised(float((errors + np.sqrt(constant / m * capacity)).min()))
 
 
 def stump_dimension(n_features: int) -> int:

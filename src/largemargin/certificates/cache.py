@@ -6,12 +6,25 @@ beta being the margin that is asked for (Crammer, Kandola & Singer 2003).
 
 from __future__ import annotations
 
+from fractions import Fraction
+from math import floor
+
 import numpy as np
 
-from largemargin.certificates.certificate import Statement, at_most
+from largemargin.certificates.certificate import Statement
 from largemargin.certificates.fitted import Fitted
 from largemargin.certificates.margins import no_geometry
 from largemargin.certificates.mistakes import MOST_SEPARATED, separating_machine
+from largemargin.certificates.rounding import (
+    FEW,
+    UNIT,
+    above,
+    at_least,
+    at_most,
+    kernel_error,
+    quotients,
+    raised,
+)
 from largemargin.certificates.theorem import Condition, Theorem
 
 PAPER = "Crammer, Kandola & Singer 2003"
@@ -38,7 +51,8 @@ def cache_bound(radius: float, margin: float, gamma: float) -> float:
     """
     if not gamma > 0:
         raise ValueError(f"gamma must be positive, got {gamma!r}: the data must be separable")
-    return (radius**2 + 2 * margin) / gamma**2
+    exact = (Fraction(radius) ** 2 + 2 * Fraction(margin)) / Fraction(gamma) ** 2
+    return above(exact)
 
 
 def cache_statements(fitted: Fitted) -> list[Statement]:
@@ -83,20 +97,31 @@ def _bound(fitted: Fitted, largest: int) -> Statement:
     conditions.append(separable)
     if not separable.holds:
         return BOUND.fails(separable.otherwise, conditions)
-    bound = cache_bound(fitted.radius, float(model.margin), gamma)
+    bound = cache_bound(fitted.largest_radius, score_bound(fitted, largest), gamma)
     sentence = (
-        f"At most {at_most(bound, 6)} examples are stored at any time of this stream, since "
-        f"a vector separates it with margin gamma = {gamma:.4g}; the largest norm is R = "
-        f"{fitted.radius:.4g} and beta = {model.margin:g}. {largest} were seen."
+        f"At most {floor(bound):,} examples are stored at any time of this stream, since "
+        f"a vector separates it with margin gamma = {at_least(gamma)}; the largest norm is R = "
+        f"{at_most(fitted.largest_radius)} and beta = {model.margin:g}. {largest} were seen."
     )
     return BOUND.says(bound, sentence, conditions)
 
 
+def score_bound(fitted: Fitted, largest: int) -> float:
+    """The largest score at which an example was stored: beta, and the rounding of the scores of as
+    many examples as were stored.
+    """
+    each = kernel_error(fitted.kernel, fitted.X, fitted.basis.dtype)
+    error = largest * (each + (largest + FEW) * UNIT * fitted.largest_radius**2)
+    return raised(float(fitted.model.margin) + error)
+
+
 def best_margin(fitted: Fitted) -> float:
-    """The largest smallest margin of a unit vector that was found."""
+    """The largest smallest margin of a unit vector that was found, rounded down."""
     found = [-np.inf]
-    if not no_geometry(fitted) and fitted.norms is not None:
-        found.append(float(fitted.functional[0].min() / fitted.norms[0]))
+    if not no_geometry(fitted):
+        nearest = fitted.functional[0].min() - fitted.score_errors[0]
+        least, most = fitted.norm_bounds
+        found.append(float(quotients(nearest, least[0], most[0])))
     if len(fitted) <= MOST_SEPARATED:
         found.append(float(separating_machine(fitted).margins.min()))
     return max(found)

@@ -1,4 +1,5 @@
-"""Bounds from the capacity of a class of functions, with probability 1 - delta.
+"""Bounds from the capacity of a class of functions, with probability 1 - delta, whose constants
+nobody knows, and one that has them; `covering` has those with all their constants.
 
     theorem 1.2   R(g) <= R_emp(g) + sqrt(c/m (h + ln(1/delta)))                           (1.31)
     theorem 1.8   R(f) <= c/m (R^2/rho^2 ln^2(m/rho) + ln(1/delta))   if R_rho(f) = 0      (1.45)
@@ -6,21 +7,30 @@
     theorem 2.2   R(f) <= 2/m (kappa log2(8em/kappa) log2(32m) + log2(2m(28 + log2 m)/delta))
                   kappa = floor(65 (W R + 3 D)^2),  D^2 = sum_i max(0, xi_i - lambda alpha_i k_ii)^2
 
-(Advances in Large Margin Classifiers.) No value of the universal constant c is known that would be
-worth stating, so it is the user's, 1 unless said otherwise.
+(Advances in Large Margin Classifiers.) Values are rounded up, margins down. No value of the
+universal constant c is known that would be worth stating, so it is the user's, 1 unless said
+otherwise.
 """
 
 from __future__ import annotations
 
+from fractions import Fraction
 from math import comb, e, floor, log, log2, sqrt
-from numbers import Real
 from typing import Any
 
 import numpy as np
 
-from largemargin.certificates.certificate import Statement, at_most
+from largemargin.certificates.certificate import Statement
+from largemargin.certificates.covering import (
+    check_delta,
+    check_positive,
+    explicit_hard_margin_bound,
+    explicit_margin_bound,
+    sum_norm_margin_bound,
+)
 from largemargin.certificates.fitted import Fitted
 from largemargin.certificates.margins import margin_error, no_geometry
+from largemargin.certificates.rounding import FEW, UNIT, at_least, at_most, raised, total
 from largemargin.certificates.theorem import INDEPENDENT, Condition, Theorem
 from largemargin.kernels import Kernel, Linear, Polynomial, WithConstant
 
@@ -28,6 +38,16 @@ BOOK = "Advances in Large Margin Classifiers"
 VC = Theorem("VC bound", f"{BOOK}, theorem 1.2", "probability", True)
 MARGIN = Theorem("margin bound", f"{BOOK}, theorem 1.8, (1.46)", "probability", True)
 HARD = Theorem("margin bound, no margin error", f"{BOOK}, theorem 1.8, (1.45)", "probability", True)
+EXPLICIT = Theorem(
+    "explicit margin bound", f"{BOOK}, theorems 1.4, 1.5 (1.41) and 1.7", "probability", True
+)
+EXPLICIT_HARD = Theorem(
+    "explicit margin bound, no margin error", f"{BOOK}, theorems 1.4, 1.5 (1.40) and 1.7",
+    "probability", True,
+)  # fmt: skip
+SUM_NORM = Theorem(
+    "sum-norm margin bound", f"{BOOK}, theorems 1.4, 1.5 (1.41) and 1.9", "probability", True
+)
 ADAPTIVE = Theorem("adaptive margin bound", f"{BOOK}, theorem 2.2", "probability", True)
 
 
@@ -54,7 +74,7 @@ def vc_bound(
     """
     check_delta(delta)
     check_positive("constant", constant)
-    return error + sqrt(constant / n_examples * (dimension + log(1 / delta)))
+    return raised(error + sqrt(constant / n_examples * (dimension + log(1 / delta))))
 
 
 def margin_bound(
@@ -94,11 +114,11 @@ def margin_bound(
     m = len(values)
     if rho is not None:
         check_positive("rho", rho)
-        return margin_error(values, rho) + sqrt(_capacity(m, radius, rho, delta, constant))
+        return raised(margin_error(values, rho) + sqrt(_capacity(m, radius, rho, delta, constant)))
     # between two margins the errors stay and the capacity falls with rho, so one of them is best
     rhos = np.unique(np.append(values[(values > 0) & (values < radius)], radius))
     errors = np.searchsorted(np.sort(values), rhos) / m
-    return float((errors + np.sqrt(_capacity(m, radius, rhos, delta, constant))).min())
+    return raised(float((errors + np.sqrt(_capacity(m, radius, rhos, delta, constant))).min()))
 
 
 def _capacity(m: int, radius: float, rho: Any, delta: float, constant: float) -> Any:
@@ -114,7 +134,7 @@ def hard_margin_bound(
     >>> round(hard_margin_bound(10000, 1.0, 0.5), 4)
     0.0395
     """
-    return float(_capacity(n_examples, radius, rho, delta, constant))
+    return raised(float(_capacity(n_examples, radius, rho, delta, constant)))
 
 
 def adaptive_margin_bound(
@@ -142,12 +162,14 @@ def adaptive_margin_bound(
     """
     check_delta(delta)
     deviations = np.maximum(np.asarray(deviations, float), 0.0)
-    m, D = len(deviations), float(np.linalg.norm(deviations))
-    kappa = floor(65 * (norm * radius + 3 * D) ** 2)
+    if not np.isfinite([norm, radius, deviations.max(initial=0.0)]).all():
+        return None
+    m, D = len(deviations), raised(float(np.linalg.norm(deviations)), len(deviations))
+    kappa = floor(65 * (Fraction(norm) * Fraction(radius) + 3 * Fraction(D)) ** 2)
     if kappa > e * m:
         return None
     capacity = kappa * log2(8 * e * m / kappa) * log2(32 * m) if kappa else 0.0
-    bound = 2 / m * (capacity + log2(2 * m * (28 + log2(m)) / delta))
+    bound = raised(2 / m * (capacity + log2(2 * m * (28 + log2(m)) / delta)))
     return bound if m >= max(2 / bound, 6) else None
 
 
@@ -170,11 +192,13 @@ def vc_dimension(kernel: Kernel, n_features: int, threshold: bool) -> int | None
 
 
 def capacity_statements(fitted: Fitted, delta: float, constant: float) -> list[Statement]:
-    """Theorems 1.2 and 1.8, for problems of two sides; delta is shared among several."""
+    """Theorems 1.2, 1.5 and 1.8, for problems of two sides; delta is shared among several."""
     return [
         _vc(fitted, delta, constant),
         _margin(fitted, delta, constant),
         _hard(fitted, delta, constant),
+        _explicit(fitted, delta),
+        _explicit_hard(fitted, delta),
     ]
 
 
@@ -199,8 +223,7 @@ def _constant_said(constant: float, n_problems: int, delta: float) -> str:
 
 
 def _vc(fitted: Fitted, delta: float, constant: float) -> Statement:
-    threshold = bool(fitted.thresholds.any()) or _has_threshold(fitted.model)
-    h = vc_dimension(fitted.kernel, fitted.model.n_features_in_, threshold)
+    h = vc_dimension(fitted.kernel, fitted.model.n_features_in_, has_threshold(fitted))
     conditions = [
         *_conditions(fitted),
         Condition(
@@ -218,28 +241,40 @@ def _vc(fitted: Fitted, delta: float, constant: float) -> Statement:
         for f in fitted.functional
     ]
     sentence = (
-        f"The error is at most {at_most(sum(each))} with probability {1 - delta:g}: the training "
+        f"The error is at most {at_most(total(each))} with probability {1 - delta:g}: the training "
         f"error and what {len(fitted)} examples leave open of functions of VC dimension h = {h}, "
         f"{_constant_said(constant, P, delta)}."
     )
-    return VC.says(sum(each), sentence, conditions, each)
+    return VC.says(total(each), sentence, conditions, each)
 
 
-def _has_threshold(model: Any) -> bool:
-    return bool(getattr(model, "fit_intercept", False))
+def has_threshold(fitted: Fitted) -> bool:
+    """Whether the functions to choose from have a threshold, be it 0 in the one chosen; one that is
+    a coordinate of the kernel's does not count.
+    """
+    from largemargin.lp import NuLPSVC
+
+    model = fitted.model
+    if fitted.thresholds.any() or isinstance(model, NuLPSVC):
+        return True
+    through_origin = getattr(model, "multiclass", "") == "crammer-singer"
+    inside = isinstance(fitted.kernel, WithConstant)
+    return bool(getattr(model, "fit_intercept", False)) and not through_origin and not inside
 
 
 def normalised(fitted: Fitted) -> tuple[list[np.ndarray], float]:
-    """Margins of w/|w| on examples scaled into the unit ball, and that ball's radius.
+    """Margins of w/|w| on examples scaled into the unit ball, rounded down, and that ball's radius.
 
     A threshold is a weight b/R of one more coordinate, R, in all examples.
     """
-    R, norms = fitted.radius, fitted.norms
-    assert norms is not None
-    if not fitted.thresholds.any():
-        return [f / (n * R) for f, n in zip(fitted.functional, norms, strict=True)], 1.0
-    lengths = np.hypot(norms, fitted.thresholds / R)
-    return [f / (n * sqrt(2) * R) for f, n in zip(fitted.functional, lengths, strict=True)], 1.0
+    R, (_, norms) = fitted.largest_radius, fitted.norm_bounds
+    if has_threshold(fitted):
+        norms, R = np.hypot(norms, fitted.thresholds / R), R * sqrt(2)
+    scales = norms * R * (1 + FEW * UNIT)
+    return [
+        np.nextafter((f - error) / scale, -np.inf)
+        for f, error, scale in zip(fitted.functional, fitted.score_errors, scales, strict=True)
+    ], 1.0
 
 
 def _margin_conditions(fitted: Fitted) -> list[Condition]:
@@ -265,38 +300,140 @@ def _margin(fitted: Fitted, delta: float, constant: float) -> Statement:
     found, radius = normalised(fitted)
     each = [margin_bound(f, radius, delta=delta / P, constant=constant) for f in found]
     sentence = (
-        f"The error is at most {at_most(sum(each))} with probability {1 - delta:g}: the margin "
+        f"The error is at most {at_most(total(each))} with probability {1 - delta:g}: the margin "
         "error at the best rho and what margins of that size leave open, with examples scaled into "
-        f"the unit ball{' and the threshold as a coordinate' if fitted.thresholds.any() else ''}, "
+        f"the unit ball{' and the threshold as a coordinate' if has_threshold(fitted) else ''}, "
         f"{_constant_said(constant, P, delta)}."
     )
-    return MARGIN.says(sum(each), sentence, conditions, each)
+    return MARGIN.says(total(each), sentence, conditions, each)
+
+
+def all_positive(fitted: Fitted, found: list[np.ndarray]) -> Condition:
+    """Whether no margin is 0 or less, rounded down."""
+    right = all(float(f.min()) > 0 for f in fitted.functional)
+    return Condition(
+        "all margins are positive", all(float(f.min()) > 0 for f in found),
+        "some margin is positive to rounding only" if right else
+        "some training example is misclassified",
+    )  # fmt: skip
 
 
 def _hard(fitted: Fitted, delta: float, constant: float) -> Statement:
-    separated = all(float(f.min()) > 0 for f in fitted.functional)
-    conditions = [
-        *_margin_conditions(fitted),
-        Condition("all margins are positive", separated, "some training example is misclassified"),
-    ]
+    conditions = _margin_conditions(fitted)
     refuted = HARD.refuted_by(conditions)
     if refuted:
         return refuted
     P = fitted.n_problems
     found, radius = normalised(fitted)
+    separated = all_positive(fitted, found)
+    conditions.append(separated)
+    if not separated.holds:
+        return HARD.fails(separated.otherwise, conditions)
     each = [
         hard_margin_bound(len(f), radius, float(f.min()), delta=delta / P, constant=constant)
         for f in found
     ]
     sentence = (
-        f"No training example has a margin below {min(f.min() for f in found):.4g} (in the unit "
-        f"ball), so the error is at most {at_most(sum(each))} with probability {1 - delta:g}, "
+        f"No training example has a margin below {at_least(min(f.min() for f in found))} (in the "
+        f"unit ball), so the error is at most {at_most(total(each))} with probability "
+        f"{1 - delta:g}, "
         f"{_constant_said(constant, P, delta)}."
     )
-    return HARD.says(sum(each), sentence, conditions, each)
+    return HARD.says(total(each), sentence, conditions, each)
 
 
-def adaptive_statement(fitted: Fitted, lam: float, delta: float) -> Statement:
+def _explicit(fitted: Fitted, delta: float) -> Statement:
+    conditions = _margin_conditions(fitted)
+    refuted = EXPLICIT.refuted_by(conditions)
+    if refuted:
+        return refuted
+    P = fitted.n_problems
+    found, radius = normalised(fitted)
+    each = [explicit_margin_bound(f, radius, delta=delta / P) for f in found]
+    return _covered(
+        EXPLICIT, each, conditions,
+        f"The error is at most {at_most(total(each))} with probability {1 - delta:g}: the margin "
+        "error at the best rho of 1, 1/2, 1/4, ... in the unit ball, and what covering numbers of "
+        f"linear functions leave open. Nothing in it is a constant left to guess{_shared(P)}.",
+    )  # fmt: skip
+
+
+def _explicit_hard(fitted: Fitted, delta: float) -> Statement:
+    conditions = _margin_conditions(fitted)
+    refuted = EXPLICIT_HARD.refuted_by(conditions)
+    if refuted:
+        return refuted
+    found, radius = normalised(fitted)
+    separated = all_positive(fitted, found)
+    conditions.append(separated)
+    if not separated.holds:
+        return EXPLICIT_HARD.fails(separated.otherwise, conditions)
+    P = fitted.n_problems
+    each = [
+        explicit_hard_margin_bound(
+            len(f), radius, float(f.min()), delta=delta / P, chosen_before=False
+        )
+        for f in found
+    ]
+    return _covered(
+        EXPLICIT_HARD, each, conditions,
+        f"The error is at most {at_most(total(each))} with probability {1 - delta:g}, since no "
+        f"training example has a margin below {at_least(min(f.min() for f in found))} (in the unit "
+        f"ball). Nothing in it is a constant left to guess{_shared(P)}.",
+    )  # fmt: skip
+
+
+def _shared(n_problems: int) -> str:
+    return f"; {n_problems} problems share delta" if n_problems > 1 else ""
+
+
+def _covered(
+    theorem: Theorem, each: list[float], conditions: list[Condition], sentence: str
+) -> Statement:
+    """A bound from covering numbers, if there are examples enough for theorem 1.4."""
+    enough = Condition(
+        "twice the examples are at least fat(rho/8)", bool(np.isfinite(each).all()),
+        "theorem 1.4 is about 2m points that are not fewer than fat(rho/8), which is bounded by "
+        "(8 R/rho)^2; there are too few examples for every rho",
+    )  # fmt: skip
+    conditions = [*conditions, enough]
+    if not enough.holds:
+        return theorem.fails(enough.otherwise, conditions)
+    return theorem.says(total(each), sentence, conditions, each)
+
+
+def sum_norm_statement(fitted: Fitted, delta: float, constant: float) -> Statement:
+    """Theorem 1.9 for a hyperplane in the space of the features."""
+    weights, b = np.asarray(fitted.model.coef_, float), fitted.thresholds
+    largest = float(abs(fitted.X).max())
+    lengths = np.abs(weights).sum(axis=1) * largest + np.abs(b)  # a threshold is a coordinate of 1
+    conditions = [
+        *_conditions(fitted),
+        Condition("there is a hyperplane", bool((lengths > 0).all()), "w = 0 and b = 0"),
+        Condition("no example to come has a larger coordinate than those seen", None),
+    ]
+    refuted = SUM_NORM.refuted_by(conditions)
+    if refuted:
+        return refuted
+    P, N = fitted.n_problems, weights.shape[1] + int(has_threshold(fitted))
+    operations = weights.shape[1] + FEW
+    each = [
+        sum_norm_margin_bound(
+            # a score is off by no more than this share of the length
+            f / n - 2 * operations * UNIT, N, delta=delta / P, constant=constant,
+        )
+        for f, n in zip(fitted.functional, lengths, strict=True)
+    ]  # fmt: skip
+    return _covered(
+        SUM_NORM, each, conditions,
+        f"The error is at most {at_most(total(each))} with probability {1 - delta:g}: the margin "
+        f"error at the best rho of 1, 1/2, 1/4, ..., where {N} coordinates are at most 1 and the "
+        f"weights sum to 1, and what covering numbers leave open, "
+        f"{_constant_said(constant, P, delta)}.",
+    )  # fmt: skip
+
+
+def adaptive_statement(fitted: Fitted, delta: float) -> Statement:
     """Theorem 2.2 for an adaptive-margin machine."""
     met = all(bool((f >= 1).any()) for f in fitted.functional)
     conditions = [
@@ -306,13 +443,12 @@ def adaptive_statement(fitted: Fitted, lam: float, delta: float) -> Statement:
     refuted = ADAPTIVE.refuted_by(conditions)
     if refuted:
         return refuted
-    assert fitted.squares is not None
-    assert fitted.norms is not None
-    own = lam * fitted.alphas() * fitted.squares
-    slack = np.maximum(0.0, 1 - fitted.signs * fitted.scores + own)
+    # max(0, xi - lambda alpha k(x, x)) is max(0, 1 - y f(x)), whatever lambda is
+    lack = 1 - fitted.signs * fitted.scores
+    share = delta / fitted.n_problems
     each = [
-        adaptive_margin_bound(float(n), fitted.radius, xi - a, delta=delta / fitted.n_problems)
-        for n, xi, a in zip(fitted.norms, slack, own, strict=True)
+        adaptive_margin_bound(float(n), fitted.largest_radius, one + error, delta=share)
+        for n, one, error in zip(fitted.norm_bounds[1], lack, fitted.score_errors, strict=True)
     ]
     known = [bound for bound in each if bound is not None]
     provisos = Condition(
@@ -323,17 +459,7 @@ def adaptive_statement(fitted: Fitted, lam: float, delta: float) -> Statement:
     if not provisos.holds:
         return ADAPTIVE.fails(provisos.otherwise, conditions)
     sentence = (
-        f"The error is at most {at_most(sum(known))} with probability {1 - delta:g}, from the norm "
-        "of w and what the adaptive margins lack."
+        f"The error is at most {at_most(total(known))} with probability {1 - delta:g}, from the "
+        "norm of w and what the adaptive margins lack."
     )
-    return ADAPTIVE.says(sum(known), sentence, conditions, known)
-
-
-def check_delta(delta: Any) -> None:
-    if not isinstance(delta, Real) or isinstance(delta, bool) or not 0 < float(delta) < 1:
-        raise ValueError(f"delta must lie between 0 and 1, got {delta!r}")
-
-
-def check_positive(name: str, value: Any) -> None:
-    if not isinstance(value, Real) or isinstance(value, bool) or not 0 < float(value) < np.inf:
-        raise ValueError(f"{name} must be a positive number, got {value!r}")
+    return ADAPTIVE.says(total(known), sentence, conditions, known)

@@ -6,8 +6,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from decimal import ROUND_CEILING, Context, Decimal
 from typing import Any, Literal
+
+from largemargin.certificates.rounding import at_least, at_most
 
 Kind = Literal["measured", "always", "probability", "expectation"]
 KINDS: dict[Kind, str] = {
@@ -18,17 +19,23 @@ KINDS: dict[Kind, str] = {
 }
 
 
-def at_most(value: float, digits: int = 4) -> str:
-    """A bound in so many digits, rounded up: it must still be one.
+Side = Literal["above", "below", ""]
+SIDES: dict[Side, str] = {
+    "above": "the truth is at most this",
+    "below": "the truth is at least this",
+    "": "the number itself, to rounding",
+}
 
-    >>> at_most(0.123412), at_most(0.1), at_most(1234567.0), at_most(81312.3, 5)
-    ('0.1235', '0.1', '1.235e+06', '81313')
+
+def stated(value: float, side: Side, digits: int = 4) -> str:
+    """A number in so many digits; a bound is rounded outward.
+
+    >>> stated(0.12341, "above"), stated(0.12349, "below"), stated(0.12341, "")
+    ('0.1235', '0.1234', '0.1234')
     """
-    if value in (float("inf"), float("-inf")):
-        return str(value)
-    written = Decimal(repr(float(value)))  # 0.1, not the 0.1000000000000000055 that is stored
-    up = Context(prec=digits, rounding=ROUND_CEILING).create_decimal(written)
-    return f"{float(up):.{digits}g}"
+    if side == "above":
+        return at_most(value, digits)
+    return at_least(value, digits) if side == "below" else f"{value:.{digits}g}"
 
 
 @dataclass(frozen=True)
@@ -60,6 +67,9 @@ class Statement:
         Whether the value bounds a probability of error, so that above 1 it says nothing.
     by_problem : tuple of float
         With more than two classes, the number of each problem.
+    bounds_from : str or None
+        "above" or "below" if the value bounds the truth from there, empty if it is the number
+        itself. None is "above" but for what is measured.
     """
 
     name: str
@@ -70,6 +80,14 @@ class Statement:
     assumptions: tuple[Assumption, ...] = ()
     bounds_error: bool = False
     by_problem: tuple[float, ...] = ()
+    bounds_from: Side | None = None
+
+    @property
+    def side(self) -> Side:
+        """To which side the value is rounded, and what is written of it."""
+        if self.bounds_from is not None:
+            return self.bounds_from
+        return "" if self.kind == "measured" else "above"
 
     @property
     def applies(self) -> bool:
@@ -88,6 +106,7 @@ class Statement:
             "applies": self.applies,
             "vacuous": self.vacuous,
             "kind": self.kind,
+            "side": self.side,
             "sentence": self.sentence,
             "source": self.source,
             "assumptions": [{"text": a.text, "holds": a.holds} for a in self.assumptions],
@@ -144,7 +163,7 @@ class Certificate:
         for s in self.statements:
             number = "-"
             if s.value is not None:
-                number = f"{s.value:.4g}" if s.kind == "measured" else at_most(s.value)
+                number = stated(s.value, s.side)
                 number += " (vacuous)" if s.vacuous else ""
             lines.append(f"{s.name:{width}}  {number:>12}  {s.sentence} [{s.source}; {s.kind}]")
         return "\n".join(lines)

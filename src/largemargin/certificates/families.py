@@ -19,6 +19,7 @@ from largemargin.certificates.capacity import (
     capacity_statements,
     check_delta,
     check_positive,
+    sum_norm_statement,
 )
 from largemargin.certificates.certificate import Certificate, Statement
 from largemargin.certificates.fitted import (
@@ -29,7 +30,7 @@ from largemargin.certificates.fitted import (
     recorded,
     signs_of,
 )
-from largemargin.certificates.leave_one_out import true_statement
+from largemargin.certificates.leave_one_out import TRUE, true_statement
 from largemargin.certificates.margins import (
     SMALLEST,
     Margins,
@@ -70,7 +71,9 @@ def certificate(
     rhos = checked_rhos(rhos)
     if leave_one_out not in (True, False, "auto"):
         raise ValueError(f"leave_one_out must be True, False or 'auto', got {leave_one_out!r}")
-    if isinstance(model, AdaBoost):
+    if len(getattr(model, "classes_", (0, 1))) < 2:
+        n, statements = lonely_statements(model, X, y)
+    elif isinstance(model, AdaBoost):
         n, statements = boosting_statements(model, X, y, rhos, float(delta), float(constant))
     elif isinstance(model, RBFNetwork):
         n, statements = network_statements(model, X, y)
@@ -81,8 +84,26 @@ def certificate(
             *margin_statements(fitted, rhos),
             *family_statements(fitted, float(delta), leave_one_out),
             *capacity_statements(fitted, float(delta), float(constant)),
+            *hyperplane_capacity(fitted, float(delta), float(constant)),
         ]
     return Certificate(type(model).__name__, n, float(delta), tuple(statements))
+
+
+def lonely_statements(model: Any, X: Any, y: Any) -> tuple[int, list[Statement]]:
+    """The number of examples, and what is said of a stream that has had one class so far."""
+    X, labels = checked(model, X, y)
+    reason = f"the stream has had one class so far, {model.classes_.tolist()[0]!r}"
+    theorems = (SMALLEST, TRUE, VC, MARGIN, HARD)
+    right = np.zeros(len(labels), bool)  # there is no other class to answer with
+    return len(labels), [error_statement(right), *(theorem.fails(reason) for theorem in theorems)]
+
+
+def hyperplane_capacity(fitted: Fitted, delta: float, constant: float) -> list[Statement]:
+    """What is said of hyperplanes among the features, by the sum of their weights."""
+    from largemargin.lp import MaxMarginHyperplane
+
+    linear = isinstance(fitted.model, MaxMarginHyperplane)
+    return [sum_norm_statement(fitted, delta, constant)] if linear else []
 
 
 def checked_rhos(rhos: Any) -> list[float]:
@@ -148,8 +169,8 @@ def _expansion(model: Any, X: Any, labels: np.ndarray) -> Fitted:
     expansion, n_classes = model._expansion, len(model.classes_)
     if n_classes < 2:
         raise ValueError(
-            f"a certificate needs a model of two classes, got {model.classes_.tolist()}: go on "
-            "with the stream"
+            f"margins need a model of two classes, got {model.classes_.tolist()}: go on with the "
+            "stream"
         )
     online = isinstance(model, OnlineLearner)
     signs = signs_of(labels, n_classes, getattr(model, "_by_pairs", False))

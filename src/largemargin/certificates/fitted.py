@@ -17,11 +17,19 @@ import numpy as np
 from sklearn.utils import check_consistent_length, column_or_1d
 from sklearn.utils.validation import check_is_fitted
 
+from largemargin.certificates.rounding import FEW, UNIT, kernel_error
 from largemargin.certificates.theorem import Condition
 from largemargin.expansion import Expansion
 from largemargin.fingerprint import fingerprint
 from largemargin.gram import Basis, prepare
-from largemargin.kernels import FunctionKernel, Kernel, Precomputed, WithConstant
+from largemargin.kernels import (
+    FunctionKernel,
+    Gaussian,
+    Kernel,
+    Laplacian,
+    Precomputed,
+    WithConstant,
+)
 from largemargin.labels import numbers_in, plain_labels
 from largemargin.showing import shown
 from largemargin.training_record import told_changes
@@ -122,6 +130,41 @@ class Fitted:
         return float(np.sqrt(self.squares.max())) if self.squares is not None else np.nan
 
     @cached_property
+    def largest_radius(self) -> float:
+        """The same, rounded up."""
+        if self.squares is None:
+            return np.nan
+        constant = isinstance(self.kernel, Gaussian | Laplacian)  # one, exactly
+        error = 0.0 if constant else kernel_error(self.kernel, self.X, np.float64)
+        return float(np.nextafter(np.sqrt(self.squares.max() + error) * (1 + 2 * UNIT), np.inf))
+
+    @cached_property
+    def score_errors(self) -> np.ndarray:
+        """What the scores of each problem are off by at most; see `rounding`."""
+        rounding = 2 * UNIT * np.abs(self.thresholds)
+        return expansion_errors(self.basis, self.coefs, self.X, self.squares) + rounding
+
+    @cached_property
+    def norm_bounds(self) -> tuple[np.ndarray, np.ndarray]:
+        """What |w| of each problem is at least, and at most."""
+        assert self.norms is not None
+        errors = expansion_errors(self.basis, self.coefs, self.X, self.squares)
+        return norms_within(self.norms, self.coefs, errors)
+
+    @cached_property
+    def alone(self) -> np.ndarray:
+        """The examples that are the only ones of their class. Left out, such an example is an
+        error: no machine trained on the rest answers with its class.
+        """
+        return np.asarray(np.bincount(self.labels)[self.labels] == 1)
+
+    @cached_property
+    def alone_by_problem(self) -> np.ndarray:
+        """The same of each problem: the only examples of one of its sides."""
+        sides = [(self.signs == side) for side in (1, -1)]
+        return np.asarray(sum(mine & (mine.sum(axis=1, keepdims=True) == 1) for mine in sides) > 0)
+
+    @cached_property
     def gram(self) -> np.ndarray:
         """All kernel values between the examples; for few of them."""
         if self.kernel.by_column:
@@ -211,6 +254,26 @@ def norms_of(basis: Basis, coefs: np.ndarray, X: Any, foreign: str) -> np.ndarra
     else:
         products = Expansion(basis, coefs, np.zeros(len(coefs)))(basis.vectors)
     return np.sqrt(np.maximum(np.einsum("ij,ij->i", coefs, products), 0.0))
+
+
+def expansion_errors(
+    basis: Basis, coefs: np.ndarray, X: Any, squares: np.ndarray | None
+) -> np.ndarray:
+    """What w.x of each row of coefficients is off by at most, on rows of X; see `rounding`."""
+    if squares is None:
+        return np.full(len(coefs), np.inf)
+    sums = np.abs(coefs).sum(axis=1) * (1 + FEW * UNIT)
+    each = kernel_error(basis.kernel, X, basis.dtype)
+    return np.asarray(sums * (each + (len(basis) + FEW) * UNIT * float(squares.max())))
+
+
+def norms_within(
+    norms: np.ndarray, coefs: np.ndarray, errors: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Bounds of |w|, from errors of w.x."""
+    error = 2 * np.abs(coefs).sum(axis=1) * errors + FEW * UNIT * norms**2
+    least = np.sqrt(np.maximum(norms**2 - error, 0.0)) * (1 - FEW * UNIT)
+    return least, np.sqrt(norms**2 + error) * (1 + FEW * UNIT)
 
 
 def checked(model: Any, X: Any, y: Any) -> tuple[Any, np.ndarray]:

@@ -1,7 +1,8 @@
 """Leave-one-out: bounds from one fit, and the error itself by fitting again.
 
-Example i is a leave-one-out error if the machine trained without it misclassifies it. Of a support
-vector machine, with alpha_i >= 0 and slack xi_i, it can only be one if
+Example i is a leave-one-out error if the machine trained without it misclassifies it. The only
+example of its class is one always: no machine trained on the rest answers with a class that it has
+not seen. Any other is, of a support vector machine, with alpha_i >= 0 and slack xi_i, only if
 
     support vectors     alpha_i > 0                                (Vapnik)
     Jaakkola-Haussler   y_i f(x_i) - alpha_i k(x_i, x_i) <= 0      without a threshold
@@ -10,6 +11,11 @@ vector machine, with alpha_i >= 0 and slack xi_i, it can only be one if
 
 With squared slacks the machine is a hard margin in a space with one more coordinate an example,
 where k(x_i, x_i) is larger by 1/(2C), which no other example sees.
+
+The proofs compare the dual objective of the solution with that of the one without i, to which
+alpha_i is added. If the first is only known to within a gap of the best, alpha_i times the output
+may be less by the gap: so gap / alpha_i counts against an example. Where alpha_i = 0, w moves by no
+more than sqrt(2 gap) when i is left out, and the output by no more than sqrt(2 gap k(x_i, x_i)).
 """
 
 from __future__ import annotations
@@ -23,6 +29,7 @@ from sklearn.base import clone
 
 from largemargin.certificates.certificate import Statement
 from largemargin.certificates.fitted import Fitted
+from largemargin.certificates.rounding import FEW, UNIT, kernel_error
 from largemargin.certificates.theorem import Theorem
 
 CHEAP = 200  # rows up to which a machine is trained again for each without being asked
@@ -95,17 +102,41 @@ def suspects(
     threshold: bool,
     least: float | None,
     ridge: float,
+    short: Any = 0.0,
 ) -> np.ndarray:
-    """The examples that can be leave-one-out errors."""
+    """The examples that can be leave-one-out errors, if their outputs may be less by `short`."""
     if not threshold:
         # an example without a coefficient is classified as it was
-        return margins - alphas * squares <= 0
+        return margins - alphas * squares <= short
     most = float(squares.max())
     R_square = most - (-most if least is None else least)
     slack = np.maximum(0.0, 1 - margins)
     if ridge:  # xi_i = alpha_i ridge is part of the longer vector
-        return 2 * alphas * (R_square + ridge) >= 1
-    return 2 * alphas * R_square + slack >= 1
+        return 2 * alphas * (R_square + ridge) >= 1 - short
+    return 2 * alphas * R_square + slack >= 1 - short
+
+
+def shortfall(fitted: Fitted, alphas: np.ndarray, gaps: np.ndarray) -> np.ndarray:
+    """How much nearer to an error each example may be than its output says, from the gap of each
+    problem between the primal and the dual objective, and from rounding.
+    """
+    assert fitted.squares is not None
+    if not np.isfinite(gaps).all():
+        return np.full(alphas.shape, np.inf)
+    moved = np.sqrt(2 * gaps)[:, None] * np.sqrt(np.maximum(fitted.squares, 0.0))
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        lost = np.where(alphas > 0, gaps[:, None] / alphas, moved)
+    each = kernel_error(fitted.kernel, fitted.X, np.float64) + FEW * UNIT * fitted.squares
+    rounding = fitted.score_errors[:, None] + 4 * alphas * each + FEW * UNIT
+    return np.asarray(lost + rounding)
+
+
+def lone_words(fitted: Fitted, flags: Any) -> str:
+    """What is said of examples that count for nothing but being alone in their class."""
+    count = int((fitted.alone & ~flags).sum())
+    if not count:
+        return ""
+    return f", and {count} alone in {'its class' if count == 1 else 'their classes'},"
 
 
 def least_kernel_value(fitted: Fitted, most_rows: int) -> float | None:
@@ -113,7 +144,7 @@ def least_kernel_value(fitted: Fitted, most_rows: int) -> float | None:
     from largemargin.kernels import Gaussian, Laplacian
 
     if len(fitted) <= most_rows:
-        return float(fitted.gram.min())
+        return float(fitted.gram.min()) - kernel_error(fitted.kernel, fitted.X, np.float64)
     return 0.0 if isinstance(fitted.kernel, Gaussian | Laplacian) else None
 
 
@@ -123,14 +154,18 @@ def true_statement(
     """The leave-one-out error. `needed` marks the examples that have to be left out; the others
     are known to be classified rightly without themselves. "auto" asks for it if it is cheap.
     """
-    rows = np.arange(len(fitted)) if needed is None else np.flatnonzero(needed)
+    rows = np.arange(len(fitted)) if needed is None else np.flatnonzero(needed | fitted.alone)
     if fitted.silent:
         return TRUE.fails(fitted.silent, fitted.records)
     if asked is False or (asked == "auto" and len(fitted) > CHEAP):
         return TRUE.fails(
             f"it takes {len(rows)} fits, which were not asked for with leave_one_out=True"
         )
-    errors = leave_one_out_errors(fitted, rows, SECONDS if asked == "auto" else np.inf)
+    try:
+        errors = leave_one_out_errors(fitted, rows, SECONDS if asked == "auto" else np.inf)
+    except ValueError as error:  # such as a nu that is too large for what is left
+        reason = str(error).rstrip(".")
+        return TRUE.fails(f"the machine cannot be trained without one of the examples: {reason}")
     if errors is None:
         return TRUE.fails(
             f"it takes {len(rows)} fits, which did not end within {SECONDS:g} s; ask for all of "
@@ -140,10 +175,12 @@ def true_statement(
     skipped = f"; the other {len(fitted) - len(rows)} have no part in it" * (
         len(rows) < len(fitted)
     )
+    lone = int(fitted.alone.sum())
+    vanished = f"; {lone} without a fit, since nothing else is of its class" if lone else ""
     sentence = (
         f"{wrong} of {len(fitted)} examples are misclassified by the machine trained without them "
-        f"({len(rows)} fits{skipped}): an unbiased estimate of the error after training on "
-        f"{len(fitted) - 1} examples."
+        f"({len(rows) - lone} fits{skipped}{vanished}): an unbiased estimate of the error after "
+        f"training on {len(fitted) - 1} examples."
     )
     return TRUE.says(wrong / len(fitted), sentence)
 
@@ -154,7 +191,7 @@ def leave_one_out_errors(fitted: Fitted, rows: np.ndarray, seconds: float) -> np
     """
     from largemargin.svm import SVC
 
-    alone = np.bincount(fitted.labels)[fitted.labels[rows]] == 1
+    alone = fitted.alone[rows]
     wrong = np.ones(len(rows), bool)  # nobody answers with a class that has not been seen
     machine = clone(fitted.model).set_params(**frozen(fitted))
     with warnings.catch_warnings():

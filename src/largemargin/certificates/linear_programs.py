@@ -12,10 +12,11 @@ from __future__ import annotations
 import numpy as np
 
 from largemargin.certificates.capacity import adaptive_statement
-from largemargin.certificates.certificate import Statement, at_most
+from largemargin.certificates.certificate import Statement
 from largemargin.certificates.fitted import Fitted
-from largemargin.certificates.leave_one_out import true_statement
+from largemargin.certificates.leave_one_out import lone_words, true_statement
 from largemargin.certificates.optimality import gap_statement, is_optimal
+from largemargin.certificates.rounding import at_most
 from largemargin.certificates.svm import JAAKKOLA, XI_ALPHA
 from largemargin.certificates.theorem import Condition, Theorem
 
@@ -43,8 +44,7 @@ def program_statements(fitted: Fitted, delta: float, leave_one_out: bool | str) 
         true_statement(fitted, leave_one_out),
     ]
     if isinstance(model, AdaptiveMarginSVC | LeaveOneOutSVC):
-        lam = 1.0 if isinstance(model, LeaveOneOutSVC) else float(model.lam)
-        statements.append(adaptive_statement(fitted, lam, delta))
+        statements.append(adaptive_statement(fitted, delta))
     return statements
 
 
@@ -74,11 +74,12 @@ def _needed(fitted: Fitted) -> Statement:
     refuted = NEEDED.refuted_by(conditions)
     if refuted:
         return refuted
-    needed = needed_examples(fitted)
+    active = needed_examples(fitted)
+    needed = active | fitted.alone
     which = ", of the machine with nu m/(m - 1) in place of nu," if of_nu else ""
     sentence = (
         f"The leave-one-out error{which} is at most {at_most(needed.mean())}: only the "
-        f"{int(needed.sum())} of {len(fitted)} examples with a coefficient or an active constraint "
-        "can be wrong when left out."
+        f"{int(active.sum())} of {len(fitted)} examples with a coefficient or an active constraint"
+        f"{lone_words(fitted, active)} can be wrong when left out."
     )
     return NEEDED.says(float(needed.mean()), sentence, conditions)

@@ -18,6 +18,7 @@ from largemargin.certificates.certificate import Statement
 from largemargin.certificates.fitted import Fitted
 from largemargin.certificates.theorem import Theorem
 
+NOTHING = 1e-7  # of what the terms of a sum could make: its square is rounding
 SOURCE = "Advances in Large Margin Classifiers, definition 1.1"
 ERROR = Theorem("error", "the share of wrong answers", "measured")
 SMALLEST = Theorem("smallest margin", SOURCE, "measured")
@@ -59,7 +60,8 @@ def margin_error(margins: np.ndarray, rho: float) -> float:
     >>> margin_error(np.array([-1.0, 0.5, 2.0, 3.0]), 2.0)
     0.5
     """
-    return float(np.mean(np.asarray(margins) < rho))
+    values = np.asarray(margins)
+    return float(np.mean(values < rho)) if len(values) else 0.0
 
 
 def margins(model: Any, X: Any, y: Any) -> Margins:
@@ -108,8 +110,9 @@ def no_geometry(fitted: Fitted) -> str:
         return fitted.indefinite
     if fitted.norms is None:
         return "the kernel matrix of the training data is not at hand"
-    if not (fitted.norms > 0).all():
-        return "w = 0: there is no hyperplane"
+    sizes = np.abs(fitted.coefs).sum(axis=1) * fitted.radius
+    if not (fitted.norms > NOTHING * sizes).all():
+        return "w = 0, to rounding: there is no hyperplane"
     return ""
 
 
@@ -125,28 +128,33 @@ def error_statement(wrong: np.ndarray) -> Statement:
 
 
 def _functional(found: Margins) -> list[Statement]:
-    smallest = [float(one.min()) for one in found.functional]
+    smallest = [least(one) for one in found.functional]
     where = " in some problem" if len(smallest) > 1 else ""
     sentence = f"The smallest y f(x) of an example; negative if it is misclassified{where}."
-    return [SMALLEST.says(min(smallest), sentence, by_problem=smallest)]
+    return [SMALLEST.says(np.nanmin(smallest), sentence, by_problem=smallest)]
+
+
+def least(margins: np.ndarray) -> float:
+    """The smallest, or nan where none of the rows given is of the problem's two classes."""
+    return float(margins.min()) if len(margins) else np.nan
 
 
 def _geometric(found: Margins, rhos: Iterable[float]) -> list[Statement]:
     at_rho = [Theorem(f"margin error at {rho:g}", f"{SOURCE}, (1.30)", "measured") for rho in rhos]
     if found.geometric is None:
         return [theorem.fails(found.reason) for theorem in (GEOMETRIC, MEDIAN, *at_rho)]
-    smallest = [float(one.min()) for one in found.geometric]
-    medians = [float(np.median(one)) for one in found.geometric]
-    R = found.radius
+    smallest = [least(one) for one in found.geometric]
+    medians = [float(np.median(one)) if len(one) else np.nan for one in found.geometric]
+    nearest, R = np.nanmin(smallest), found.radius
     statements = [
         GEOMETRIC.says(
-            min(smallest),
+            nearest,
             "The example that is nearest to the hyperplane, or farthest on the wrong side, is at "
-            f"y f(x)/|w| = {min(smallest):.4g}; the largest norm of an example is R = {R:.4g}.",
+            f"y f(x)/|w| = {nearest:.4g}; the largest norm of an example is R = {R:.4g}.",
             by_problem=smallest,
         ),
         MEDIAN.says(
-            min(medians),
+            np.nanmin(medians),
             "Half of the examples are at least this far on their side of the hyperplane"
             f"{', in the problem where that is least' if len(medians) > 1 else ''}.",
             by_problem=medians,

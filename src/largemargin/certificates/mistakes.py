@@ -12,6 +12,10 @@ convex in w. Its minimum lies on the path of the machines min 1/2 w.w + C sum xi
 gives a valid bound, also one of a machine that has seen only some of the examples, or has not
 converged: so the best of some machines of that path, trained on a sample if there are many
 examples, of the hard margin, and of the perceptron's own vectors, each at its best length.
+
+Margins of u are rounded down and the bounds up. The perceptron's scores are rounded too, which may
+make a mistake of what was none: then its vector v is longer than the proof allows, |v|^2 <= k R^2
+after k mistakes. Since that is all that the proof needs of R, |v|/sqrt(k) takes its place.
 """
 
 from __future__ import annotations
@@ -19,7 +23,8 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
-from math import ceil
+from fractions import Fraction
+from math import floor
 from typing import Any
 
 import numpy as np
@@ -27,8 +32,17 @@ from scipy.optimize import minimize_scalar
 from sklearn.exceptions import ConvergenceWarning
 
 from largemargin.certificates.capacity import check_positive
-from largemargin.certificates.certificate import Statement, at_most
-from largemargin.certificates.fitted import Fitted, norms_of
+from largemargin.certificates.certificate import Statement
+from largemargin.certificates.fitted import Fitted, expansion_errors, norms_of, norms_within
+from largemargin.certificates.rounding import (
+    FEW,
+    above,
+    at_least,
+    at_most,
+    quotients,
+    raised,
+    total,
+)
 from largemargin.certificates.theorem import INDEPENDENT, Condition, Theorem
 
 PAPER = "Freund & Schapire 1999"
@@ -81,8 +95,9 @@ def mistake_bound(
     if gamma is None:
         return best_gamma(values, radius, epochs)[0]
     check_positive("gamma", gamma)
-    D = np.sqrt(epochs) * float(np.linalg.norm(np.maximum(0.0, gamma - values)))
-    return float(((radius + D) / gamma) ** 2)
+    D = float(np.linalg.norm(np.maximum(0.0, gamma - values)))
+    D = raised(np.sqrt(epochs) * D, len(values) + FEW)
+    return above(((Fraction(radius) + Fraction(D)) / Fraction(gamma)) ** 2)
 
 
 def best_gamma(margins: np.ndarray, radius: float, epochs: int) -> tuple[float, float]:
@@ -101,16 +116,21 @@ def best_gamma(margins: np.ndarray, radius: float, epochs: int) -> tuple[float, 
     found = minimize_scalar(
         root, bounds=(0.0, np.sqrt(most) / radius), method="bounded", options={"xatol": 1e-12}
     )
-    best = min((float(found.fun) ** 2, 1 / float(found.x)), (float(most), np.inf))
+    best = min(
+        (raised(float(found.fun) ** 2, 2 * len(margins) + FEW), 1 / float(found.x)),
+        (float(most), np.inf),
+    )
     least = float(margins.min())
     if least > 0:
-        best = min(best, ((radius / least) ** 2, least))
+        best = min(best, (above((Fraction(radius) / Fraction(least)) ** 2), least))
     return best
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """A vector a problem to compare the perceptron with: y (u.x) of all examples, |u| = 1."""
+    """A vector a problem to compare the perceptron with: y (u.x) of all examples, |u| = 1, rounded
+    down.
+    """
 
     name: str
     margins: np.ndarray
@@ -133,12 +153,32 @@ def _own_vectors(fitted: Fitted) -> Iterator[Comparison]:
         # |w|^2 = sum_j c_j w.x_j
         squares = np.einsum("ij,ij->i", coefs, outputs[:, fitted.basis.examples])
         norms = np.sqrt(np.maximum(squares, 0.0))
-        yield _comparison(f"the perceptron's {rule[0]} vector", fitted, outputs, norms)
+        errors = expansion_errors(fitted.basis, coefs, fitted.X, fitted.squares)
+        name = f"the perceptron's {rule[0]} vector"
+        yield _comparison(name, fitted, outputs, coefs, norms, errors)
 
 
-def _comparison(name: str, fitted: Fitted, scores: np.ndarray, norms: Any) -> Comparison:
-    unit = np.divide(1.0, norms, out=np.zeros(len(norms)), where=norms > 0)
-    return Comparison(name, fitted.signs * scores * unit[:, None])
+def _comparison(
+    name: str, fitted: Fitted, scores: np.ndarray, coefs: np.ndarray, norms: Any, errors: Any
+) -> Comparison:
+    least, most = norms_within(norms, coefs, errors)
+    margins = [
+        quotients(y * f - error, low, high) if high > 0 else np.zeros(len(f))
+        for y, f, error, low, high in zip(fitted.signs, scores, errors, least, most, strict=True)
+    ]
+    return Comparison(name, np.array(margins))
+
+
+def radii(fitted: Fitted) -> list[float]:
+    """R of each problem, rounded up, or what the perceptron's vector needs in its place."""
+    made = np.asarray(fitted.model.n_mistakes_, float)
+    rule = ("last", False)
+    coefs = fitted.model._expansion(rule)
+    norms = norms_of(fitted.basis, coefs, fitted.X, fitted.foreign)
+    assert norms is not None
+    errors = expansion_errors(fitted.basis, coefs, fitted.X, fitted.squares)
+    longest = norms_within(norms, coefs, errors)[1] / np.sqrt(np.maximum(made, 1.0))
+    return [max(fitted.largest_radius, raised(float(length))) for length in longest]
 
 
 def _machines(fitted: Fitted) -> Iterator[Comparison]:
@@ -178,14 +218,17 @@ def _trained(
     machine = SVC(
         kernel=kernel, slack="squared", fit_intercept=False,
         min_margin=LEAST_MARGIN * fitted.radius, n_jobs=fitted.model.n_jobs,
-        max_seconds=MOST_SECONDS,
+        max_seconds=MOST_SECONDS, precision="float64",
     )  # fmt: skip
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         path = machine.path(rows, y, prices)
     for C, one in zip(prices, path, strict=True):
-        norms = norms_of(one._expansion.basis, one._expansion.coefs, rows, "")
-        yield _comparison(f"the SVM with C = {C:.3g}{seen}", fitted, one._problem_scores(X), norms)
+        basis, coefs = one._expansion.basis, one._expansion.coefs
+        norms = norms_of(basis, coefs, rows, "")
+        errors = expansion_errors(basis, coefs, X, fitted.squares)
+        name = f"the SVM with C = {C:.3g}{seen}"
+        yield _comparison(name, fitted, one._problem_scores(X), coefs, norms, errors)
 
 
 def perceptron_statements(fitted: Fitted) -> list[Statement]:
@@ -204,16 +247,19 @@ def perceptron_statements(fitted: Fitted) -> list[Statement]:
         "the kernel is positive definite on the examples", not fitted.indefinite, fitted.indefinite
     )
     compared = [] if fitted.indefinite else comparisons(fitted)
+    R = [] if fitted.indefinite else radii(fitted)
     return [
         counted,
-        _separable(fitted, definite, compared),
-        _any(fitted, definite, compared),
+        _separable(fitted, definite, compared, R),
+        _any(fitted, definite, compared, R),
         _conversion(fitted, made),
         _converged(fitted, definite, compared),
     ]
 
 
-def _separable(fitted: Fitted, definite: Condition, compared: list[Comparison]) -> Statement:
+def _separable(
+    fitted: Fitted, definite: Condition, compared: list[Comparison], R: list[float]
+) -> Statement:
     least = np.array([c.margins.min(axis=1) for c in compared]).reshape(-1, fitted.n_problems)
     gammas = least.max(axis=0, initial=-np.inf)
     separable = Condition(
@@ -226,39 +272,48 @@ def _separable(fitted: Fitted, definite: Condition, compared: list[Comparison]) 
     refuted = SEPARABLE.refuted_by([definite, separable])
     if refuted:
         return refuted
-    each = [mistake_bound(np.array([g]), fitted.radius, gamma=g) for g in gammas.tolist()]
+    each = [
+        mistake_bound(np.array([g]), one, gamma=g)
+        for one, g in zip(R, gammas.tolist(), strict=True)
+    ]
     sentence = (
-        f"At most {_count(sum(each))} mistakes, however many epochs: the examples are separated "
-        f"with the margin gamma = {gammas.min():.4g}, and the largest norm is R = "
-        f"{fitted.radius:.4g}."
+        f"At most {_count(each)} mistakes, however many epochs: the examples are separated "
+        f"with the margin gamma = {at_least(gammas.min())}, and the largest norm is R = "
+        f"{at_most(fitted.largest_radius)}."
     )
-    return SEPARABLE.says(sum(each), sentence, [definite, separable], each)
+    return SEPARABLE.says(total(each), sentence, [definite, separable], each)
 
 
-def _count(bound: float) -> str:
-    """A bound of a count, rounded up."""
-    return at_most(bound) if bound < 1000 else f"{ceil(bound):,}"
+def _count(bounds: list[float]) -> str:
+    """What whole numbers that are within bounds sum to at most."""
+    return f"{sum(map(floor, bounds)):,}" if np.isfinite(bounds).all() else "inf"
 
 
-def _any(fitted: Fitted, definite: Condition, compared: list[Comparison]) -> Statement:
+def _any(
+    fitted: Fitted, definite: Condition, compared: list[Comparison], R: list[float]
+) -> Statement:
     refuted = ANY.refuted_by([definite])
     if refuted:
         return refuted
     epochs = int(fitted.model.n_epochs_)
     each, names, gammas = [], [], []
     for p in range(fitted.n_problems):
-        bounds = [best_gamma(c.margins[p], fitted.radius, epochs) for c in compared]
+        bounds = [best_gamma(c.margins[p], R[p], epochs) for c in compared]
         best = int(np.argmin([bound for bound, _ in bounds]))
         each.append(bounds[best][0])
         gammas.append(bounds[best][1])
         names.append(compared[best].name)
-    how = f"{names[0]}, gamma = {gammas[0]:.4g}" if len(each) == 1 else "the best found for each"
+    how = (
+        f"{names[0]}, gamma = {at_least(gammas[0])}"
+        if len(each) == 1
+        else "the best found for each"
+    )
     repeated = f", {epochs} times over" if epochs > 1 else ""
     sentence = (
-        f"At most {_count(sum(each))} mistakes on this sequence of {len(fitted)} examples"
+        f"At most {_count(each)} mistakes on this sequence of {len(fitted)} examples"
         f"{repeated}, whether or not it can be separated (compared with {how})."
     )
-    return ANY.says(sum(each), sentence, [definite], each)
+    return ANY.says(total(each), sentence, [definite], each)
 
 
 def _conversion(fitted: Fitted, made: np.ndarray) -> Statement:
@@ -280,13 +335,13 @@ def _conversion(fitted: Fitted, made: np.ndarray) -> Statement:
     refuted = CONVERSION.refuted_by(conditions)
     if refuted or times is None:
         return refuted or CONVERSION.fails("")
-    each = times * made / (len(fitted) + 1)
+    each = np.array([above(Fraction(times * int(k), len(fitted) + 1)) for k in made])
     sentence = (
         f"The expected error is at most {'2 ' if times == 2 else ''}E[k]/(m + 1), k being the "
         f"mistakes in one pass over m + 1 examples; with the {int(made.sum())} made on these "
-        f"m = {len(fitted)} in place of the expectation that is {at_most(each.sum())}."
+        f"m = {len(fitted)} in place of the expectation that is {at_most(total(each))}."
     )
-    return CONVERSION.says(each.sum(), sentence, conditions, each)
+    return CONVERSION.says(total(each), sentence, conditions, each)
 
 
 def _converged(fitted: Fitted, definite: Condition, compared: list[Comparison]) -> Statement:
@@ -306,19 +361,19 @@ def _converged(fitted: Fitted, definite: Condition, compared: list[Comparison]) 
     refuted = CONVERGED.refuted_by(conditions)
     if refuted:
         return refuted
-    assert fitted.squares is not None
     each = []
     for p in range(fitted.n_problems):
         trace = model.trace_
         erred = fitted.basis.examples[np.unique(trace.slot[trace.problem == p])]
         gamma = max((float(c.margins[p, erred].min()) for c in compared), default=0.0)
-        R = float(np.sqrt(fitted.squares[erred].max()))
-        each.append(min(float(len(erred)), (R / gamma) ** 2 if gamma > 0 else np.inf))
-    total = sum(each) / (len(fitted) + 1)
+        lone = len(np.setdiff1d(np.flatnonzero(fitted.alone_by_problem[p]), erred))
+        R = fitted.largest_radius
+        geometric = above((Fraction(R) / Fraction(gamma)) ** 2) if gamma > 0 else np.inf
+        each.append(min(float(len(erred)), geometric) + lone)
+    by_problem = [above(Fraction(k) / (len(fitted) + 1)) for k in each]
     sentence = (
         "The expected error is at most E[min(k, (R/gamma)^2)]/(m + 1), k being the examples on "
-        f"which mistakes were made; what was found here, {at_most(sum(each))}, in place of the "
-        f"expectation gives {at_most(total)}."
+        f"which mistakes were made; what was found here, {at_most(total(each))}, in place of "
+        f"the expectation gives {at_most(total(by_problem))}."
     )
-    by_problem = np.array(each) / (len(fitted) + 1)
-    return CONVERGED.says(total, sentence, conditions, by_problem)
+    return CONVERGED.says(total(by_problem), sentence, conditions, by_problem)

@@ -5,10 +5,11 @@ coefficients say of the examples left out.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 
-from largemargin.certificates.certificate import Statement, at_most
+from largemargin.certificates.certificate import Statement
 from largemargin.certificates.fitted import (
     LARGEST_EIGENPROBLEM,
     Fitted,
@@ -16,15 +17,28 @@ from largemargin.certificates.fitted import (
 )
 from largemargin.certificates.leave_one_out import (
     least_kernel_value,
+    lone_words,
+    shortfall,
     support_vector_bound,
     suspects,
     true_statement,
 )
 from largemargin.certificates.optimality import gap_statement, is_optimal
+from largemargin.certificates.rounding import (
+    FEW,
+    UNIT,
+    above,
+    at_least,
+    at_most,
+    lowered,
+    raised,
+)
 from largemargin.certificates.theorem import INDEPENDENT, Condition, Theorem
 
 BOOK = "Advances in Large Margin Classifiers"
-OPTIMAL = Theorem("optimal hyperplane", "Cortes & Vapnik 1995, W = 2/rho^2", "always")
+OPTIMAL = Theorem(
+    "optimal hyperplane", "Cortes & Vapnik 1995, W = 2/rho^2", "always", bounds_from="below"
+)
 SUPPORT = Theorem("support vectors, leave-one-out", f"{BOOK}, section 1.3.4", "always", True)
 EXPECTED = Theorem("support vectors, expected error", "Cortes & Vapnik 1995", "expectation", True)
 JAAKKOLA = Theorem("Jaakkola-Haussler", f"{BOOK}, (1.84) as in (2.3)", "always", True)
@@ -130,14 +144,83 @@ def _optimal(fitted: Fitted, dual: Dual) -> Statement:
     refuted = OPTIMAL.refuted_by(conditions)
     if refuted:
         return refuted
-    W = np.asarray(fitted.model.objective_, float)
-    assert fitted.norms is not None
+    W = least_objectives(fitted, dual)
+    w = np.asarray(fitted.norm_bounds[1])
+    rho = raised(np.sqrt(2 / W.max())) if W.max() > 0 else np.inf
+    found = lowered(min(2 * (f.min() - e) / n for f, e, n in zip(
+        _without_threshold(fitted, dual), fitted.score_errors, w, strict=True
+    )))  # fmt: skip
+    several = ", in the problem where it is least," if fitted.n_problems > 1 else ""
+    if dual.threshold:
+        what = "hyperplane separates the classes with a distance between them"
+        which = f"; the one found separates them with {at_least(found, 6)}"
+    else:
+        what = "hyperplane through the origin of the feature space has all examples on their sides "
+        what += "with twice the distance to the nearest"
+        which = f"; the one found has them there with {at_least(found, 6)}"
     sentence = (
-        f"The dual objective W = {W.max():.6g} shows that no hyperplane separates the classes with "
-        f"a distance between them above rho = sqrt(2/W) = {np.sqrt(2 / W.max()):.6g}; the one "
-        f"found has 2/|w| = {2 / fitted.norms.max():.6g}."
+        f"The dual objective W = {at_least(W.max(), 6)} shows that{several} no {what} above rho "
+        f"= sqrt(2/W) = {at_most(rho, 6)}{which if found > 0 else ''}."
     )
     return OPTIMAL.says(W.max(), sentence, conditions, W)
+
+
+def _without_threshold(fitted: Fitted, dual: Dual) -> list[np.ndarray]:
+    """The margins of each problem that its dual knows of: a threshold that was put there
+    afterwards does not count.
+    """
+    if dual.threshold or not fitted.thresholds.any():
+        return fitted.functional
+    return [
+        y[y != 0] * (f - b)[y != 0]
+        for y, f, b in zip(fitted.signs, fitted.scores, fitted.thresholds, strict=True)
+    ]
+
+
+def _feasible(fitted: Fitted, dual: Dual) -> tuple[np.ndarray, np.ndarray]:
+    """The sums of the coefficients, rounded down, and by how much they have to be changed to meet
+    the conditions of the dual: nothing, but for rounding.
+    """
+    sums = dual.alphas.sum(axis=1)
+    lack = np.maximum(dual.alphas - dual.box, 0.0).sum(axis=1)
+    if dual.threshold:
+        lack = lack + np.abs((fitted.signs * dual.alphas).sum(axis=1))
+    rounding = len(fitted) * UNIT * sums
+    return sums - rounding, lack + rounding * dual.threshold
+
+
+def least_objectives(fitted: Fitted, dual: Dual) -> np.ndarray:
+    """The dual objective W of the hard margin that the coefficients show, rounded down: that of
+    the best multiple of them, (sum alpha)^2 / (2 w.w).
+    """
+    sums, lack = _feasible(fitted, dual)
+    longest = fitted.norm_bounds[1] + lack * fitted.largest_radius
+    with np.errstate(divide="ignore", invalid="ignore"):
+        found = np.maximum(sums - lack, 0.0) ** 2 / (2 * longest**2) * (1 - FEW * UNIT)
+    return np.where(longest > 0, found, 0.0)
+
+
+def absolute_gaps(fitted: Fitted, dual: Dual) -> np.ndarray:
+    """What the dual objective of each problem's coefficients can lack of the best, rounded up."""
+    R, s = fitted.largest_radius, class_factors_of(fitted)
+    sums, lack = _feasible(fitted, dual)
+    gaps = []
+    for p, (outputs, norm, error) in enumerate(
+        zip(_without_threshold(fitted, dual), fitted.norm_bounds[1], fitted.score_errors,
+            strict=True)
+    ):  # fmt: skip
+        alpha, least = dual.alphas[p], outputs - error
+        if dual.slack == "none":
+            nearest = float(least.min())
+            primal = norm**2 / (2 * nearest**2) if nearest > 0 else np.inf
+        else:
+            price = float((alpha / s).max()) if dual.of_nu else float(fitted.model.C)
+            weights, xi = s[fitted.signs[p] != 0], np.maximum(0.0, 1 - least)
+            primal = norm**2 / 2 + price * float(weights @ (xi**2 if dual.ridge.any() else xi))
+        value = sums[p] - norm**2 / 2 - float(dual.ridge @ alpha**2) / 2
+        rounding = (len(fitted) + FEW) * UNIT * (abs(primal) + abs(value) + norm**2)
+        gaps.append(primal - value + rounding + lack[p] * (1 + norm * R + lack[p] * R**2))
+    return np.maximum(gaps, 0.0)
 
 
 def _left_out(fitted: Fitted, dual: Dual) -> list[Condition]:
@@ -170,13 +253,14 @@ def _support(fitted: Fitted, dual: Dual) -> Statement:
     refuted = SUPPORT.refuted_by(conditions)
     if refuted:
         return refuted
-    share = support_vector_bound(dual.alphas)
+    used, flags = np.any(dual.alphas > 0, axis=0), (dual.alphas > 0) | fitted.alone_by_problem
+    share = support_vector_bound(flags)
     sentence = (
         f"The leave-one-out error{_what(dual)} is at most {at_most(share)}: only the "
-        f"{round(share * len(fitted))} support vectors of {len(fitted)} examples can be wrong "
-        "when left out."
+        f"{int(used.sum())} support vectors of {len(fitted)} examples{lone_words(fitted, used)} "
+        "can be wrong when left out."
     )
-    return SUPPORT.says(share, sentence, conditions, _shares(fitted, dual.alphas > 0))
+    return SUPPORT.says(share, sentence, conditions, _shares(fitted, flags))
 
 
 def _shares(fitted: Fitted, flags: np.ndarray) -> list[float]:
@@ -198,12 +282,14 @@ def _expected(fitted: Fitted, dual: Dual) -> Statement:
     refuted = EXPECTED.refuted_by(conditions)
     if refuted:
         return refuted
-    share = support_vector_bound(dual.alphas)
+    used, flags = np.any(dual.alphas > 0, axis=0), (dual.alphas > 0) | fitted.alone_by_problem
+    share = support_vector_bound(flags)
+    lone = " and of examples alone in their classes" * bool((fitted.alone & ~used).any())
     sentence = (
         "The expected error after training on one example less is at most the expected share of "
-        f"support vectors; here that is {at_most(share)}."
+        f"support vectors{lone}; here that is {at_most(share)}."
     )
-    return EXPECTED.says(share, sentence, conditions, _shares(fitted, dual.alphas > 0))
+    return EXPECTED.says(share, sentence, conditions, _shares(fitted, flags))
 
 
 def _two_sides(fitted: Fitted, dual: Dual) -> list[Condition]:
@@ -225,10 +311,15 @@ def _jaakkola(fitted: Fitted, dual: Dual) -> Statement:
     refuted = JAAKKOLA.refuted_by(conditions)
     if refuted:
         return refuted
+    return _flagged(JAAKKOLA, fitted, dual, _jaakkola_flags(fitted, dual), conditions)
+
+
+def _jaakkola_flags(fitted: Fitted, dual: Dual) -> np.ndarray:
     assert fitted.squares is not None
     outputs = fitted.signs * fitted.scores
-    flags = suspects(outputs, dual.alphas, fitted.squares, False, None, 0.0) & (fitted.signs != 0)
-    return _flagged(JAAKKOLA, fitted, dual, flags, conditions)
+    short = shortfall(fitted, dual.alphas, absolute_gaps(fitted, dual))
+    flags = suspects(outputs, dual.alphas, fitted.squares, False, None, 0.0, short)
+    return flags & (fitted.signs != 0)
 
 
 def _xi_alpha(fitted: Fitted, dual: Dual) -> Statement:
@@ -249,21 +340,24 @@ def _xi_alpha(fitted: Fitted, dual: Dual) -> Statement:
     assert fitted.squares is not None
     least = least_kernel_value(fitted, LARGEST_EIGENPROBLEM)
     outputs, ridge = fitted.signs * fitted.scores, float(dual.ridge.max())
-    flags = suspects(outputs, dual.alphas, fitted.squares, True, least, ridge)
+    short = shortfall(fitted, dual.alphas, absolute_gaps(fitted, dual))
+    flags = suspects(outputs, dual.alphas, fitted.squares, True, least, ridge, short)
     return _flagged(XI_ALPHA, fitted, dual, flags & (fitted.signs != 0), conditions)
 
 
 def _flagged(
     theorem: Theorem, fitted: Fitted, dual: Dual, flags: np.ndarray, conditions: list[Condition]
 ) -> Statement:
-    share = float(flags.any(axis=0).mean())
+    flagged, counted = np.any(flags, axis=0), flags | fitted.alone_by_problem
+    share = float(counted.any(axis=0).mean())
     open_question = any(c.text == UNIQUE_WITHOUT and c.holds is None for c in conditions)
     sentence = (
         f"The leave-one-out error{_what(dual)} is at most {at_most(share)}: only "
-        f"{int(flags.any(axis=0).sum())} of {len(fitted)} examples can be wrong when left out"
+        f"{int(flagged.sum())} of {len(fitted)} examples{lone_words(fitted, flagged)} can be wrong "
+        f"when left out"
         f"{', if ' + UNIQUE_WITHOUT if open_question else ''}."
     )
-    return theorem.says(share, sentence, conditions, _shares(fitted, flags))
+    return theorem.says(share, sentence, conditions, _shares(fitted, counted))
 
 
 def _radius(fitted: Fitted, dual: Dual) -> Statement:
@@ -271,19 +365,27 @@ def _radius(fitted: Fitted, dual: Dual) -> Statement:
         Condition("a hard margin", dual.slack == "none", "the margin is soft"),
         Condition("no threshold", dual.origin,
                   "this form of it is for hyperplanes through the origin"),
-        *_left_out(fitted, dual),
+        *_two_sides(fitted, dual),
     ]  # fmt: skip
     refuted = RADIUS.refuted_by(conditions)
     if refuted:
         return refuted
-    assert fitted.norms is not None
-    each = [
-        (fitted.radius * norm) ** 2 / int((y != 0).sum())
-        for norm, y in zip(fitted.norms, fitted.signs, strict=True)
+    # it is what Jaakkola-Haussler counts at most, and that is counted with the gap in mind
+    lone, counted = fitted.alone_by_problem.sum(axis=1), _jaakkola_flags(fitted, dual).sum(axis=1)
+    R = Fraction(fitted.largest_radius)
+    squares = [
+        max((R * Fraction(float(norm))) ** 2, Fraction(int(count)))
+        for norm, count in zip(fitted.norm_bounds[1], counted, strict=True)
     ]
-    total = sum((fitted.radius * norm) ** 2 for norm in fitted.norms) / len(fitted)
+    each = [
+        above((square + int(k)) / int((y != 0).sum()))
+        for square, k, y in zip(squares, lone, fitted.signs, strict=True)
+    ]
+    bound = above((sum(squares, Fraction(0)) + int(fitted.alone.sum())) / len(fitted))
+    more = f" and {int(fitted.alone.sum())}/m for examples alone in their classes"
     sentence = (
-        f"The leave-one-out error is at most R^2 |w|^2 / m = {at_most(total)}, R = "
-        f"{fitted.radius:.4g} being the largest norm and 1/|w| the margin."
+        f"The leave-one-out error is at most R^2 |w|^2 / m{more if fitted.alone.any() else ''} = "
+        f"{at_most(bound)}, R = {at_most(fitted.largest_radius)} being the largest norm and 1/|w| "
+        "the margin."
     )
-    return RADIUS.says(total, sentence, conditions, each)
+    return RADIUS.says(bound, sentence, conditions, each)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from largemargin.certificates.certificate import Assumption, Kind, Statement, not_applicable
+from largemargin.certificates.certificate import Assumption, Kind, Side, Statement, not_applicable
 
 
 @dataclass(frozen=True)
@@ -33,6 +33,7 @@ class Theorem:
     source: str
     kind: Kind
     bounds_error: bool = False
+    bounds_from: Side | None = None
 
     def refuted_by(self, conditions: Sequence[Condition]) -> Statement | None:
         """The statement that it does not apply, if one of its conditions fails."""
@@ -55,7 +56,7 @@ class Theorem:
         each = np.atleast_1d(np.asarray(by_problem, float))
         return Statement(
             self.name, float(value), sentence, self.source, self.kind, tuple(conditions),
-            self.bounds_error, tuple(each.tolist()) if len(each) > 1 else (),
+            self.bounds_error, tuple(each.tolist()) if len(each) > 1 else (), self.bounds_from,
         )  # fmt: skip
 
 

@@ -90,9 +90,19 @@ def _training_words(facts: dict[str, Any]) -> list[tuple[str, Any]]:
         mistakes = sum(facts.get("n_mistakes", []))
         rows = [("mistakes", mistakes), ("epochs", facts.get("n_epochs"))]
     else:
-        rows = [("problems", facts.get("n_problems")), ("duality gap", facts["largest_gap"])]
+        rows = [
+            ("problems", facts.get("n_problems")),
+            ("duality gap", _gap_words(facts["largest_gap"])),
+        ]
         rows += [] if facts.get("separable", True) else [("separable", False)]
     return [*rows, ("converged", facts.get("converged"))]
+
+
+def _gap_words(gap: float | str) -> str:
+    """What no machine is better by: rounded up, like every bound."""
+    from largemargin.certificates.rounding import at_most
+
+    return at_most(float(gap), 6)
 
 
 def _show_mistakes(labels: list[Any], mistakes: list[int]) -> None:

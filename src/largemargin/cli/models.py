@@ -148,6 +148,8 @@ def learned(model: Any) -> dict[str, Any]:
 
 def learned_words(facts: dict[str, Any]) -> list[tuple[str, Any]]:
     """What `learned` gave, for people."""
+    from largemargin.certificates.rounding import at_least, at_most
+
     if "rounds" in facts:
         ended = "" if facts["ended"] == "n_rounds" else f" (ended by: {facts['ended']})"
         errors = f"{facts['first_error']:.3g}, at last {facts['last_error']:.3g}"
@@ -168,11 +170,11 @@ def learned_words(facts: dict[str, Any]) -> list[tuple[str, Any]]:
         rows = [
             ("problems", facts["problems"]),
             ("iterations", facts["iterations"]),
-            ("duality gap", f"{facts['dual_gap']:.3g}{end}"),
+            ("duality gap", f"{at_most(facts['dual_gap'], 3)}{end}"),
         ]
     if "features_used" in facts:
         least = "smallest margin" if facts["problems"] > 1 else "margin"
-        rows += [(least, f"{facts['margin']:.4g}"), ("features used", facts["features_used"])]
+        rows += [(least, at_least(facts["margin"])), ("features used", facts["features_used"])]
         return rows
     return [*rows, ("support vectors", facts["support_vectors"])]
 

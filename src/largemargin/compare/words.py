@@ -55,7 +55,7 @@ def certified(result: Result) -> str:
     if result.certificate is None:
         return "-"
     estimate = "~" if result.certificate.kind == "expectation" else ""
-    value = figure(result.certificate.value, 3, up=True)
+    value = figure(result.certificate.value, 3, "above")
     return f"{estimate}{value} ({result.certificate.name})"
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 METHOD = "Clopper-Pearson"
+QUANTILE = 1e-12  # the relative error of a quantile, and more
 
 
 @dataclass(frozen=True)
@@ -34,9 +35,10 @@ class ErrorRate:
 
         tail = (1 - self.confidence) / 2
         k, n = self.errors, self.rows
-        low = float(beta.ppf(tail, k, n - k + 1)) if k else 0.0
-        high = float(beta.ppf(1 - tail, k + 1, n - k)) if k < n else 1.0
-        return low, high
+        # a quantile is found to so many digits, and is the end of an interval that must not shrink
+        low = float(beta.ppf(tail, k, n - k + 1)) * (1 - QUANTILE) if k else 0.0
+        high = float(beta.isf(tail, k + 1, n - k)) * (1 + QUANTILE) if k < n else 1.0
+        return low, min(high, 1.0)
 
     def __str__(self) -> str:
         low, high = outward(self.interval)
@@ -59,10 +61,6 @@ class ErrorRate:
 
 def outward(interval: tuple[float, float]) -> tuple[str, str]:
     """An interval in percent with two digits, rounded so that it never shrinks."""
-    import math
+    from largemargin.certificates.rounding import percent_within
 
-    low, high = interval
-    return (
-        f"{math.floor(1e4 * low + 1e-9) / 100:.2f}",
-        f"{math.ceil(1e4 * high - 1e-9) / 100:.2f}",
-    )
+    return percent_within(*interval)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from importlib.resources import files
+from math import ceil, floor
 from typing import Any
 
-from largemargin.certificates.certificate import at_most
+from largemargin.certificates.certificate import Side, stated
 
 MISSING = 'a page needs jinja2: pip install "largemargin[report]"'
 
@@ -29,19 +30,22 @@ def environment() -> Any:
     return found
 
 
-def figure(value: float, digits: int = 4, up: bool = False) -> str:
-    """A number with so many digits, rounded to the nearest, or up.
+def figure(value: float, digits: int = 4, side: Side = "") -> str:
+    """A number with so many digits, rounded to the nearest, or a bound outward.
 
     >>> figure(0.123456), figure(-22643.7, 3), figure(1234567890.0)
     ('0.1235', '-22,600', '1.235e+09')
-    >>> figure(0.12341, up=True), figure(3.0)
-    ('0.1235', '3')
+    >>> figure(0.12341, side="above"), figure(0.12349, side="below"), figure(3.0)
+    ('0.1235', '0.1234', '3')
+    >>> figure(1234.4, 6, side="above"), figure(1234.6, 6, side="below")
+    ('1,235', '1,234')
     """
-    if up:
-        value = float(at_most(value, digits))
-    if 1000 <= abs(value) < 1e8:
-        return f"{float(f'{value:.{digits}g}'):,.0f}"
-    return f"{value:.{digits}g}"
+    written = stated(value, side, digits)
+    number = float(written)
+    if not 1000 <= abs(number) < 1e8:
+        return written
+    whole = {"above": ceil, "below": floor}.get(side, round)(number)
+    return f"{whole:,}"
 
 
 def percent(share: float | None) -> str:

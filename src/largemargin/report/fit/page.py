@@ -23,7 +23,7 @@ def render(report: FitReport) -> str:
 
     low, high = outward(report.error.interval)
     templates = environment()
-    templates.filters |= {"stated": stated, "interval": interval_bar}
+    templates.filters |= {"stated": stated, "by_problem": by_problem, "interval": interval_bar}
     return templates.get_template("report/fit/page.html.j2").render(
         report=report,
         low=low,
@@ -37,10 +37,13 @@ def render(report: FitReport) -> str:
 
 
 def stated(statement: Any) -> str:
-    """The number of a statement; of a theorem it is rounded up, never in the reader's favour."""
-    if statement.value is None:
-        return "-"
-    return figure(statement.value, up=statement.kind != "measured")
+    """The number of a statement; a bound is rounded outward, never in the reader's favour."""
+    return "-" if statement.value is None else figure(statement.value, side=statement.side)
+
+
+def by_problem(statement: Any) -> str:
+    """The numbers of its problems, likewise."""
+    return ", ".join(figure(value, side=statement.side) for value in statement.by_problem)
 
 
 def confusion_cell(count: int, right: bool, total: int, most: int) -> Any:

@@ -1,0 +1,161 @@
+"""Numbers that bound something, rounded to the side on which they still do.
+
+What is known exactly is computed in fractions and rounded once, outward. Kernel values and sums of
+them are known to within an error that is bounded here, with u the rounding of a type (2^-53 in
+float64, 2^-24 in float32), n columns and |x|^2 <= S:
+
+    products      |fl(a.b) - a.b| <= n u |a| |b|, in any order of the sum
+    expansions    |fl(f) - f| <= A (e + (s + 4) u R^2) + 2 u |b|,   A = sum |c_j| over s vectors,
+                  e the error of a kernel value and R^2 the largest of them
+    norms         | fl(|w|^2) - |w|^2 | <= A^2 (e + 2 (s + 4) u R^2)
+
+The few units added to n cover the operations after the product, and the conversion of the data.
+"""
+
+from __future__ import annotations
+
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+from fractions import Fraction
+from math import inf, isfinite, nextafter
+from typing import Any
+
+import numpy as np
+
+from largemargin.kernels import (
+    FunctionKernel,
+    Gaussian,
+    Kernel,
+    Laplacian,
+    Linear,
+    Polynomial,
+    Precomputed,
+    WithConstant,
+    squared_norms,
+)
+
+UNIT = 2.0**-53
+FEW = 16  # operations on a value that are not worth counting one by one
+
+
+def above(exact: Fraction | float) -> float:
+    """The least double that is not below an exact number.
+
+    >>> above(Fraction(1, 3)) > Fraction(1, 3), above(Fraction(9, 2)), above(0.1)
+    (True, 4.5, 0.1)
+    """
+    return -below(-exact)
+
+
+def below(exact: Fraction | float) -> float:
+    """The largest double that is not above an exact number."""
+    try:
+        nearest = float(exact)
+    except OverflowError:
+        return -inf if exact < 0 else float(np.finfo(float).max)
+    if not isinstance(exact, Fraction) or not isfinite(nearest) or Fraction(nearest) <= exact:
+        return nearest
+    return nextafter(nearest, -inf)
+
+
+def raised(value: float, operations: int = FEW) -> float:
+    """Something that is not below the true value of a number that so many operations gave, each
+    right to within one unit in the last place, of terms that do not cancel.
+    """
+    return nextafter(float(value * (1 + 2 * operations * UNIT)), inf) if value > 0 else value
+
+
+def lowered(value: float, operations: int = FEW) -> float:
+    """Something that is not above it."""
+    return nextafter(float(value * (1 - 2 * operations * UNIT)), 0.0) if value > 0 else value
+
+
+def total(values: Any) -> float:
+    """The sum of bounds, rounded up.
+
+    >>> total([0.1, 0.2])
+    0.30000000000000004
+    """
+    numbers = [float(value) for value in values]
+    if not all(map(isfinite, numbers)):
+        return sum(numbers)
+    return above(sum(map(Fraction, numbers), Fraction(0)))
+
+
+def at_most(value: float, digits: int = 4) -> str:
+    """A bound in so many digits, rounded up: it must still be one.
+
+    >>> at_most(0.123412), at_most(0.1), at_most(1234567.0), at_most(81312.3, 5)
+    ('0.1235', '0.1', '1.235e+06', '81313')
+    """
+    return _written(value, digits, ROUND_CEILING)
+
+
+def at_least(value: float, digits: int = 4) -> str:
+    """A bound from below, rounded down.
+
+    >>> at_least(0.12349), at_least(0.1), at_least(-0.12341)
+    ('0.1234', '0.1', '-0.1235')
+    """
+    return _written(value, digits, ROUND_FLOOR)
+
+
+def _written(value: float, digits: int, rounding: str) -> str:
+    value = float(value)
+    if not isfinite(value):
+        return str(value)
+    written = Decimal(repr(value))  # 0.1, not the 0.1000000000000000055 that is stored
+    rounded = Context(prec=digits, rounding=rounding).create_decimal(written)
+    return f"{float(rounded):.{digits}g}"
+
+
+def percent_within(low: float, high: float) -> tuple[str, str]:
+    """An interval in percent with two digits after the point, rounded so that it never shrinks.
+
+    >>> percent_within(0.0049123, 0.0288)
+    ('0.49', '2.88')
+    """
+    hundredth = Decimal("0.01")
+    ends = [Decimal(repr(float(end))) * 100 for end in (low, high)]
+    return (
+        f"{ends[0].quantize(hundredth, ROUND_FLOOR)}",
+        f"{ends[1].quantize(hundredth, ROUND_CEILING)}",
+    )
+
+
+def kernel_error(kernel: Kernel, X: Any, dtype: Any) -> float:
+    """What a kernel value between rows of X is off by at most, computed in a type."""
+    unit = float(np.finfo(dtype).eps) / 2
+    if isinstance(kernel, WithConstant):
+        inner = kernel.kernel
+        return kernel_error(inner, X, dtype) + 2 * unit * (_largest(inner, X) + 1)
+    operations = X.shape[1] + FEW
+    if isinstance(kernel, Precomputed):
+        return unit * _largest(kernel, X)
+    if isinstance(kernel, Laplacian):  # t exp(-t) is below 1
+        return operations * unit
+    if isinstance(kernel, FunctionKernel) or not kernel.on_products:
+        return operations * unit * _largest(kernel, X)
+    square = float(squared_norms(X).max(initial=0.0))
+    if isinstance(kernel, Linear):
+        return operations * unit * square
+    if isinstance(kernel, Gaussian):
+        return min(1.0, 8 * operations * unit * kernel.gamma * square + FEW * unit)
+    # with |gamma a.b + coef0| <= T the error is that of a power of T
+    gamma, coef0 = getattr(kernel, "gamma", 1.0), abs(getattr(kernel, "coef0", 0.0))
+    T, power = gamma * square + coef0, max(1, getattr(kernel, "degree", 1))
+    error = 2 * power * operations * unit
+    return error * T**power if isinstance(kernel, Polynomial) else error * T + FEW * unit
+
+
+def _largest(kernel: Kernel, X: Any) -> float:
+    """|k(x, x')| at most, of a kernel that is positive definite on the rows."""
+    if kernel.by_column:
+        return float(np.abs(np.asarray(X, float)).max(initial=0.0))
+    return float(np.abs(kernel.diag(X)).max(initial=0.0))
+
+
+def quotients(numerators: np.ndarray, least: float, most: float) -> np.ndarray:
+    """Something that is not above a / d, for a denominator between two positive numbers."""
+    with np.errstate(divide="ignore", over="ignore"):
+        found = np.where(numerators > 0, numerators / most, numerators / least)
+    return np.nextafter(found, -np.inf)
