@@ -22,7 +22,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from largemargin.svm.machines import SoftMargin, relative_gap, slacks
+from largemargin.svm.machines import SharedBox, SoftMargin, relative_gap, slacks
 from largemargin.svm.problem import Solution
 from largemargin.svm.session import Job, Session, Trained
 from largemargin.svm.shared_box_exact import Point, solve_exactly
@@ -145,8 +145,9 @@ def train(
             best = found[k]
             if best is None or done[k] or one.machine.objective > best.machine.objective:
                 found[k] = one
+    judged = SharedBox(C, threshold)
     return [
-        _judged(one, int(n), bool(is_done))
+        _judged(replace(one, job=replace(one.job, formulation=judged)), int(n), bool(is_done))
         for one, n, is_done in zip(found, steps, done, strict=True)
         if one is not None
     ]
