@@ -11,7 +11,7 @@ from sklearn.base import clone
 from sklearn.model_selection import check_cv
 
 from largemargin.svm.estimator import Fit
-from largemargin.svm.machines import SharedBox, SoftMargin
+from largemargin.svm.machines import SoftMargin
 from largemargin.svm.reductions import splits
 from largemargin.svm.svc import SVC, checked_Cs
 from largemargin.training_set import TrainingSet
@@ -162,8 +162,7 @@ def _known_answers(model: SVC, fit: Fit, data: TrainingSet) -> np.ndarray:
     Of pairs an example has the outputs of its own class's only, but if its class wins them all no
     other can have as many votes.
     """
-    scaled = SoftMargin | SharedBox
-    soft = [one for one in fit.trained if isinstance(one.job.formulation, scaled)]
+    soft = [one for one in fit.trained if isinstance(one.job.formulation, SoftMargin)]
     if not soft:  # other machines hold their outputs at another scale
         return np.full(len(data), -1)
     if model._by_pairs:

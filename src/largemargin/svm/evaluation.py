@@ -270,9 +270,10 @@ class Evaluation:
         coefs = stored.coefs[:, stored.used]
         norms = np.sqrt(self.squares)
         extended = coefs.size * V.shape[1] <= CHEAP
-        dtype, unit = np.dtype(np.float64), _of_sum(len(vectors))
+        dtype: Any = np.float64
+        unit = _of_sum(len(vectors))
         if extended:
-            dtype, unit = np.dtype(LONG), float(np.finfo(LONG).eps) * (len(vectors) + 2)
+            dtype, unit = LONG, float(np.finfo(LONG).eps) * (len(vectors) + 2)
         w = np.zeros((len(coefs), V.shape[1]))
         for k in range(0, len(vectors), PIECE if not extended else max(1, len(vectors))):
             part = slice(k, len(vectors) if extended else k + PIECE)

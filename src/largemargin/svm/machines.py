@@ -27,6 +27,7 @@ from largemargin.svm.problem import Problem, Solution
 
 ROUNDING = 1e-13
 FEW = 8 * UNIT  # what a few operations in a row may add
+LITTLE = 1e-4  # of the margin, which is as much as rounding may be made up for
 
 
 @dataclass(frozen=True)
@@ -274,6 +275,25 @@ class SoftMargin:
             Between(half.low + loss.low, half.high + loss.high),
             dual_bounds(alpha, outputs, missing, reach, other), outputs.square,
         )  # fmt: skip
+
+    def firmer(
+        self, y: np.ndarray, s: np.ndarray, machine: Machine, outputs: Outputs, norms: np.ndarray
+    ) -> Machine | None:
+        """A multiple of a machine without slack that has none under rounding either.
+
+        A large price makes much of what rounding takes from the margin; a little more of w makes
+        up for it, and costs next to nothing, unless a coefficient is at its bound.
+        """
+        if self.squared:
+            return None
+        margins, errors = margins_of(y, machine.intercept, outputs)
+        parts = np.abs(machine.coefs) * norms
+        lack = float((1 - margins + errors)[s > 0].max()) + 4 * UNIT * fsum(parts) * norms.max()
+        grown = 1 + 1.5 * lack
+        bounded = (np.abs(machine.coefs) * (1 + 2 * lack) >= self.C * s) & (machine.coefs != 0)
+        if not 0 < lack < LITTLE or bounded.any() or not parts.any():
+            return None
+        return replace(machine, coefs=machine.coefs * grown, intercept=machine.intercept * grown)
 
 
 def within(start: np.ndarray | None, y: np.ndarray, box: np.ndarray, threshold: bool) -> np.ndarray:

@@ -91,14 +91,15 @@ class Stated:
 @dataclass(frozen=True)
 class Trained:
     """A machine, the examples that its coefficients belong to, and their outputs without the
-    threshold.
+    threshold, as the solver has them.
     """
 
     job: Job
     examples: np.ndarray
     machine: Machine
     outputs: np.ndarray
-    drift: float = 0.0  # how far they may be from sums of the solver's kernel values
+    drift: float = np.inf  # how far they may be from sums of the solver's kernel values
+    judge: Judge | None = None  # where it is not the formulation
 
     def coefs(self, n: int) -> np.ndarray:
         """The coefficients of all examples of the data."""
@@ -173,6 +174,7 @@ class Session:
                     self._asked_for.setdefault(one.job.split.classes, np.zeros(self.n, bool)),
                     tol,
                     max_steps,
+                    self._sizes,
                 )
                 for one in stated
             ]
@@ -250,49 +252,60 @@ class Session:
         return [self._certified(one, watch, tol) for one in trained]
 
     def _certified(self, one: Trained, watch: Watch, tol: float) -> Trained:
+        if one.machine.witness is not None:
+            return replace(one, machine=self._without_margin(one))
         y, s = self.signs(one.job, one.examples), one.job.weights[one.examples]
-        formulation, machine, reach = one.job.formulation, one.machine, self.evaluation.reach
-        if machine.witness is not None:
-            return replace(one, machine=self._without_margin(one, y, s))
-        stored = Stored(one.job.split, one.examples, machine.coefs[None])
-        if watch.stopped and not self.whole and one.drift < np.inf:
-            found = self.evaluation.rough(stored, one.outputs[None], one.drift)
-        else:
-            near = formulation.near(y, s, machine.intercept)
-            found = self.evaluation.outputs(stored, near, machine.n_steps)
-        judged = [
-            formulation.judge(y, s, machine.coefs, machine.intercept, outputs, reach)
-            for outputs in found
-        ]
-        machine = told(machine, judged)
-        if machine.converged and self.exact and isinstance(formulation, SoftMargin):
-            # rounding in the course of many steps may have hidden that it is not
+        machine, outputs = self._judged(one, one.machine, y, s, watch)
+        formulation = one.job.formulation
+        if one.judge is not None or not isinstance(formulation, SoftMargin) or not self.exact:
+            return replace(one, machine=machine)
+        firmer = formulation.firmer(y, s, machine, outputs, self._norms[one.examples])
+        if firmer is not None:
+            other, found = self._judged(one, firmer, y, s, watch)
+            if other.gap < machine.gap:
+                machine, outputs = other, found
+        if machine.converged:  # rounding in the course of many steps may have hidden that it is not
             problem = formulation.problem(y, s)
-            grad = found[0].values[0] + problem.p + problem.ridge * machine.coefs
+            grad = outputs.values[0] + problem.p + problem.ridge * machine.coefs
             left = State.of(problem, machine.coefs, grad, len(problem)).violation
             machine = replace(machine, converged=left <= 2 * tol)
         return replace(one, machine=machine)
 
-    def _without_margin(self, one: Trained, y: np.ndarray, s: np.ndarray) -> Machine:
+    def _judged(
+        self, one: Trained, machine: Machine, y: np.ndarray, s: np.ndarray, watch: Watch
+    ) -> tuple[Machine, Outputs]:
+        """A machine with what holds for it, and the outputs that show it."""
+        judge, b = one.judge or one.job.formulation, machine.intercept
+        stored = Stored(one.job.split, one.examples, machine.coefs[None])
+        if watch.stopped and not self.whole and one.drift < np.inf:
+            found = self.evaluation.rough(stored, one.outputs[None], one.drift)
+        else:
+            found = self.evaluation.outputs(stored, judge.near(y, s, b), machine.n_steps)
+        reach = self.evaluation.reach
+        readings = [judge.judge(y, s, machine.coefs, b, outputs, reach) for outputs in found]
+        return told(machine, readings), found[0]
+
+    def _without_margin(self, one: Trained) -> Machine:
         """Where there is no machine: what the nearest points of the hulls show under rounding."""
         machine, formulation = one.machine, one.job.formulation
         assert machine.witness is not None
+        y, s = self.signs(one.job, one.examples), one.job.weights[one.examples]
         stored = Stored(one.job.split, one.examples, machine.witness[None])
         hard = isinstance(formulation, HardMargin)
-        missing = abs(fsum(machine.witness)) if formulation.problem(y, s).n_groups > 1 else 0.0
-        least, objective = formulation.problem(y, s).least_norm, np.inf
-        separable = False
+        problem = formulation.problem(y, s)
+        missing = abs(fsum(machine.witness)) if problem.n_groups > 1 else 0.0
+        objective, separable = np.inf, machine.separable
         for outputs in self.evaluation.outputs(stored, formulation.near(y, s, 0.0)):
             longest = np.sqrt(max(outputs.square + outputs.square_error, 0.0))
             longest += missing * self.evaluation.reach
-            separable |= not longest <= least
+            separable |= not longest <= problem.least_norm
             reached = -(longest**2) / 2
             if hard:
                 reached = multiple_bounds(
                     machine.witness, outputs, missing, self.evaluation.reach
                 ).low
             objective = min(objective, reached)
-        return replace(machine, objective=objective, separable=machine.separable or separable)
+        return replace(machine, objective=objective, separable=separable)
 
     def products(self, examples: np.ndarray, coefs: np.ndarray) -> np.ndarray:
         """coefs @ K[examples, order], for coefficients a row a problem."""
@@ -314,12 +327,20 @@ class Session:
         from largemargin.svm._loops import snap
 
         problem, beta = one.problem, solution.beta
+        before = beta.copy()
         snap(beta, problem.lo, problem.hi, self._norms[one.examples], ROUNDING)
         if problem.threshold and not problem.relative:
             _balance(problem, beta)
+        norms = self._norms
+        put = float(np.abs(beta - before) @ norms[one.examples]) * float(norms.max())
         machine = one.job.formulation.read(problem, solution, one.signs, one.weights)
         outputs = solution.grad - problem.p - problem.ridge * solution.beta
-        return Trained(one.job, one.examples, machine, outputs, np.inf)
+        return Trained(one.job, one.examples, machine, outputs, solution.drift + put)
+
+    @cached_property
+    def _sizes(self) -> np.ndarray | None:
+        """The same, if they bound all kernel values."""
+        return self.kernel.sizes(self.evaluation.squares)
 
     @cached_property
     def _norms(self) -> np.ndarray:

@@ -145,9 +145,8 @@ def train(
             best = found[k]
             if best is None or done[k] or one.machine.objective > best.machine.objective:
                 found[k] = one
-    judged = SharedBox(C, threshold)
     return [
-        _judged(replace(one, job=replace(one.job, formulation=judged)), int(n), bool(is_done))
+        _judged(replace(one, judge=SharedBox(C, threshold)), int(n), bool(is_done))
         for one, n, is_done in zip(found, steps, done, strict=True)
         if one is not None
     ]
