@@ -188,10 +188,11 @@ class Polynomial(Kernel):
             return np.inf
 
     def rounding(self, squares: np.ndarray, terms: np.ndarray, unit: float) -> Rounding:
-        # what is raised to the power is off by m + 7 units of gamma |a| |b| + |coef0|, the power by
-        # one more a multiplication
+        # what is raised to the power is off by m + 2 units of gamma |a| |b| + |coef0|, and 4 more
+        # if vectors, gamma and coef0 are rounded to the type; the power by one a multiplication
+        units = self.degree * (terms + (3 if unit == UNIT else 7))
         sizes = self.sizes(squares)
-        return Rounding(left=np.expm1(self.degree * (terms + 8) * unit) * sizes, right=sizes)
+        return Rounding(left=np.expm1(units * unit) * sizes, right=sizes)
 
     def sizes(self, squares: np.ndarray) -> np.ndarray:
         # (gamma |a| |b| + |coef0|)^degree is a kernel of the norms: the inequality of Schwarz holds

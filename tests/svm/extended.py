@@ -16,7 +16,7 @@ LONG = np.longdouble
 
 
 def kernel_values(model, A, B):
-    """k(a, b) of two blocks of rows, in extended precision, with the numbers of the fitted kernel."""
+    """k(a, b) of two blocks of rows, in extended precision, with the fitted numbers."""
     kernel = model._expansion.basis.kernel
     name = type(kernel).__name__
     if name == "FunctionKernel":

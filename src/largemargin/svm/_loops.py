@@ -87,15 +87,17 @@ def levels(grad, beta, lo, hi, a, group, out):
 @njit(cache=True, nogil=True)
 def snap(beta, lo, hi, sizes, rounding):
     """Put variables within rounding of an end there: in many steps it is rarely hit. At the end
-    that is zero, that is what adds next to nothing to w, `sizes` being the norms of the examples;
-    at the other, what is relative to the end itself.
+    that is zero, that is what adds next to nothing, neither to the sum of all nor to w, `sizes`
+    being the norms of the examples; at the other, what is next to nothing of that end.
     """
-    most = 0.0
+    most, longest = 0.0, 0.0
     for i in range(len(beta)):
-        most = max(most, abs(beta[i]) * sizes[i])
+        most = max(most, abs(beta[i]))
+        longest = max(longest, abs(beta[i]) * sizes[i])
     for i in range(len(beta)):
+        size = abs(beta[i])
         end = hi[i] if beta[i] > 0 else lo[i]
-        if abs(beta[i]) * sizes[i] <= rounding * most:
+        if size <= rounding * most and size * sizes[i] <= rounding * longest:
             beta[i] = 0.0
         elif abs(end) < np.inf and abs(end - beta[i]) <= 4 * EPS * abs(end):
             beta[i] = end

@@ -32,7 +32,6 @@ from largemargin.svm.machines import (
     total,
 )
 from largemargin.svm.problem import Problem, Solution
-from largemargin.svm.reductions import Split
 from largemargin.svm.session import Session
 from largemargin.watch import Watch
 
@@ -160,11 +159,9 @@ class _Run:
         session, tau = self.session, self.tau
         two = self.n_classes == 2
         kept = tau[1:] - tau[:1] if two else tau
-        split = Split(tuple(range(self.n_classes)), 0)
         machine = Machine(np.empty(0), 0.0, 0.0, np.inf, 0.0, violation, self.n_steps, converged)
-        readings = session.evaluation.outputs(
-            Stored(split, self.order, kept), self._near, self.n_steps
-        )
+        stored = Stored(None, self.order, kept)
+        readings = session.evaluation.outputs(stored, self._near, self.n_steps)
         if two:
             tau = np.concatenate([-kept, kept]) / 2
             readings = [_halved(outputs) for outputs in readings]

@@ -43,6 +43,7 @@ CHEAP = 4_000_000  # kernel values in float64 that no fit minds
 SHARE = 20  # one in so many of what the fit took may be spent on them
 STEP = 256  # kernel values that take as long as a step of the solver
 LONG = np.longdouble
+FEW = 1_000_000 if np.finfo(LONG).eps < UNIT / 64 else 0  # products that are summed in it
 
 
 @dataclass(frozen=True)
@@ -59,9 +60,11 @@ class Outputs:
 
 @dataclass(frozen=True)
 class Stored:
-    """Coefficients to evaluate: a row a function, for the examples of a split in their order."""
+    """Coefficients to evaluate: a row a function, for the examples of a split in their order, or,
+    without one, for all in the order of the session.
+    """
 
-    split: Split
+    split: Split | None
     examples: np.ndarray
     coefs: np.ndarray
 
@@ -168,15 +171,22 @@ class Evaluation:
         by_size = np.concatenate([weights, weights * self.squares[vectors]])
         if self._by_norms:
             by_size = by_size[:0]
+        of_sum = _of_sum(len(used))
         if self.session.whole:
             K = self.session.values_of(vectors, stored.examples)
-            values, sizes = _products(coefs, by_size, K)
+            if coefs.shape[0] * K.size <= FEW:
+                values = (coefs.astype(LONG) @ K.astype(LONG)).astype(np.float64)
+                sizes, of_sum = by_size @ np.abs(K), 4 * UNIT
+            else:
+                values, sizes = _products(coefs, by_size, K)
         else:
-            segments = [s for part in self.session.layout.portions(stored.split) for s in part]
+            segments = list(range(len(self.session.layout.segments)))
+            if stored.split is not None:
+                segments = [s for part in self.session.layout.portions(stored.split) for s in part]
             values, sizes = _row_sums(self.session.rows, segments, vectors, coefs, by_size)
         rows = stored.examples
         most, far = self._sizes(stored, rows, sizes)
-        errors = self._errors(stored, rows, self.unit, most, far) + _of_sum(len(used)) * most
+        errors = self._errors(stored, rows, self.unit, most, far) + of_sum * most
         return self._judged(stored, values, errors)
 
     @property
