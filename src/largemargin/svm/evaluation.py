@@ -224,7 +224,8 @@ class Evaluation:
         errors = errors + np.outer(weights @ at(found.right, vectors), at(found.left, rows))
         total = weights.sum(axis=1, keepdims=True)
         errors = errors + total * at(found.constant, rows)
-        return np.asarray(np.minimum(1.01 * errors, found.most * total))
+        errors = 1.01 * errors
+        return np.minimum(errors, found.most * total) if np.isfinite(found.most) else errors
 
     def _judged(self, stored: Stored, values: np.ndarray, errors: np.ndarray) -> Outputs:
         coefs = stored.coefs[:, stored.used]

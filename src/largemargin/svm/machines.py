@@ -103,7 +103,7 @@ class Told:
     @property
     def gap(self) -> float:
         """The largest that the relative gap can be."""
-        return self._relative(max(0.0, self.primal.high - self.dual.low))
+        return self._relative(self.primal.high - self.dual.low)
 
     @property
     def rounding(self) -> float:
@@ -114,7 +114,7 @@ class Told:
     def _relative(self, difference: float) -> float:
         if not np.isfinite(difference):
             return np.inf
-        if difference == 0.0:
+        if difference <= 0.0:
             return 0.0
         with np.errstate(over="ignore"):
             return float(np.divide(difference * (1 + FEW), self._unit)) if self._unit else np.inf
