@@ -22,7 +22,8 @@ from largemargin.training_set import TrainingSet
 from largemargin.watch import Watch, check_seconds
 from largemargin.workers import workers
 
-UNTOLD = 0.1  # a relative gap of which one half and more is rounding, from which on it says nothing
+FAR = 0.1  # a relative gap that is not expected of a fit that met its tolerance
+USUAL_TOL = 1e-2  # with a larger one it is
 
 
 @dataclass(frozen=True)
@@ -191,15 +192,22 @@ class SupportVectorMachine(ExpansionReader):
                 f"{name} stopped before it converged because {reason}; the largest relative "
                 f"duality gap is {self.dual_gap_.max():.3g}. The model can be used; {self._remedy}"
             )
-        elif UNTOLD < self.dual_gap_.max() < 2 * self._rounding:
+        elif self._is_far_off:
             message = (
-                f"how optimal {name} is cannot be told: with numbers of this size, rounding may "
-                f"account for a relative duality gap of {self._rounding:.3g}. The model can be "
-                "used; scale the features, give a smaller C or ask for precision='float64'"
+                f"{name} met its tolerance and may be far from optimal all the same: its relative "
+                f"duality gap may be {self.dual_gap_.max():.3g}, to which rounding adds "
+                f"{self._rounding:.3g}, with values of this size. The model can be used; scale the "
+                "features, give a smaller C or ask for precision='float64'"
             )
         else:
             return
         warnings.warn(message, ConvergenceWarning, stacklevel=3)
+
+    @property
+    def _is_far_off(self) -> bool:
+        """Whether rounding, of kernel values or of what is told, may have made a bad machine."""
+        gap = float(self.dual_gap_.max())
+        return FAR < gap < np.inf and (self.tol <= USUAL_TOL or gap < 2 * self._rounding)
 
     @property
     def _no_margin(self) -> str:

@@ -123,6 +123,7 @@ class KernelAdatron(SupportVectorMachine):
         self.verbose = verbose
 
     _in_portions = False
+    _is_far_off = False  # it ends by another rule, which leaves what gap it leaves
     _remedy = "it may need a larger max_iter, or a finite C"
 
     def fit(self, X: Any, y: Any) -> Self:  # type: ignore[override]
