@@ -15,7 +15,7 @@ each tile while it is in cache. Parameters mean what they mean in `sklearn.svm.S
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Integral, Real
 from typing import Any
 
@@ -27,6 +27,28 @@ KERNEL_NAMES = ("linear", "poly", "rbf", "laplacian", "sigmoid", "precomputed")
 # A product of vectors of squared norm q is off by about eps q; past this error in the exponent of a
 # Gaussian the values are worth computing in float64, or a warning.
 EXPONENT_ERROR = 1e-4
+SAFE_VARIANCE = 1e-280, 1e280  # between these no square of a deviation has left the range
+
+
+UNIT = 2.0**-53  # the relative rounding error of one operation in float64
+
+
+@dataclass(frozen=True)
+class Rounding:
+    """How far computed values k(a, b) may be from the true ones, for a the rows and b the vectors
+    among some examples:
+
+        value_a |k| + distance_a |k| (|a|^2 + |b|^2) + left_a right_b + constant_a
+
+    Arrays have an entry an example; `most` is what an error never exceeds.
+    """
+
+    value: Any = 0.0
+    distance: Any = 0.0
+    left: Any = 0.0
+    right: Any = 0.0
+    constant: Any = 0.0
+    most: float = np.inf
 
 
 def squared_norms(A: Any) -> np.ndarray:
@@ -95,6 +117,18 @@ class Kernel:
         """
         return self.bound(square) < float(np.finfo(dtype).max)
 
+    def rounding(self, squares: np.ndarray, terms: np.ndarray, unit: float) -> Rounding:
+        """How far rounding may put values among examples with these squared norms and numbers of
+        entries other than zero, the examples being rounded to a type with this unit and computed
+        with in it. Of a kernel that does not say, values are taken as it returns them, to a few
+        units in the last place.
+        """
+        return Rounding(value=(terms + 16) * unit if self.on_products else 8 * UNIT + unit)
+
+    def sizes(self, squares: np.ndarray) -> np.ndarray | None:
+        """n with |k(a, b)| <= n(a) n(b), from squared norms; None where they do not tell."""
+        return None
+
 
 @dataclass(frozen=True)
 class Linear(Kernel):
@@ -111,6 +145,14 @@ class Linear(Kernel):
 
     def bound(self, square: float) -> float:
         return square
+
+    def rounding(self, squares: np.ndarray, terms: np.ndarray, unit: float) -> Rounding:
+        # an inner product of m terms is off by m units of |a| |b|, rounded vectors by two more
+        norms = self.sizes(squares)
+        return Rounding(left=(terms + 4) * unit * norms, right=norms)
+
+    def sizes(self, squares: np.ndarray) -> np.ndarray:
+        return np.asarray(np.sqrt(squares))
 
 
 @dataclass(frozen=True)
@@ -145,6 +187,17 @@ class Polynomial(Kernel):
         except OverflowError:
             return np.inf
 
+    def rounding(self, squares: np.ndarray, terms: np.ndarray, unit: float) -> Rounding:
+        # what is raised to the power is off by m + 2 units of gamma |a| |b| + |coef0|, and 4 more
+        # if vectors, gamma and coef0 are rounded to the type; the power by one a multiplication
+        units = self.degree * (terms + (3 if unit == UNIT else 7))
+        sizes = self.sizes(squares)
+        return Rounding(left=np.expm1(units * unit) * sizes, right=sizes)
+
+    def sizes(self, squares: np.ndarray) -> np.ndarray:
+        # (gamma |a| |b| + |coef0|)^degree is a kernel of the norms: the inequality of Schwarz holds
+        return np.asarray((self.gamma * squares + abs(self.coef0)) ** (self.degree / 2))
+
 
 @dataclass(frozen=True)
 class Gaussian(Kernel):
@@ -172,9 +225,25 @@ class Gaussian(Kernel):
     def diag(self, A: Any) -> np.ndarray:
         return np.ones(A.shape[0])
 
+    def bound(self, square: float) -> float:
+        return max(super().bound(square), 2 * self.gamma, 4 * self.gamma * square)
+
     def exact_in(self, dtype: Any, square: float) -> bool:
         rounding = self.gamma * square * float(np.finfo(dtype).eps)
         return super().exact_in(dtype, square) and rounding < EXPONENT_ERROR
+
+    def rounding(self, squares: np.ndarray, terms: np.ndarray, unit: float) -> Rounding:
+        # the exponent is a sum of three numbers of the size of gamma (|a|^2 + |b|^2), each good to
+        # m and a few units; e^t - 1 <= 1.3 t up to a half, and beyond nothing is known of a value
+        slope = self.gamma * unit * (2 * terms + 20)
+        unknown = slope.max(initial=0.0) * squares > 0.25
+        return Rounding(
+            value=6 * unit, distance=1.3 * slope, left=1.0, right=unknown.astype(float),
+            constant=np.where(slope * squares > 0.25, 1.0, 2 * _tiny(unit)), most=1.0,
+        )  # fmt: skip
+
+    def sizes(self, squares: np.ndarray) -> np.ndarray:
+        return np.ones(len(squares))
 
 
 @dataclass(frozen=True)
@@ -199,12 +268,24 @@ class Laplacian(Kernel):
             from scipy.spatial.distance import cdist
 
             distances = cdist(A, B, "cityblock")
-        distances *= -self.gamma
+        with np.errstate(over="ignore"):  # a value of zero
+            distances *= -self.gamma
         exponentials(distances)
         return distances
 
     def diag(self, A: Any) -> np.ndarray:
         return np.ones(A.shape[0])
+
+    def rounding(self, squares: np.ndarray, terms: np.ndarray, unit: float) -> Rounding:
+        # distances are in float64 whatever the type of the values; of t e^-t there is at most 1/e
+        most = int(terms.max(initial=0))
+        return Rounding(
+            value=6 * UNIT + unit, constant=0.5 * (terms + most + 4) * UNIT + 2 * _tiny(unit),
+            most=1.0,
+        )  # fmt: skip
+
+    def sizes(self, squares: np.ndarray) -> np.ndarray:
+        return np.ones(len(squares))
 
 
 @dataclass(frozen=True)
@@ -229,6 +310,14 @@ class Sigmoid(Kernel):
     def bound(self, square: float) -> float:
         return max(super().bound(square), self.gamma * square + abs(self.coef0))
 
+    def rounding(self, squares: np.ndarray, terms: np.ndarray, unit: float) -> Rounding:
+        # tanh is nowhere steeper than 1
+        norms = np.sqrt(self.gamma * squares + abs(self.coef0))
+        return Rounding(left=(terms + 8) * unit * norms, right=norms, constant=8 * unit, most=2.0)
+
+    def sizes(self, squares: np.ndarray) -> np.ndarray:
+        return np.ones(len(squares))
+
 
 @dataclass(frozen=True)
 class Precomputed(Kernel):
@@ -243,6 +332,9 @@ class Precomputed(Kernel):
 
     def diag(self, A: Any) -> np.ndarray:
         return np.diagonal(np.asarray(A)).astype(np.float64)
+
+    def rounding(self, squares: np.ndarray, terms: np.ndarray, unit: float) -> Rounding:
+        return Rounding(value=unit if unit > UNIT else 0.0)  # in float64 they are as given
 
 
 @dataclass(frozen=True)
@@ -323,6 +415,16 @@ class WithConstant(Kernel):
     def exact_in(self, dtype: Any, square: float) -> bool:
         return self.kernel.exact_in(dtype, square)
 
+    def rounding(self, squares: np.ndarray, terms: np.ndarray, unit: float) -> Rounding:
+        found = self.kernel.rounding(squares, terms, unit)
+        return replace(
+            found, value=found.value + unit, constant=found.constant + unit, most=2 * found.most
+        )
+
+    def sizes(self, squares: np.ndarray) -> np.ndarray | None:
+        sizes = self.kernel.sizes(squares)
+        return None if sizes is None else np.sqrt(sizes**2 + 1)
+
 
 def make_kernel(
     kernel: str | Kernel | Callable[[Any, Any], Any] = "rbf",
@@ -388,11 +490,32 @@ def _gamma(gamma: float | str, X: Any, sample_weight: np.ndarray | None) -> floa
             raise ValueError(f"gamma={gamma!r} needs data to be computed from: pass X or a number")
         if gamma == "auto":
             return 1.0 / X.shape[1]
-        variance = _variance(X, sample_weight)
-        return float(1.0 / (X.shape[1] * variance)) if variance > 0 else 1.0
+        return _scale(X, sample_weight)
     if not isinstance(gamma, Real) or isinstance(gamma, bool) or not 0 < gamma < np.inf:
         raise ValueError(f"gamma must be 'scale', 'auto' or a positive number, got {gamma!r}")
     return float(gamma)
+
+
+def _scale(X: Any, sample_weight: np.ndarray | None) -> float:
+    """1 / (n_features * variance of X), or 1 for constant data."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        variance = _variance(X, sample_weight)
+    unit = 1.0
+    if not SAFE_VARIANCE[0] < variance < SAFE_VARIANCE[1]:
+        # squares may have left the range of float64: once more, for values of size 1
+        unit = float(np.abs(X.data if sp.issparse(X) else X).max(initial=0.0)) or 1.0
+        unit = float(2.0 ** np.round(np.log2(unit)))
+        variance = _variance(X.astype(np.float64) / unit, sample_weight)
+    if not variance > 0:
+        return 1.0
+    with np.errstate(over="ignore", under="ignore", divide="ignore"):
+        gamma = float(np.float64(1.0) / (X.shape[1] * variance) / unit / unit)
+    if not 0 < gamma < np.inf:
+        raise ValueError(
+            "gamma='scale' is 1 / (n_features * variance of X), which cannot be computed for "
+            f"values of about {unit:.3g}: scale the data, or give gamma as a number"
+        )
+    return gamma
 
 
 def _variance(X: Any, sample_weight: np.ndarray | None) -> float:
@@ -418,11 +541,17 @@ def _floating(A: Any) -> Any:
     return A if np.issubdtype(A.dtype, np.floating) else A.astype(np.float64)
 
 
+def _tiny(unit: float) -> float:
+    """The smallest normal number of the type with this unit: below it values are zero."""
+    return float(np.finfo(np.float32 if unit > UNIT else np.float64).tiny)
+
+
 def _narrow(A: Any) -> Any:
-    """A CSR block with the 32-bit indices that compiled code expects; a block has few enough
-    entries.
+    """A CSR block in float64 with the 32-bit indices that compiled code expects; a block has few
+    enough entries.
     """
-    parts = (A.data, A.indices.astype(np.int32), A.indptr.astype(np.int32))
+    data = A.data.astype(np.float64, copy=False)
+    parts = (data, A.indices.astype(np.int32), A.indptr.astype(np.int32))
     return sp.csr_matrix(parts, shape=A.shape)
 
 

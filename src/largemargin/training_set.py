@@ -23,6 +23,11 @@ class TrainingSet:
     ----------
     model : estimator
         Whose kernel parameters, precision and class weights are meant.
+
+    Attributes
+    ----------
+    X, given : array or sparse matrix
+        The rows, as the engine reads them and as they were given.
     """
 
     def __init__(self, model: Any, X: Any, y: np.ndarray, sample_weight: Any = None) -> None:
@@ -49,6 +54,7 @@ class TrainingSet:
         )  # fmt: skip
         small = X.shape[0] <= SMALL_PROBLEM
         self.dtype = choose_dtype(model.precision, small, self.kernel, X)
+        self.given = X
         self.X = prepare(X, self.kernel, self.dtype)
 
     def __len__(self) -> int:

@@ -109,7 +109,8 @@ def test_extreme_prices(C, kernel, slack, threshold):
     assert model.converged_ or "rounding errors leave no better" in str(caught[0].message)
     assert len(caught) == 1 - model.converged_
     assert is_finite(model, X)
-    assert -1e-9 < model.dual_gap_[0] < 1e-3
+    assert 0 <= model.dual_gap_[0] < 1e-3 + 2 * model._rounding
+    assert model._rounding < 0.1
 
 
 def test_a_large_price_of_overlapping_classes_is_that_of_the_hinge():

@@ -53,4 +53,5 @@ def test_a_wide_range_of_prices(kernel, C):
     X, y = noisy(5, n=60)
     model = SVC(C=C, slack="squared-sum", kernel=kernel, gamma=0.4, max_seconds=20).fit(X, y)
     assert model.converged_
-    assert abs(model.dual_gap_[0]) < 1e-6
+    assert model.dual_gap_[0] < 1e-6 + 2 * model._rounding
+    assert model._rounding < 1e-4

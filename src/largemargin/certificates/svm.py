@@ -106,7 +106,7 @@ def svm_statements(fitted: Fitted, leave_one_out: bool | str) -> list[Statement]
     if fitted.silent:
         rest = [theorem.fails(fitted.silent, fitted.records) for theorem in LEFT_OUT]
         return [
-            gap_statement(fitted.model),
+            gap_statement(fitted.model, _indefinite(fitted)),
             OPTIMAL.fails(fitted.silent, fitted.records),
             *rest,
             true_statement(fitted, leave_one_out),
@@ -116,7 +116,7 @@ def svm_statements(fitted: Fitted, leave_one_out: bool | str) -> list[Statement]
     # that the others can be left out is a theorem only if all that it assumes is known to hold
     known = support.applies and not dual.of_nu and all(a.holds for a in support.assumptions)
     return [
-        gap_statement(fitted.model),
+        gap_statement(fitted.model, _indefinite(fitted)),
         _optimal(fitted, dual),
         support,
         _expected(fitted, dual),
@@ -125,6 +125,15 @@ def svm_statements(fitted: Fitted, leave_one_out: bool | str) -> list[Statement]
         _radius(fitted, dual),
         true_statement(fitted, leave_one_out, fitted.coefs_used() if known else None),
     ]
+
+
+def _indefinite(fitted: Fitted) -> str:
+    """Empty if the kernel is positive definite on the training examples, or why that is not
+    known.
+    """
+    if fitted.foreign and not fitted.kernel.psd:
+        return f"{fitted.kernel} is not known to be positive definite on the training examples"
+    return fitted.indefinite
 
 
 def _solved(fitted: Fitted) -> list[Condition]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+EPS = 2.0**-52
 TAU = 1e-12  # the curvature taken where there is none, or where the kernel is not positive
 
 
@@ -84,15 +85,33 @@ def levels(grad, beta, lo, hi, a, group, out):
 
 
 @njit(cache=True, nogil=True)
-def snap(beta, lo, hi, rounding):
-    """Put variables within rounding of an end there: in many steps it is rarely hit."""
+def snap(beta, lo, hi, sizes, rounding):
+    """Put variables within rounding of an end there: in many steps it is rarely hit. At the end
+    that is zero, that is what adds next to nothing, neither to the sum of all nor to w, `sizes`
+    being the norms of the examples; at the other, what is next to nothing of that end.
+    """
+    most, longest = 0.0, 0.0
     for i in range(len(beta)):
-        near = rounding * (hi[i] - lo[i])
-        if near < np.inf:
-            if hi[i] - beta[i] <= near:
-                beta[i] = hi[i]
-            elif beta[i] - lo[i] <= near:
-                beta[i] = lo[i]
+        most = max(most, abs(beta[i]))
+        longest = max(longest, abs(beta[i]) * sizes[i])
+    for i in range(len(beta)):
+        size = abs(beta[i])
+        end = hi[i] if beta[i] > 0 else lo[i]
+        if size <= rounding * most and size * sizes[i] <= rounding * longest:
+            beta[i] = 0.0
+        elif abs(end) < np.inf and abs(end - beta[i]) <= 4 * EPS * abs(end):
+            beta[i] = end
+
+
+@njit(cache=True, nogil=True)
+def add_sizes(sums, start, values, slots, weights):
+    """sums[start + j] += sum_r weights[r] |values[slots[r], j]|"""
+    for r in range(len(slots)):
+        row = values[slots[r]]
+        out = sums[start : start + len(row)]
+        if weights[r] != 0.0:
+            for j in range(len(row)):
+                out[j] += weights[r] * abs(row[j])
 
 
 @njit(cache=True, nogil=True)

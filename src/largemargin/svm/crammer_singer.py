@@ -13,12 +13,24 @@ that changed.
 
 from __future__ import annotations
 
+from math import fsum
+
 import numpy as np
 
 from largemargin.svm.block import BURST
+from largemargin.svm.evaluation import Outputs, Stored
 from largemargin.svm.exact import polish
 from largemargin.svm.lockstep import LOCAL, WORKING_SET
-from largemargin.svm.machines import Machine, relative_gap
+from largemargin.svm.machines import (
+    FEW,
+    Between,
+    Machine,
+    Told,
+    dual_bounds,
+    half_square,
+    told,
+    total,
+)
 from largemargin.svm.problem import Problem, Solution
 from largemargin.svm.session import Session
 from largemargin.watch import Watch
@@ -141,12 +153,48 @@ class _Run:
         return exact.violation
 
     def read(self, violation: float, converged: bool) -> Machine:
-        square = float((self.tau * self.scores).sum())
-        dual = float(self.tau[self.own].sum()) - square / 2
-        right = (self.scores * self.own).sum(axis=0)
-        slack = np.maximum(0.0, (self.scores + ~self.own).max(axis=0) - right)
-        primal = square / 2 + float(self.box @ slack)
-        return Machine(
-            np.empty(0), 0.0, dual, relative_gap(primal, dual), square, violation, self.n_steps,
-            converged,
+        """What the coefficients as they are stored achieve: with two classes, as the difference of
+        their rows.
+        """
+        session, tau = self.session, self.tau
+        two = self.n_classes == 2
+        kept = tau[1:] - tau[:1] if two else tau
+        machine = Machine(np.empty(0), 0.0, 0.0, np.inf, 0.0, violation, self.n_steps, converged)
+        stored = Stored(None, self.order, kept)
+        readings = session.evaluation.outputs(stored, self._near, self.n_steps)
+        if two:
+            tau = np.concatenate([-kept, kept]) / 2
+            readings = [_halved(outputs) for outputs in readings]
+        return told(machine, [self._judge(tau, outputs) for outputs in readings])
+
+    def _near(self, values: np.ndarray, errors: np.ndarray) -> np.ndarray:
+        if len(values) == 1:
+            values, errors = np.concatenate([-values, values]) / 2, np.tile(errors, (2, 1))
+        return np.asarray((self.box > 0) & (self._lacks(values, 2 * errors) > 0))
+
+    def _lacks(self, scores: np.ndarray, errors: np.ndarray) -> np.ndarray:
+        """The largest that each example's slack can be."""
+        off = FEW * (1 + np.abs(scores)) + errors
+        right = ((scores - off) * self.own).sum(axis=0)
+        other = np.where(self.own, -np.inf, scores + off).max(axis=0)
+        return np.maximum(0.0, 1 + other - right)
+
+    def _judge(self, tau: np.ndarray, outputs: Outputs) -> Told:
+        high = self._lacks(outputs.values, outputs.errors)
+        low = self._lacks(outputs.values, -outputs.errors - 2 * FEW * (1 + np.abs(outputs.values)))
+        half, loss = half_square(outputs), total(self.box * low, self.box * high)
+        # each example's sum is to be zero
+        missing = fsum(np.abs(tau.sum(axis=0)) + FEW * np.abs(tau).sum(axis=0))
+        alpha = tau[self.own]
+        return Told(
+            Between(half.low + loss.low, half.high + loss.high),
+            dual_bounds(alpha, outputs, 2 * missing, self.session.evaluation.reach, 0.0),
+            outputs.square,
         )  # fmt: skip
+
+
+def _halved(outputs: Outputs) -> Outputs:
+    """The scores of two classes from their difference."""
+    values = np.concatenate([-outputs.values, outputs.values]) / 2
+    errors = np.tile(outputs.errors, (2, 1)) / 2
+    return Outputs(values, errors, outputs.square / 2, outputs.square_error / 2)

@@ -22,6 +22,9 @@ from largemargin.training_set import TrainingSet
 from largemargin.watch import Watch, check_seconds
 from largemargin.workers import workers
 
+FAR = 0.1  # a relative gap that is not expected of a fit that met its tolerance
+USUAL_TOL = 1e-2  # with a larger one it is
+
 
 @dataclass(frozen=True)
 class Fit:
@@ -92,7 +95,7 @@ class SupportVectorMachine(ExpansionReader):
             session = Session(
                 data.X, data.labels, data.n_classes, data.kernel, data.dtype,
                 memory_bytes(self.memory, enough=len(data) ** 2 * data.dtype.itemsize), team,
-                portions=portions and self._in_portions,
+                portions=portions and self._in_portions, given=data.given,
             )  # fmt: skip
             yield session, watch
             session.close()
@@ -118,7 +121,7 @@ class SupportVectorMachine(ExpansionReader):
                 Job(split, self._formulation(session.labels, split, weights), weights, row)
                 for split, row in zip(parts, rows, strict=True)
             ]
-        trained = self._solve(session, jobs, watch)
+        trained = session.certify(self._solve(session, jobs, watch), watch, self.tol)
         fits = []
         for k in range(0, len(trained), len(parts)):
             group = trained[k : k + len(parts)]
@@ -132,7 +135,7 @@ class SupportVectorMachine(ExpansionReader):
             )
         return fits
 
-    def _solve(self, session: Session, jobs: Sequence[Job], watch: Watch) -> list[Any]:
+    def _solve(self, session: Session, jobs: Sequence[Job], watch: Watch) -> list[Trained]:
         return session.train(jobs, tol=self.tol, max_steps=self._max_steps, watch=watch)
 
     def _formulation(self, labels: np.ndarray, split: Split, weights: np.ndarray) -> Formulation:
@@ -158,6 +161,11 @@ class SupportVectorMachine(ExpansionReader):
 
     def _keep(self, data: TrainingSet, fit: Fit) -> None:
         """Make the fitted attributes."""
+        if not (np.isfinite(fit.coefs).all() and np.isfinite(fit.intercepts).all()):
+            raise ValueError(
+                f"the coefficients of {type(self).__name__} left the range of numbers that can be "
+                f"computed with, for values of {data.kernel}: scale the data"
+            )
         self._set_expansion(data, fit.coefs, fit.intercepts)
         self._by_pairs = data.n_classes > 2 and self.multiclass == "ovo"
         machines = fit.machines
@@ -169,6 +177,7 @@ class SupportVectorMachine(ExpansionReader):
         self.n_iter_ = np.array([max(1, m.n_steps) for m in machines])
         self.converged_ = bool(all(m.converged for m in machines))
         self._separable = bool(all(m.separable for m in machines))
+        self._rounding = max(m.rounding for m in machines)
 
     def _say(self, stopped: str) -> None:
         """Warn of what kept the fit from its solution."""
@@ -183,9 +192,22 @@ class SupportVectorMachine(ExpansionReader):
                 f"{name} stopped before it converged because {reason}; the largest relative "
                 f"duality gap is {self.dual_gap_.max():.3g}. The model can be used; {self._remedy}"
             )
+        elif self._is_far_off:
+            message = (
+                f"{name} met its tolerance and may be far from optimal all the same: its relative "
+                f"duality gap may be {self.dual_gap_.max():.3g}, to which rounding adds "
+                f"{self._rounding:.3g}, with values of this size. The model can be used; scale the "
+                "features, give a smaller C or ask for precision='float64'"
+            )
         else:
             return
         warnings.warn(message, ConvergenceWarning, stacklevel=3)
+
+    @property
+    def _is_far_off(self) -> bool:
+        """Whether rounding, of kernel values or of what is told, may have made a bad machine."""
+        gap = float(self.dual_gap_.max())
+        return FAR < gap < np.inf and (self.tol <= USUAL_TOL or gap < 2 * self._rounding)
 
     @property
     def _no_margin(self) -> str:

@@ -19,9 +19,10 @@ import numpy as np
 
 from largemargin.classifier import check_positive
 from largemargin.svm.estimator import Fit, SupportVectorMachine
-from largemargin.svm.machines import Machine, relative_gap
-from largemargin.svm.reductions import splits
-from largemargin.svm.session import Session
+from largemargin.svm.evaluation import Stored
+from largemargin.svm.machines import HardMargin, Machine, SoftMargin, told
+from largemargin.svm.reductions import Split, splits
+from largemargin.svm.session import Judge, Session
 from largemargin.watch import Watch
 
 BLOCK = 512
@@ -122,6 +123,7 @@ class KernelAdatron(SupportVectorMachine):
         self.verbose = verbose
 
     _in_portions = False
+    _is_far_off = False  # it ends by another rule, which leaves what gap it leaves
     _remedy = "it may need a larger max_iter, or a finite C"
 
     def fit(self, X: Any, y: Any) -> Self:  # type: ignore[override]
@@ -156,14 +158,14 @@ class KernelAdatron(SupportVectorMachine):
         for split in splits(session.n_classes, self.multiclass):
             mine = np.isin(session.labels, split.classes)
             y = np.where(session.labels == split.positive, 1.0, -1.0) * mine
-            found, machine = self._climb(session, y, rates, watch)
+            found, machine = self._climb(session, split, y, rates, watch)
             watch.advance(1)
             coefs.append(found)
             machines.append(machine)
         return [Fit(np.array(coefs), np.array([m.intercept for m in machines]), machines)]
 
     def _climb(
-        self, session: Session, y: np.ndarray, rates: np.ndarray, watch: Watch
+        self, session: Session, split: Split, y: np.ndarray, rates: np.ndarray, watch: Watch
     ) -> tuple[np.ndarray, Machine]:
         """Pass over the examples (y is 0 for those that do not take part) until it ends."""
         from largemargin.svm._loops import adatron_pass
@@ -202,24 +204,25 @@ class KernelAdatron(SupportVectorMachine):
             )
         full = np.zeros(session.n)
         full[order] = y * alpha
-        return full, self._read(y, alpha, z, passes, converged)
+        return full, self._read(session, split, full, passes, converged)
 
     def _read(
-        self, y: np.ndarray, alpha: np.ndarray, z: np.ndarray, passes: int, converged: bool
+        self, session: Session, split: Split, coefs: np.ndarray, passes: int, converged: bool
     ) -> Machine:
-        half, middle = _half_gap(y, z)
-        square = float((y * alpha) @ z)
-        ours = y != 0
-        if np.isinf(self.C):  # the best multiple of w against the best of alpha
-            least = float((y * z)[ours].min())
-            primal = square / (2 * least**2) if least > 0 else np.inf
-            dual = float(alpha.sum()) ** 2 / (2 * square) if square > 0 else np.inf
-        else:
-            primal = square / 2 + self.C * float(np.maximum(0.0, 1 - y * z)[ours].sum())
-            dual = float(alpha.sum()) - square / 2
-        gap = relative_gap(primal, dual) if np.isfinite(primal) else np.inf
+        examples = session.layout.examples(split)
+        y = np.where(session.labels[examples] == split.positive, 1.0, -1.0)
+        judge: Judge = HardMargin(0.0, False)
+        if np.isfinite(self.C):
+            judge = SoftMargin(float(self.C), False, False)
+        mine, ones = coefs[examples], np.ones(len(examples))
+        outputs = session.evaluation.outputs(
+            Stored(split, examples, mine[None]), judge.near(y, ones, 0.0), passes
+        )
+        half, middle = _half_gap(y, outputs[0].values[0])
         intercept = -middle if self.fit_intercept else 0.0
-        return Machine(np.empty(0), intercept, dual, gap, square, 1 - half, passes, converged)
+        machine = Machine(mine, intercept, 0.0, np.inf, 0.0, 1 - half, passes, converged)
+        reach = session.evaluation.reach
+        return told(machine, [judge.judge(y, ones, mine, 0.0, one, reach) for one in outputs])
 
 
 def _half_gap(y: np.ndarray, z: np.ndarray) -> tuple[float, float]:

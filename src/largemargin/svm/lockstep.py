@@ -23,6 +23,7 @@ from functools import partial
 import numpy as np
 
 from largemargin.kernel_rows import KernelRows
+from largemargin.kernels import UNIT
 from largemargin.svm.block import State, solve_block
 from largemargin.svm.exact import polish
 from largemargin.svm.problem import Problem, Solution
@@ -41,7 +42,8 @@ class Progress:
     `portions` lists the segments of its columns, portion by portion; its variables are their
     columns in that order, and `examples` says which example each one is. `asked_for` says of every
     example whether its row was; problems on the same columns share it, so that a row that one of
-    them has paid for is none that another has to be sparing with.
+    them has paid for is none that another has to be sparing with. `sizes` are the norms of all
+    examples in feature space, if these bound kernel values.
     """
 
     def __init__(
@@ -52,6 +54,7 @@ class Progress:
         asked_for: np.ndarray,
         tol: float,
         max_steps: float,
+        sizes: np.ndarray | None = None,
     ) -> None:
         self.asked_for = asked_for
         self.problem, self.rows, self.tol, self.max_steps = problem, rows, tol, max_steps
@@ -70,6 +73,17 @@ class Progress:
         self.violation = np.inf
         self.n_steps = 0
         self.finished = self.converged = False
+        self._sizes = None if sizes is None else sizes[self.examples]
+        self.drift = np.inf if sizes is None else 0.0
+
+    def note_drift(self) -> None:
+        """Add what rounding may do to the gradient in the sum that is about to be made."""
+        if self._sizes is not None and len(self.changed):
+            largest = float(self._sizes.max())
+            summed = float(np.abs(self.delta) @ self._sizes[self.changed])
+            size = 2 + (float(np.abs(self.beta) @ self._sizes) + summed) * largest
+            self.drift += UNIT * (len(self.changed) + 4) * summed * largest
+            self.drift += UNIT * (len(self.changed) // 4 + 8) * size
 
     def _lay_out(self) -> None:
         self._start_of: dict[int, int] = {}
@@ -229,6 +243,7 @@ class Progress:
         """Go on to the exact solution, if few enough variables are free."""
         exact = polish(self.problem, self.solution(), self._gram, self._products)
         self.beta, self.grad, self.violation = exact.beta, exact.grad, exact.violation
+        self.drift = np.inf
 
     def _gram(self, variables: np.ndarray) -> np.ndarray:
         return self.rows.block(self.examples[variables])
@@ -246,7 +261,9 @@ class Progress:
         return found
 
     def solution(self) -> Solution:
-        return Solution(self.beta, self.grad, self.violation, self.n_steps, self.converged)
+        return Solution(
+            self.beta, self.grad, self.violation, self.n_steps, self.converged, self.drift
+        )
 
 
 def solve(progress: Sequence[Progress], rows: KernelRows, team: Workers, watch: Watch) -> None:
@@ -279,6 +296,8 @@ def _round(live: Sequence[Progress], rows: KernelRows, team: Workers) -> None:
     team.map(Progress.step, [one for one, variables in known if not len(variables)])
     # back the way it came: what was fetched last is at hand, whatever the memory
     changed = [(one, one.changed) for one in reversed(live)]
+    for one in live:
+        one.note_drift()
     rows.announce(_wanted(changed))
     for party in _parties(changed, rows.capacity):
         for first, piece in _fetched(party, rows):

@@ -15,18 +15,26 @@ sum y_i alpha_i = 0. The soft margin with the square of the sum of slacks is in 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from math import fsum
 
 import numpy as np
 
+from largemargin.kernels import UNIT
+from largemargin.svm.evaluation import Near, Outputs
 from largemargin.svm.problem import Problem, Solution
 
 ROUNDING = 1e-13
+FEW = 8 * UNIT  # what a few operations in a row may add
+LITTLE = 1e-4  # of the margin, which is as much as rounding may be made up for
 
 
 @dataclass(frozen=True)
 class Machine:
     """What a solution means: f = coefs @ K + intercept, with the objective reached and its gap.
+
+    A solver's own numbers are estimates; `told` gives those that hold for the coefficients.
 
     Attributes
     ----------
@@ -36,6 +44,10 @@ class Machine:
         Their difference relative to the primal objective.
     square : float
         w.w
+    rounding : float
+        How much of the gap is not known to be one: rounding may have made it.
+    witness : array or None
+        Where there is no machine, the nearest points of the hulls that show it.
     """
 
     coefs: np.ndarray
@@ -47,6 +59,146 @@ class Machine:
     n_steps: int
     converged: bool
     separable: bool = True
+    rounding: float = 0.0
+    witness: np.ndarray | None = None
+
+
+@dataclass(frozen=True)
+class Between:
+    """A number that is known to lie between two."""
+
+    low: float
+    high: float
+
+    @property
+    def least(self) -> float:
+        """The least size that it may have."""
+        return max(self.low, -self.high, 0.0)
+
+    def joined(self, other: Between) -> Between:
+        return Between(min(self.low, other.low), max(self.high, other.high))
+
+
+@dataclass(frozen=True)
+class Told:
+    """The primal and the dual objective of stored coefficients, and what their difference is
+    relative to, if not to the larger of the two.
+    """
+
+    primal: Between
+    dual: Between
+    square: float
+    scale: Between | None = None
+
+    def joined(self, other: Told) -> Told:
+        """What holds for two readings of the same coefficients."""
+        scale = self.scale and other.scale and self.scale.joined(other.scale)
+        primal, dual = self.primal.joined(other.primal), self.dual.joined(other.dual)
+        return Told(primal, dual, self.square, scale)
+
+    @property
+    def _unit(self) -> float:
+        return self.scale.least if self.scale else max(self.primal.least, self.dual.least)
+
+    @property
+    def gap(self) -> float:
+        """The largest that the relative gap can be."""
+        return self._relative(self.primal.high - self.dual.low)
+
+    @property
+    def rounding(self) -> float:
+        """How much of it rounding accounts for."""
+        spread = self.primal.high - self.primal.low + self.dual.high - self.dual.low
+        return min(self.gap, self._relative(spread))
+
+    def _relative(self, difference: float) -> float:
+        if not np.isfinite(difference):
+            return np.inf
+        if difference <= 0.0:
+            return 0.0
+        with np.errstate(over="ignore"):
+            return float(np.divide(difference * (1 + FEW), self._unit)) if self._unit else np.inf
+
+
+def told(machine: Machine, readings: Sequence[Told]) -> Machine:
+    """The machine with what holds in all readings of it."""
+    found = readings[0]
+    for other in readings[1:]:
+        found = found.joined(other)
+    return replace(
+        machine, objective=found.dual.low, gap=found.gap, square=found.square,
+        rounding=found.rounding,
+    )  # fmt: skip
+
+
+def margins_of(y: np.ndarray, b: float, outputs: Outputs) -> tuple[np.ndarray, np.ndarray]:
+    """y (f + b) and how far it may be off."""
+    f = outputs.values[0]
+    with np.errstate(over="ignore"):
+        return y * (f + b), outputs.errors[0] + FEW * (1 + np.abs(f) + abs(b))
+
+
+def slack_bounds(
+    y: np.ndarray, s: np.ndarray, b: float, outputs: Outputs
+) -> tuple[np.ndarray, np.ndarray]:
+    """The least and the largest that each slack can be, 0 for examples of no weight."""
+    margins, errors = margins_of(y, b, outputs)
+    lack = np.where(s > 0, 1 - margins, -np.inf)
+    errors = np.where(s > 0, errors, 0.0)
+    return np.maximum(0.0, lack - errors), np.maximum(0.0, lack + errors)
+
+
+def total(low: np.ndarray, high: np.ndarray, factor: float = 1.0) -> Between:
+    """factor times the sum of numbers that are not negative."""
+    return Between(factor * fsum(low) * (1 - FEW), factor * fsum(high) * (1 + FEW))
+
+
+def half_square(outputs: Outputs) -> Between:
+    """1/2 w.w"""
+    half, off = outputs.square / 2, outputs.square_error / 2 * (1 + FEW) + FEW * abs(outputs.square)
+    return Between(half - off, half + off)
+
+
+def dual_bounds(
+    alpha: np.ndarray, outputs: Outputs, missing: float, reach: float, other: float
+) -> Between:
+    """sum alpha - 1/2 w.w - other, for coefficients that meet their conditions but for `missing`.
+
+    What is too much in a sum is taken from its side, what is beyond a bound from its example: some
+    coefficients no further than `missing` away meet all, with a w that is at most missing * reach
+    longer. It is their objective that no machine is below.
+    """
+    half, sum_ = half_square(outputs), fsum(alpha)
+    missing += FEW * fsum(np.abs(alpha))
+    longest = lengthened(half, missing * reach)
+    size = FEW * (abs(sum_) + abs(longest) + other)
+    low = sum_ - missing - longest - other
+    return Between(low - size, sum_ - half.low - other + size)
+
+
+def lengthened(half: Between, by: float) -> float:
+    """The largest 1/2 w.w can be for a w that is longer by so much."""
+    return float(half.high + np.sqrt(2 * max(half.high, 0.0)) * by + by**2 / 2)
+
+
+def soft_near(y: np.ndarray, s: np.ndarray, b: float) -> Near:
+    """Who may be inside the margin."""
+
+    def near(values: np.ndarray, errors: np.ndarray) -> np.ndarray:
+        return np.asarray((s > 0) & (1 - y * (values[0] + b) + 2 * errors[0] > 0))
+
+    return near
+
+
+def hard_near(y: np.ndarray, s: np.ndarray, b: float) -> Near:
+    """Who may have the least margin."""
+
+    def near(values: np.ndarray, errors: np.ndarray) -> np.ndarray:
+        margins = y * (values[0] + b)
+        least = (margins + 2 * errors[0])[s > 0].min()
+        return np.asarray((s > 0) & (margins - 2 * errors[0] <= least))
+
+    return near
 
 
 def thresholds(problem: Problem, solution: Solution) -> np.ndarray:
@@ -103,6 +255,45 @@ class SoftMargin:
             beta, b, dual, relative_gap(primal, dual), square, solution.violation, solution.n_steps,
             solution.converged,
         )  # fmt: skip
+
+    near = staticmethod(soft_near)
+
+    def judge(
+        self, y: np.ndarray, s: np.ndarray, coefs: np.ndarray, b: float, outputs: Outputs,
+        reach: float,
+    ) -> Told:  # fmt: skip
+        """What coefficients achieve, whatever they came from."""
+        low, high = slack_bounds(y, s, b, outputs)
+        half, alpha, other = half_square(outputs), y * coefs, 0.0
+        if self.squared:
+            low, high = low**2, high**2
+            used = s > 0
+            other = fsum(alpha[used] ** 2 / s[used]) / (4 * self.C)
+        loss = total(s * low, s * high, self.C)
+        missing = abs(fsum(coefs)) if self.threshold else 0.0
+        return Told(
+            Between(half.low + loss.low, half.high + loss.high),
+            dual_bounds(alpha, outputs, missing, reach, other), outputs.square,
+        )  # fmt: skip
+
+    def firmer(
+        self, y: np.ndarray, s: np.ndarray, machine: Machine, outputs: Outputs, norms: np.ndarray
+    ) -> Machine | None:
+        """A multiple of a machine without slack that has none under rounding either.
+
+        A large price makes much of what rounding takes from the margin; a little more of w makes
+        up for it, and costs next to nothing, unless a coefficient is at its bound.
+        """
+        if self.squared:
+            return None
+        margins, errors = margins_of(y, machine.intercept, outputs)
+        parts = np.abs(machine.coefs) * norms
+        lack = float((1 - margins + errors)[s > 0].max()) + 4 * UNIT * fsum(parts) * norms.max()
+        grown = 1 + 1.5 * lack
+        bounded = (np.abs(machine.coefs) * (1 + 2 * lack) >= self.C * s) & (machine.coefs != 0)
+        if not 0 < lack < LITTLE or bounded.any() or not parts.any():
+            return None
+        return replace(machine, coefs=machine.coefs * grown, intercept=machine.intercept * grown)
 
 
 def within(start: np.ndarray | None, y: np.ndarray, box: np.ndarray, threshold: bool) -> np.ndarray:
@@ -164,6 +355,35 @@ class HardMargin:
             solution.n_steps, solution.converged,
         )  # fmt: skip
 
+    near = staticmethod(hard_near)
+
+    def judge(
+        self, y: np.ndarray, s: np.ndarray, coefs: np.ndarray, b: float, outputs: Outputs,
+        reach: float,
+    ) -> Told:  # fmt: skip
+        """The best multiple of w against the best multiple of alpha."""
+        margins, errors = margins_of(y, b, outputs)
+        least = Between((margins - errors)[s > 0].min(), (margins + errors)[s > 0].min())
+        half = half_square(outputs)
+        missing = abs(fsum(coefs)) if self.threshold else 0.0
+        with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
+            primal = Between(
+                float(np.divide(max(half.low, 0.0), least.high**2)) if least.high > 0 else 0.0,
+                float(np.divide(half.high, least.low**2)) * (1 + FEW) if least.low > 0 else np.inf,
+            )
+        return Told(primal, multiple_bounds(coefs, outputs, missing, reach), outputs.square)
+
+
+def multiple_bounds(coefs: np.ndarray, outputs: Outputs, missing: float, reach: float) -> Between:
+    """(sum alpha)^2 / (2 w.w), the dual objective of the best multiple."""
+    half, sum_ = half_square(outputs), fsum(np.abs(coefs))
+    missing += FEW * sum_
+    longest = lengthened(half, missing * reach)
+    with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
+        low = np.divide(max(sum_ - missing, 0.0) ** 2, 4 * longest) * (1 - FEW)
+        high = np.divide(sum_**2, 4 * half.low) * (1 + FEW) if half.low > 0 else np.inf
+    return Between(float(low) if np.isfinite(low) else 0.0, float(high))
+
 
 def no_machine(
     problem: Problem, solution: Solution, y: np.ndarray, s: np.ndarray, dual: float
@@ -172,7 +392,7 @@ def no_machine(
     shown = beta_square(solution) <= problem.least_norm**2
     return Machine(
         np.zeros(len(y)), larger_side(y, s), dual, np.inf, 0.0, solution.violation,
-        solution.n_steps, converged=False, separable=not shown,
+        solution.n_steps, converged=False, separable=not shown, witness=solution.beta,
     )  # fmt: skip
 
 
@@ -186,6 +406,32 @@ def middle_and_margin(problem: Problem, solution: Solution, threshold: bool) -> 
     if not threshold:
         return 0.0, -float(found[0])
     return float(found.mean()), float(found[1] - found[0]) / 2
+
+
+@dataclass(frozen=True)
+class SharedBox:
+    """C (sum s_i xi_i)^2, as it is judged; `shared_box` solves it by way of soft margins."""
+
+    C: float
+    threshold: bool
+    near = staticmethod(soft_near)
+
+    def judge(
+        self, y: np.ndarray, s: np.ndarray, coefs: np.ndarray, b: float, outputs: Outputs,
+        reach: float,
+    ) -> Told:  # fmt: skip
+        low, high = slack_bounds(y, s, b, outputs)
+        half, alpha, loss = half_square(outputs), y * coefs, total(s * low, s * high)
+        used = s > 0
+        delta = float((alpha[used] / s[used]).max(initial=0.0))
+        missing = abs(fsum(coefs)) if self.threshold else 0.0
+        return Told(
+            Between(
+                half.low + self.C * loss.low**2 * (1 - FEW),
+                half.high + self.C * loss.high**2 * (1 + FEW),
+            ),
+            dual_bounds(alpha, outputs, missing, reach, delta**2 / (4 * self.C)), outputs.square,
+        )  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -232,6 +478,30 @@ class Nu:
             beta / rho, b / rho, dual, gap, square / rho**2, solution.violation, solution.n_steps,
             solution.converged,
         )  # fmt: skip
+
+    near = staticmethod(soft_near)
+
+    def judge(
+        self, y: np.ndarray, s: np.ndarray, coefs: np.ndarray, b: float, outputs: Outputs,
+        reach: float,
+    ) -> Told:  # fmt: skip
+        """With the rho at which the coefficients sum to nu, what is stored having a margin of 1."""
+        alpha, share = np.abs(coefs), s / s.sum()
+        rho = self.nu / fsum(alpha)
+        low, high = slack_bounds(y, s, b, outputs)
+        loss, half = total(share * low, share * high, rho), half_square(outputs)
+        half = Between(rho**2 * half.low * (1 - FEW), rho**2 * half.high * (1 + FEW))
+        # no further than this from coefficients that meet their conditions
+        missing = 2 * fsum(np.maximum(0.0, rho * alpha - share)) + FEW * self.nu
+        if self.threshold:
+            missing += rho * abs(fsum(coefs))
+        longest = lengthened(half, missing * reach)
+        off = FEW * (self.nu * rho + abs(longest))
+        primal = Between(
+            half.low - self.nu * rho + loss.low - off, half.high - self.nu * rho + loss.high + off
+        )
+        dual = Between(-longest - off, -half.low + off)
+        return Told(primal, dual, outputs.square, Between(2 * half.low, 2 * half.high))
 
 
 def beta_square(solution: Solution) -> float:

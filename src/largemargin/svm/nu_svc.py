@@ -47,9 +47,11 @@ class NuSVC(SupportVectorMachine):
     dual_coef_, intercept_ :
         Scaled so that the margin is at f = 1, as with `SVC`.
     objective_ : array of shape (n_problems,)
-        The dual objective reached, -1/2 w.w with the bounds s_i / sum s, before that scaling.
+        The dual objective reached, -1/2 w.w with the bounds s_i / sum s, before that scaling; less
+        what rounding may account for.
     dual_gap_ : array of shape (n_problems,)
-        The difference of the primal and the dual objective, relative to w.w.
+        The difference of the primal and the dual objective, relative to w.w; it holds for the
+        coefficients as they are stored, as with `SVC`.
     classes_, support_, support_vectors_, n_support_, coef_, margin_, n_iter_, converged_, \
     n_features_in_, feature_names_in_ :
         As for `SVC`.

@@ -61,10 +61,13 @@ class Problem:
 
 @dataclass(frozen=True)
 class Solution:
-    """Where a solver got: variables, gradient, the violation left and the steps made."""
+    """Where a solver got: variables, gradient, the violation left and the steps made, and how far
+    rounding may have taken the gradient from that of its kernel values.
+    """
 
     beta: np.ndarray
     grad: np.ndarray
     violation: float
     n_steps: int
     converged: bool
+    drift: float = np.inf

@@ -9,7 +9,9 @@ C of a path, the folds of a cross-validation.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
+from math import fsum
 from typing import Any, Protocol
 
 import numpy as np
@@ -18,22 +20,41 @@ from largemargin.gram import SMALL_PROBLEM
 from largemargin.kernel_rows import BATCH, KernelRows, whole_gram
 from largemargin.kernels import Kernel
 from largemargin.svm.block import BURST, PATIENCE, State, solve_block
+from largemargin.svm.evaluation import Evaluation, Near, Outputs, Stored
 from largemargin.svm.exact import is_exact, polish
 from largemargin.svm.lockstep import WORKING_SET, Progress, solve
-from largemargin.svm.machines import Machine
+from largemargin.svm.machines import (
+    HardMargin,
+    Machine,
+    SoftMargin,
+    Told,
+    multiple_bounds,
+    told,
+)
 from largemargin.svm.problem import Problem, Solution
 from largemargin.svm.reductions import SEGMENT, Layout, Split
 from largemargin.watch import Watch
 from largemargin.workers import Workers
 
-ROUNDING = 1e-12  # of a box
+ROUNDING = 1e-13  # of the largest part of w, below which a coefficient is zero
 CLOSER = 1e-8  # of the tolerance, to which small problems are taken by steps
 STUCK = 4  # rounds that do not halve the violation, after which it is left at that
 HELD = 150  # bytes an example and class: bounds, gradients, coefficients
 WHOLE = 2048  # rows up to which the whole Gram matrix is computed at once
 
 
-class Formulation(Protocol):
+class Judge(Protocol):
+    """What a machine's coefficients are judged by."""
+
+    def near(self, y: np.ndarray, s: np.ndarray, b: float) -> Near: ...
+
+    def judge(
+        self, y: np.ndarray, s: np.ndarray, coefs: np.ndarray, b: float, outputs: Outputs,
+        reach: float,
+    ) -> Told: ...  # fmt: skip
+
+
+class Formulation(Judge, Protocol):
     """A machine as it is stated in `machines`."""
 
     def problem(self, y: np.ndarray, s: np.ndarray, start: np.ndarray | None = None) -> Problem: ...
@@ -70,13 +91,15 @@ class Stated:
 @dataclass(frozen=True)
 class Trained:
     """A machine, the examples that its coefficients belong to, and their outputs without the
-    threshold.
+    threshold, as the solver has them.
     """
 
     job: Job
     examples: np.ndarray
     machine: Machine
     outputs: np.ndarray
+    drift: float = np.inf  # how far they may be from sums of the solver's kernel values
+    judge: Judge | None = None  # where it is not the formulation
 
     def coefs(self, n: int) -> np.ndarray:
         """The coefficients of all examples of the data."""
@@ -95,6 +118,8 @@ class Session:
     labels : array of class numbers
     memory : int
         Bytes for kernel values.
+    given : array or sparse matrix, optional
+        The same rows before `prepare` rounded them, if it did.
     """
 
     def __init__(
@@ -108,8 +133,10 @@ class Session:
         team: Workers,
         *,
         portions: bool = True,
+        given: Any = None,
     ) -> None:
         self.X, self.labels, self.kernel, self.team = X, labels, kernel, team
+        self.given = X if given is None else given
         self.n, self.n_classes = X.shape[0], n_classes
         self.exact = dtype == np.float64
         self.whole = self.n <= WHOLE and self.n**2 * dtype.itemsize <= memory
@@ -125,6 +152,8 @@ class Session:
             memory -= team.count * scratch * dtype.itemsize + HELD * self.n * n_classes
             self.rows = KernelRows(X, kernel, dtype, self.layout.segments, memory, team)
             self._asked_for: dict[tuple[int, ...], np.ndarray] = {}  # by classes: rows of examples
+        self._multiplied = np.zeros(self.n, bool)  # rows asked for by `products`
+        self.evaluation = Evaluation(self)
 
     def train(
         self, jobs: Sequence[Job], *, tol: float, max_steps: float = np.inf, watch: Watch
@@ -145,6 +174,7 @@ class Session:
                     self._asked_for.setdefault(one.job.split.classes, np.zeros(self.n, bool)),
                     tol,
                     max_steps,
+                    self._sizes,
                 )
                 for one in stated
             ]
@@ -200,8 +230,86 @@ class Session:
             row += height
         return gram
 
+    @property
+    def n_asked(self) -> int:
+        """Kernel values that were asked for, each counted once: the same whatever the memory."""
+        if self.whole:
+            return self.n**2
+        count = int(self._multiplied.sum()) * self.n
+        for classes, rows in self._asked_for.items():
+            count += int(rows.sum()) * int(np.isin(self.labels, classes).sum())
+        return count
+
+    def values_of(self, vectors: np.ndarray, examples: np.ndarray) -> np.ndarray:
+        """Kernel values of some examples, down, against others, from the whole matrix."""
+        rows = self._gram[self._place[vectors]]
+        if len(examples) == self.n and np.array_equal(examples, self.order):
+            return np.asarray(rows)
+        return np.asarray(rows[:, self._place[examples]])
+
+    def certify(self, trained: Sequence[Trained], watch: Watch, tol: float) -> list[Trained]:
+        """The same machines with what is known of their coefficients as they will be stored."""
+        return [self._certified(one, watch, tol) for one in trained]
+
+    def _certified(self, one: Trained, watch: Watch, tol: float) -> Trained:
+        if one.machine.witness is not None:
+            return replace(one, machine=self._without_margin(one))
+        y, s = self.signs(one.job, one.examples), one.job.weights[one.examples]
+        machine, outputs = self._judged(one, one.machine, y, s, watch)
+        formulation = one.job.formulation
+        if one.judge is not None or not isinstance(formulation, SoftMargin) or not self.exact:
+            return replace(one, machine=machine)
+        firmer = formulation.firmer(y, s, machine, outputs, self._norms[one.examples])
+        if firmer is not None:
+            other, found = self._judged(one, firmer, y, s, watch)
+            if other.gap < machine.gap:
+                machine, outputs = other, found
+        if machine.converged:  # rounding in the course of many steps may have hidden that it is not
+            problem = formulation.problem(y, s)
+            grad = outputs.values[0] + problem.p + problem.ridge * machine.coefs
+            left = State.of(problem, machine.coefs, grad, len(problem)).violation
+            machine = replace(machine, converged=left <= 2 * tol)
+        return replace(one, machine=machine)
+
+    def _judged(
+        self, one: Trained, machine: Machine, y: np.ndarray, s: np.ndarray, watch: Watch
+    ) -> tuple[Machine, Outputs]:
+        """A machine with what holds for it, and the outputs that show it."""
+        judge, b = one.judge or one.job.formulation, machine.intercept
+        stored = Stored(one.job.split, one.examples, machine.coefs[None])
+        if watch.stopped and not self.whole and one.drift < np.inf:
+            found = self.evaluation.rough(stored, one.outputs[None], one.drift)
+        else:
+            found = self.evaluation.outputs(stored, judge.near(y, s, b), machine.n_steps)
+        reach = self.evaluation.reach
+        readings = [judge.judge(y, s, machine.coefs, b, outputs, reach) for outputs in found]
+        return told(machine, readings), found[0]
+
+    def _without_margin(self, one: Trained) -> Machine:
+        """Where there is no machine: what the nearest points of the hulls show under rounding."""
+        machine, formulation = one.machine, one.job.formulation
+        assert machine.witness is not None
+        y, s = self.signs(one.job, one.examples), one.job.weights[one.examples]
+        stored = Stored(one.job.split, one.examples, machine.witness[None])
+        hard = isinstance(formulation, HardMargin)
+        problem = formulation.problem(y, s)
+        missing = abs(fsum(machine.witness)) if problem.n_groups > 1 else 0.0
+        objective, separable = np.inf, machine.separable
+        for outputs in self.evaluation.outputs(stored, formulation.near(y, s, 0.0)):
+            longest = np.sqrt(max(outputs.square + outputs.square_error, 0.0))
+            longest += missing * self.evaluation.reach
+            separable |= not longest <= problem.least_norm
+            reached = -(longest**2) / 2
+            if hard:
+                reached = multiple_bounds(
+                    machine.witness, outputs, missing, self.evaluation.reach
+                ).low
+            objective = min(objective, reached)
+        return replace(machine, objective=objective, separable=separable)
+
     def products(self, examples: np.ndarray, coefs: np.ndarray) -> np.ndarray:
         """coefs @ K[examples, order], for coefficients a row a problem."""
+        self._multiplied[examples] = True
         if self.whole:
             return coefs @ self._gram[self._place[examples]]
         return self.rows.products(examples, coefs)
@@ -218,11 +326,28 @@ class Session:
     def _read(self, one: Stated, solution: Solution) -> Trained:
         from largemargin.svm._loops import snap
 
-        problem = one.problem
-        snap(solution.beta, problem.lo, problem.hi, ROUNDING)
+        problem, beta = one.problem, solution.beta
+        before = beta.copy()
+        snap(beta, problem.lo, problem.hi, self._norms[one.examples], ROUNDING)
+        if problem.threshold and not problem.relative:
+            _balance(problem, beta)
+        norms = self._norms
+        put = float(np.abs(beta - before) @ norms[one.examples]) * float(norms.max())
         machine = one.job.formulation.read(problem, solution, one.signs, one.weights)
         outputs = solution.grad - problem.p - problem.ridge * solution.beta
-        return Trained(one.job, one.examples, machine, outputs)
+        return Trained(one.job, one.examples, machine, outputs, solution.drift + put)
+
+    @cached_property
+    def _sizes(self) -> np.ndarray | None:
+        """The same, if they bound all kernel values."""
+        return self.kernel.sizes(self.evaluation.squares)
+
+    @cached_property
+    def _norms(self) -> np.ndarray:
+        """Of the examples in feature space."""
+        if self.whole:
+            return np.asarray(np.sqrt(np.abs(np.diagonal(self._gram)[self._place])), np.float64)
+        return np.sqrt(np.abs(self.kernel.diag(self.X)))
 
     def _solve_whole(
         self,
@@ -260,9 +385,8 @@ class Session:
                 problem, slice(None), K, at.grad, at.beta, tol * state.unit,
                 max_steps - at.n_steps, CLOSER * tol * state.unit,
             )  # fmt: skip
-            delta = found - at.beta
-            grad = at.grad + K @ delta
-            grad += problem.ridge * delta
+            grad = problem.p + K @ found  # afresh: what many steps add up to is rounding too
+            grad += problem.ridge * found
             at = Solution(found, grad, np.inf, at.n_steps + steps, False)
             if steps >= PATIENCE * len(problem) + BURST:  # hard going: it may be a guess away
                 at = self._exact(problem, K, at)
@@ -285,3 +409,13 @@ class Session:
     @staticmethod
     def _exact(problem: Problem, K: np.ndarray, at: Solution) -> Solution:
         return polish(problem, at, lambda F: K[np.ix_(F, F)], lambda F, d: K[:, F] @ d)
+
+
+def _balance(problem: Problem, beta: np.ndarray) -> None:
+    """Take what rounding left of a sum that is to be zero from a free variable with room for it."""
+    off = fsum(beta)
+    room = np.minimum(problem.hi - beta, beta - problem.lo)
+    if off != 0.0 and room.max(initial=0.0) > 4 * abs(off):
+        free = np.flatnonzero(room > 4 * abs(off))
+        # the smallest of them can take it most exactly
+        beta[free[np.argmin(np.abs(beta[free]))]] -= off

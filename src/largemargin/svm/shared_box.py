@@ -22,7 +22,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from largemargin.svm.machines import SoftMargin, relative_gap, slacks
+from largemargin.svm.machines import SharedBox, SoftMargin, relative_gap, slacks
 from largemargin.svm.problem import Solution
 from largemargin.svm.session import Job, Session, Trained
 from largemargin.svm.shared_box_exact import Point, solve_exactly
@@ -81,6 +81,8 @@ class _Search:
     def _next(self) -> float:
         if self.high is None:
             delta, slack = self.found or (self.delta, 0.0)
+            if delta == 0.0:  # no box at all leaves the slacks of w = 0
+                return 2 * self.C * slack
             fall = min(max(self.fall, 0.0), 1.0) if self.same_side >= -2 else 0.0
             return delta * (2 * self.C * slack / delta) ** (1 / (1 + fall))
         high, above = self.high[0], self._difference(self.high)
@@ -105,7 +107,7 @@ def train(
     watch: Watch,
 ) -> list[Trained]:
     """Train machines with the shared box, whatever the formulations of the jobs."""
-    scale = float(np.mean(session.kernel.diag(session.X))) or 1.0
+    scale = abs(float(np.mean(session.kernel.diag(session.X)))) or 1.0
     searches = [_Search(C, _first(session, job, C, threshold, 1 / scale)) for job in jobs]
     found: list[Trained | None] = [None] * len(jobs)
     starts = [job.start for job in jobs]
@@ -146,7 +148,7 @@ def train(
             if best is None or done[k] or one.machine.objective > best.machine.objective:
                 found[k] = one
     return [
-        _judged(one, int(n), bool(is_done))
+        _judged(replace(one, judge=SharedBox(C, threshold)), int(n), bool(is_done))
         for one, n, is_done in zip(found, steps, done, strict=True)
         if one is not None
     ]

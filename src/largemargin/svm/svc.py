@@ -87,16 +87,20 @@ class SVC(SupportVectorMachine):
         positive for `classes_[1]`; else one a class; with "ovo" one a pair (i, j), i < j, in
         lexicographic order, positive for `classes_[j]`. `coef_` with the linear kernel only.
     objective_ : array of shape (n_problems,)
-        The dual objective reached, sum alpha - 1/2 w.w and what the slack adds.
+        The dual objective reached, sum alpha - 1/2 w.w and what the slack adds, less what rounding
+        may account for: no machine has a primal objective below it.
     dual_gap_ : array of shape (n_problems,)
         The difference of the primal and the dual objective, relative to the larger: the fit is
-        optimal to this accuracy.
+        optimal to this accuracy. It holds for the coefficients as they are stored: it is computed
+        from these, and what rounding may have done to sums and kernel values is added. Where it is
+        1 or more nothing is known, which takes numbers of very different sizes: scale the data.
+        With a kernel that is not positive definite neither objective is a bound of the other.
     margin_ : array of shape (n_problems,)
         1 / |w|.
     n_iter_ : array of shape (n_problems,)
         Steps of the solver.
     converged_ : bool
-        Whether every problem was solved to `tol`.
+        Whether every problem was solved to `tol`, in the kernel values that were computed.
     n_features_in_, feature_names_in_ :
         As everywhere in scikit-learn.
 
