@@ -131,7 +131,7 @@ class AdaptiveMarginSVC(LinearProgramMachine):
         """What each model found of each problem."""
         found: list[list[Solved]] = [[] for _ in models]
         order = np.argsort([model.lam for model in models], kind="stable")
-        with self._sitting(data, len(models) * len(sides(data))) as (values, watch):
+        with self._sitting(data, len(models) * len(sides(data))) as (values, exact, watch):
             for signs in sides(data):
                 search = None
                 for k in order:
@@ -140,7 +140,7 @@ class AdaptiveMarginSVC(LinearProgramMachine):
                         search = Search(program, values, watch)
                     else:
                         search.change(program.own)
-                    found[k].append(search.run(self._accepted(data)))
+                    found[k].append(search.run(self._accepted(data), exact))
                     watch.advance(1)
         return found
 

@@ -13,6 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from largemargin.classifier import check_positive
 from largemargin.expansion_classifier import ExpansionClassifier
+from largemargin.lp.exact_values import ExactValues
 from largemargin.lp.kernel_values import KernelValues, kernel_values
 from largemargin.lp.programs import Program
 from largemargin.lp.solver import Search, Solved
@@ -59,11 +60,11 @@ class LinearProgramMachine(ExpansionClassifier):
             X, y = self._validate(X, y)
             data = TrainingSet(self, X, y, sample_weight)
             self._check_data(data)
-            with self._sitting(data, len(sides(data))) as (values, watch):
+            with self._sitting(data, len(sides(data))) as (values, exact, watch):
                 solved = []
                 for signs in sides(data):
                     program = self._program(signs, data.weights, values.diagonal)
-                    solved.append(Search(program, values, watch).run(self._accepted(data)))
+                    solved.append(Search(program, values, watch).run(self._accepted(data), exact))
                     watch.advance(1)
             self._keep(data, solved)
         self._say(solved)
@@ -74,7 +75,7 @@ class LinearProgramMachine(ExpansionClassifier):
         return max(self.tol, LEAST_SINGLE) if data.dtype == np.float32 else self.tol
 
     @contextmanager
-    def _sitting(self, data: TrainingSet, total: int) -> Iterator[tuple[KernelValues, Watch]]:
+    def _sitting(self, data: TrainingSet, total: int) -> Iterator[tuple[KernelValues, ExactValues, Watch]]:
         """Kernel values for all the problems, and a watch over them."""
         watch = Watch(
             type(self).__name__, total, verbose=self.verbose, max_seconds=self.max_seconds
@@ -82,7 +83,8 @@ class LinearProgramMachine(ExpansionClassifier):
         enough = len(data) ** 2 * data.dtype.itemsize
         with watch, workers(self.n_jobs) as team:
             memory = memory_bytes(self.memory, enough=enough)
-            yield kernel_values(data.X, data.kernel, data.dtype, memory, team), watch
+            values = kernel_values(data.X, data.kernel, data.dtype, memory, team)
+            yield values, ExactValues(data.X, data.kernel, team), watch
 
     def _program(self, signs: np.ndarray, weights: np.ndarray, diagonal: np.ndarray) -> Program:
         raise NotImplementedError

@@ -85,6 +85,11 @@ class Program:
             return TRIFLE * float(self.prices.sum())
         return TRIFLING_MARGIN * self.nu * self.size
 
+    @property
+    def least_objective(self) -> float:
+        """What no objective is below, whatever the kernel values are."""
+        return 0.0 if self.nu is None else -np.inf
+
     def nu_of(self, sample: np.ndarray) -> float:
         """As much of nu as some of the examples allow."""
         return min(self.nu or 0.0, largest_nu(self.signs[sample], self.prices[sample]))

@@ -20,10 +20,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from largemargin.lp.exact_values import ExactValues
 from largemargin.lp.highs import OPTIMAL
 from largemargin.lp.kernel_values import KernelValues
 from largemargin.lp.master import CLASSES, Master, Point
 from largemargin.lp.programs import Program
+from largemargin.lp.proof import prove
 from largemargin.watch import Watch
 
 SAMPLE = 400  # examples whose program is solved as a whole
@@ -40,6 +42,7 @@ SMALL_MARGIN = 1e-6  # of the largest kernel value
 NEGLIGIBLE = 1e-10  # of the objective
 LOSSLESS = 1e-10  # of the objective of no coefficients
 PRECISION = 1e-9  # of a scaled row or a margin
+LITTLE = 10**9  # multiplications: what a fit that was stopped may still do for its bound
 
 
 @dataclass(frozen=True)
@@ -86,25 +89,45 @@ class Search:
         self._best = None
         self._keep_best(point)
 
-    def run(self, tol: float) -> Solved:
-        bound = self._least
-        for afresh in (False, True):
-            point, reason = self._rounds(afresh)
-            if point is not None:
-                bound = max(bound, self._bound(point))
-            gap = relative_gap(self._objective, bound, self.program.trifle)
-            if reason or gap <= tol:
-                break
-            reason = f"rounding errors leave a gap of {gap:.3g}"
+    def run(self, tol: float, exact: ExactValues) -> Solved:
+        """Solve, and prove what the solution is worth by the values themselves."""
+        point, reason = self._solve(tol)
         best = self._best
         assert best is not None
-        if not best.coefs.any():
-            best = self._windows()
-        elif self.program.may_be_lossless and self._objective <= self._no_loss and not reason:
+        if self.program.may_be_lossless and self._objective <= self._no_loss and not reason:
             best = self._least_sum(best)
+        duals = None
+        if point is not None and self.master.raised == 1:
+            within = exact.work(np.count_nonzero(point.duals)) <= LITTLE
+            duals = point.duals if within or not self.watch.stopped else None
+        proof = prove(self.program, exact, best, duals, self._stopped)
+        if not proof.coefs.any():
+            windows = self._windows()
+            proof = prove(self.program, exact, windows, duals, self._stopped, as_it_is=True)
+        reason = reason or self.watch.stopped
+        if not reason and not proof.gap <= tol:
+            reason = f"rounding errors leave a gap of {proof.gap:.3g}"
         return Solved(
-            best.examples, best.coefs, best.b, best.rho, self._objective, gap, self.n_steps, reason
-        )
+            proof.examples, proof.coefs, proof.b, proof.rho, proof.objective, proof.gap,
+            self.n_steps, reason,
+        )  # fmt: skip
+
+    def _solve(self, tol: float) -> tuple[Point | None, str]:
+        """The last solution, of the whole if there is no reason why it is not; from scratch where
+        one is not as good as it should be.
+        """
+        least = self.program.least_objective
+        for afresh in (False, True):
+            point, reason = self._rounds(afresh)
+            dual = max(least, self._bound(point)) if point is not None else least
+            gap = relative_gap(self._objective, dual, self.program.trifle)
+            if reason or gap <= tol:
+                break
+        return point, reason
+
+    def _stopped(self) -> bool:
+        self.watch.advance(0)
+        return bool(self.watch.stopped)
 
     def _rounds(self, afresh: bool) -> tuple[Point | None, str]:
         """Solve and grow until nothing is missing; the last solution, and why it is not one of the
@@ -194,7 +217,7 @@ class Search:
         """
         prices = np.full(len(self.program), 2 * float(best.coefs.sum()))
         search = Search(replace(self.program, prices=prices, cost=1.0), self.values, self.watch)
-        search.run(np.inf)
+        search._solve(np.inf)
         self.n_steps += search.n_steps
         found = search._best
         assert found is not None
@@ -262,11 +285,6 @@ class Search:
                 left &= ~alike[k]
         return first[chosen]
 
-    @property
-    def _least(self) -> float:
-        """A bound of the objective that needs no solution."""
-        return 0.0 if self.program.nu is None else -np.inf
-
     def _bound(self, point: Point) -> float:
         """What the objective cannot be below, by the duals of a point.
 
@@ -275,12 +293,12 @@ class Search:
         have a cost or a sum, duals can be made feasible instead.
         """
         if self.master.raised != 1:
-            return self._least  # those of a sample
+            return self.program.least_objective  # those of a sample
         used = np.flatnonzero(point.duals)
         sums = self.master.reduced(used, point.duals[used])
         if self.program.nu is not None:
             return -float(sums.max())
-        least, total = self._least, float(point.duals.sum())
+        least, total = self.program.least_objective, float(point.duals.sum())
         if self.program.cost:
             least = total / max(1.0, float(sums.max()) / self.program.cost)
         over = np.maximum(self._scaled(sums, point.level), 0.0) * self.master.unit
