@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
+from largemargin.lp.distinct_set import DistinctSet
 from largemargin.lp.estimator import LinearProgramMachine, sides
 from largemargin.lp.programs import Program, adaptive_margin
 from largemargin.lp.solver import Search, Solved
-from largemargin.training_set import TrainingSet
 
 
 class AdaptiveMarginSVC(LinearProgramMachine):
@@ -116,7 +116,7 @@ class AdaptiveMarginSVC(LinearProgramMachine):
         for model in models:
             model._check_parameters()
         X, y = template._validate(X, y)
-        data = TrainingSet(template, X, y, sample_weight)
+        data = DistinctSet(template, X, y, sample_weight)
         for model, solved in zip(models, template._solve_path(data, models), strict=True):
             model._keep(data, solved)
             model.n_features_in_ = template.n_features_in_
@@ -126,7 +126,7 @@ class AdaptiveMarginSVC(LinearProgramMachine):
         return models
 
     def _solve_path(
-        self, data: TrainingSet, models: Sequence[AdaptiveMarginSVC]
+        self, data: DistinctSet, models: Sequence[AdaptiveMarginSVC]
     ) -> list[list[Solved]]:
         """What each model found of each problem."""
         found: list[list[Solved]] = [[] for _ in models]
@@ -150,6 +150,10 @@ class AdaptiveMarginSVC(LinearProgramMachine):
 
     def _program(self, signs: np.ndarray, weights: np.ndarray, diagonal: np.ndarray) -> Program:
         return adaptive_margin(signs, weights, diagonal, float(self.lam))
+
+    @property
+    def _has_own_part(self) -> bool:
+        return self.lam > 0
 
 
 def check_lam(lam: Any) -> None:

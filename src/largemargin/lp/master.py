@@ -6,8 +6,10 @@ variable between them, u_i = z prices_i with 0 <= z <= 1. In the primal their sl
 of the sum of what they lack: a lower bound of the sum of their slacks, so whatever is left out, the
 part is feasible and bounded like the whole. With z fixed at 1 it would not be.
 
-Rows are scaled to a largest entry of 1, and u is measured in the program's unit. Kernel values of
-1e-9 then weigh as much as those of 1, for the tolerances of HiGHS are absolute.
+Rows are scaled to a largest entry of 1, and u is measured in a unit, for the tolerances of HiGHS
+are absolute. Kernel values of 1e-9 then weigh as much as those of 1. A sum that exceeds its bound
+by a tolerance matters to coefficients as large as its inverse: `strict` makes the entries of rows
+so many times as large, and the tolerance as much smaller.
 """
 
 from __future__ import annotations
@@ -42,10 +44,11 @@ class Point:
 class Master:
     """The part, which grows; `coefficients` are J, `examples` are W, `is_error` who is an error."""
 
-    def __init__(self, program: Program, values: KernelValues) -> None:
-        self.program, self.values = program, values
+    def __init__(
+        self, program: Program, values: KernelValues, unit: float, strict: float = 1.0
+    ) -> None:
+        self.program, self.values, self.unit, self.strict = program, values, unit, strict
         n = len(program)
-        self.unit = program.unit
         self.raised = 1.0
         self.examples = np.empty(0, np.int64)
         self.coefficients = np.empty(0, np.int64)
@@ -128,7 +131,7 @@ class Master:
         for first in range(0, len(new), BLOCK):  # a few at a time: their rows are of all examples
             part = new[first : first + BLOCK]
             block = self.entries(part, everyone)
-            scales = np.abs(block).max(axis=1)
+            scales = np.abs(block).max(axis=1) / self.strict
             some = scales > 0
             self._add_rows(part[some], block[some][:, self.examples], scales[some])
 

@@ -11,7 +11,8 @@ errors or plainly right. So:
 3. End when there are none. The part's solution is then one of the whole.
 
 The margins and sums of the whole are products with kernel rows; only those that changed are taken.
-The solution is accepted when the primal objective, computed from the coefficients, meets the dual.
+The solution is accepted when the objective, computed anew from the coefficients, meets the dual
+(see `proof`).
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from largemargin.lp.highs import OPTIMAL
 from largemargin.lp.kernel_values import KernelValues
 from largemargin.lp.master import CLASSES, Master, Point
 from largemargin.lp.programs import Program
-from largemargin.lp.proof import prove
+from largemargin.lp.proof import Proof, prove
 from largemargin.watch import Watch
 
 SAMPLE = 400  # examples whose program is solved as a whole
@@ -42,6 +43,7 @@ SMALL_MARGIN = 1e-6  # of the largest kernel value
 NEGLIGIBLE = 1e-10  # of the objective
 LOSSLESS = 1e-10  # of the objective of no coefficients
 PRECISION = 1e-9  # of a scaled row or a margin
+STRICT = 1e3  # times as exact as HiGHS's tolerances are
 LITTLE = 10**9  # multiplications: what a fit that was stopped may still do for its bound
 
 
@@ -67,7 +69,7 @@ class Search:
 
     def __init__(self, program: Program, values: KernelValues, watch: Watch) -> None:
         self.program, self.values, self.watch = program, values, watch
-        self.master = Master(program, values)
+        self.master = Master(program, values, program.unit)
         self.n_steps = self.n_rounds = 0
         self._best: Point | None = None
         self._objective = np.inf
@@ -76,7 +78,7 @@ class Search:
         self._order = shuffled(program.signs)
         self._inside = np.zeros(len(program), bool)  # the sample
         self._keep_best(self._anything)
-        self._begin()
+        self._begin(program.unit)
 
     def change(self, own: np.ndarray) -> None:
         """Go on with the program in which coefficients take so much from their own margins."""
@@ -90,21 +92,20 @@ class Search:
         self._keep_best(point)
 
     def run(self, tol: float, exact: ExactValues) -> Solved:
-        """Solve, and prove what the solution is worth by the values themselves."""
-        point, reason = self._solve(tol)
-        best = self._best
-        assert best is not None
-        if self.program.may_be_lossless and self._objective <= self._no_loss and not reason:
-            best = self._least_sum(best)
-        duals = None
-        if point is not None and self.master.raised == 1:
-            within = exact.work(np.count_nonzero(point.duals)) <= LITTLE
-            duals = point.duals if within or not self.watch.stopped else None
-        proof = prove(self.program, exact, best, duals, self._stopped)
-        if not proof.coefs.any():
-            windows = self._windows()
-            proof = prove(self.program, exact, windows, duals, self._stopped, as_it_is=True)
-        reason = reason or self.watch.stopped
+        """Solve, and prove what the solution is worth; if that is not enough, once more from
+        scratch, in units that suit the solution found.
+        """
+        point, reason = self._rounds()
+        proof = self._proof(point, exact)
+        if not self._stopped() and (reason or not proof.gap <= tol):
+            self._begin(self.program.unit_at(self._objective), STRICT)
+            point, reason_again = self._rounds(afresh=True)
+            again = self._proof(point, exact)
+            if again.gap < proof.gap:
+                proof, reason = again, reason_again
+        reason = self.watch.stopped or reason
+        if self.program.may_be_lossless and proof.objective <= self._no_loss and not reason:
+            proof = self._of_least_sum(proof, exact)
         if not reason and not proof.gap <= tol:
             reason = f"rounding errors leave a gap of {proof.gap:.3g}"
         return Solved(
@@ -112,24 +113,33 @@ class Search:
             self.n_steps, reason,
         )  # fmt: skip
 
-    def _solve(self, tol: float) -> tuple[Point | None, str]:
-        """The last solution, of the whole if there is no reason why it is not; from scratch where
-        one is not as good as it should be.
+    def _proof(self, point: Point | None, exact: ExactValues) -> Proof:
+        """Of the best coefficients known, by the duals of a point of the whole program."""
+        duals = None
+        if point is not None and self.master.raised == 1:
+            much = exact.work(int(np.count_nonzero(point.duals))) > LITTLE
+            duals = None if much and self._stopped() else point.duals
+        assert self._best is not None
+        best = self._given_way(self._best) if self.program.gives_way else self._best
+        proof = prove(self.program, exact, best, duals, self._stopped)
+        if proof.coefs.any():
+            return proof
+        return prove(self.program, exact, self._windows(), duals, self._stopped, as_it_is=True)
+
+    def _given_way(self, point: Point) -> Point:
+        """With the threshold moved to the larger side.
+
+        At the largest feasible nu the smaller side is at its bounds, and rho may be as large as one
+        likes, with b as much nearer to the larger side, at no cost; for larger values it would be.
         """
-        least = self.program.least_objective
-        for afresh in (False, True):
-            point, reason = self._rounds(afresh)
-            dual = max(least, self._bound(point)) if point is not None else least
-            gap = relative_gap(self._objective, dual, self.program.trifle)
-            if reason or gap <= tol:
-                break
-        return point, reason
+        larger = 1.0 if self.program.prices @ self.program.signs > 0 else -1.0
+        return replace(point, b=point.b + larger * point.rho, rho=2 * point.rho)
 
     def _stopped(self) -> bool:
         self.watch.advance(0)
         return bool(self.watch.stopped)
 
-    def _rounds(self, afresh: bool) -> tuple[Point | None, str]:
+    def _rounds(self, afresh: bool = False) -> tuple[Point | None, str]:
         """Solve and grow until nothing is missing; the last solution, and why it is not one of the
         whole.
         """
@@ -146,11 +156,14 @@ class Search:
             growing = self._grow(point, margins) or self._widen(point, margins)
         return point, self.watch.stopped
 
-    def _begin(self) -> None:
+    def _begin(self, unit: float, strict: float = 1.0) -> None:
         """The whole program of a sample."""
+        self.master = Master(self.program, self.values, unit, strict)
         n = len(self.program)
         sample = np.sort(self._order[: n if n <= 1.5 * SAMPLE else SAMPLE])
+        self._inside[:] = False
         self._inside[sample] = True
+        self.n_rounds = 0
         self.master.set_sample(sample)
         self.master.add_examples(sample)
         self.master.add_coefficients(sample)
@@ -185,44 +198,47 @@ class Search:
     @property
     def _anything(self) -> Point:
         """Something to begin with, and to end with if there is no time for more: no coefficients,
-        or, if they must have a sum, Parzen windows.
+        or, if they must have a sum, Parzen windows of a sample.
         """
-        prices = self.program.prices
         if self.program.nu is None:
             return Point(np.arange(0), np.empty(0), self._duals, 0.0)
-        return Point(np.arange(len(prices)), prices / prices.sum(), self._duals, 0.0, 0.0, 0.0)
+        sample = np.sort(self._order[:SAMPLE])
+        prices = self.program.prices[sample]
+        return Point(sample, prices / prices.sum(), self._duals, 0.0, 0.0, 0.0)
 
     def _windows(self) -> Point:
-        """Parzen windows, of a size that does not count, in place of no coefficients at all.
+        """Parzen windows, of a size that does not count, in place of no coefficients at all; of a
+        sample if it was stopped.
 
         With lambda above sum_i y_i y_j k_ij / k_jj for all j (or with a C so low) the best
         coefficients are zero, which decides nothing. The limit that the chapter speaks of, all
         coefficients equal and small, costs as little as one likes.
         """
-        everyone, prices = np.arange(len(self.program)), self.program.prices
-        slopes = self.program.cost - self.master.reduced(everyone, prices)
-        size = NEGLIGIBLE * self._objective / max(float(prices @ np.abs(slopes)), self._objective)
-        return Point(everyone, size * prices, self._duals, 0.0)
+        program = self.program
+        some = np.sort(self._order[:SAMPLE]) if self.watch.stopped else np.arange(len(program))
+        prices, objective = program.prices[some], float(program.prices.sum())
+        most = program.cost + objective * program.size + program.own[some] * prices
+        size = NEGLIGIBLE * objective / max(float(prices @ most), objective)
+        return Point(some, size * prices, self._duals, 0.0)
 
     @property
     def _no_loss(self) -> float:
         """An objective that is rounding errors."""
         return LOSSLESS * float(self.program.prices.sum())
 
-    def _least_sum(self, best: Point) -> Point:
+    def _of_least_sum(self, proof: Proof, exact: ExactValues) -> Proof:
         """Of the many solutions without any loss, the one of least sum of coefficients.
 
         It is the LP machine with a price that no slack is worth: u sums to the sum of coefficients,
         so no u_i is above that of a solution known already.
         """
-        prices = np.full(len(self.program), 2 * float(best.coefs.sum()))
+        prices = np.full(len(self.program), 2 * float(proof.coefs.sum()))
         search = Search(replace(self.program, prices=prices, cost=1.0), self.values, self.watch)
-        search._solve(np.inf)
+        search._rounds()
         self.n_steps += search.n_steps
-        found = search._best
-        assert found is not None
-        loss = self.program.objective(found.coefs, self.master.margins(found), 1.0)
-        return found if loss <= self._no_loss else best
+        assert search._best is not None
+        found = prove(self.program, exact, search._best, None)
+        return found if found.objective <= self._no_loss else proof
 
     def _keep_best(self, point: Point) -> np.ndarray:
         """The margins of a point, which is kept if there is no better."""
@@ -237,16 +253,11 @@ class Search:
         changed = np.flatnonzero(duals != self._duals)
         self._sums += self.master.reduced(changed, (duals - self._duals)[changed])
         self._duals = duals
-        return self._scaled(self._sums, level)
-
-    def _scaled(self, sums: np.ndarray, level: float) -> np.ndarray:
-        scales = self._scales * self.master.unit
-        return np.divide(sums - level, scales, out=np.full(len(sums), -np.inf), where=scales > 0)
-
-    @property
-    def _scales(self) -> np.ndarray:
-        """The largest B_ij of each j, as far as they are known."""
-        return np.maximum(self.values.largest, np.abs(self.values.diagonal - self.program.own))
+        # the largest B_ij of each j, as far as they are known
+        scales = np.maximum(self.values.largest, np.abs(self.values.diagonal - self.program.own))
+        scales *= self.master.unit / self.master.strict
+        over = self._sums - level
+        return np.divide(over, scales, out=np.full(len(over), -np.inf), where=scales > 0)
 
     def _grow(self, point: Point, margins: np.ndarray) -> bool:
         """Add what is missing, if anything is."""
@@ -255,7 +266,7 @@ class Search:
         excess[~self._inside] = -np.inf
         if self.n_rounds < FORGETTING:
             unused = point.coefs == 0
-            unused &= excess[master.coefficients] < -UNUSED
+            unused &= excess[master.coefficients] < -UNUSED * master.strict
             if unused.sum() > 0.2 * len(unused):
                 master.drop_coefficients(np.flatnonzero(unused))
         lack = np.where(master.is_error, margins - point.rho, point.rho - margins)
@@ -285,29 +296,6 @@ class Search:
                 left &= ~alike[k]
         return first[chosen]
 
-    def _bound(self, point: Point) -> float:
-        """What the objective cannot be below, by the duals of a point.
-
-        It is the dual objective, less what sums that are too large by rounding could gain: at the
-        size of their coefficients, or at least of one that makes a margin of 1. If coefficients
-        have a cost or a sum, duals can be made feasible instead.
-        """
-        if self.master.raised != 1:
-            return self.program.least_objective  # those of a sample
-        used = np.flatnonzero(point.duals)
-        sums = self.master.reduced(used, point.duals[used])
-        if self.program.nu is not None:
-            return -float(sums.max())
-        least, total = self.program.least_objective, float(point.duals.sum())
-        if self.program.cost:
-            least = total / max(1.0, float(sums.max()) / self.program.cost)
-        over = np.maximum(self._scaled(sums, point.level), 0.0) * self.master.unit
-        if over.max() > 10 * PRECISION * self.master.unit:
-            return least
-        sizes = np.ones(len(sums))
-        sizes[point.examples] = np.maximum(1.0, point.coefs * self._scales[point.examples])
-        return max(least, total - float(over @ sizes))
-
 
 def largest_of(values: np.ndarray, count: int, least: float) -> np.ndarray:
     """The places of the largest values above `least`, at most `count`, from the largest down."""
@@ -325,9 +313,3 @@ def shuffled(signs: np.ndarray) -> np.ndarray:
         members = np.flatnonzero(signs == side)
         rank[members] = (generator.permutation(len(members)) + 0.5) / len(members)
     return np.argsort(rank, kind="stable")
-
-
-def relative_gap(primal: float, dual: float, trifle: float) -> float:
-    if np.isinf(dual):
-        return np.inf
-    return max(0.0, primal - dual) / max(abs(primal), abs(dual), trifle)
