@@ -15,7 +15,7 @@ from largemargin.classifier import check_positive
 from largemargin.expansion_classifier import ExpansionClassifier
 from largemargin.lp.distinct_set import DistinctSet
 from largemargin.lp.exact_values import ExactValues
-from largemargin.lp.kernel_values import KernelValues, kernel_values
+from largemargin.lp.kernel_values import KernelValues, OutOfTime, kernel_values
 from largemargin.lp.programs import Program
 from largemargin.lp.solver import Search, Solved
 from largemargin.memory import memory_bytes
@@ -59,12 +59,10 @@ class LinearProgramMachine(ExpansionClassifier):
         with self._unchanged_by_failure():
             self._check_parameters()
             X, y = self._validate(X, y)
-            data = DistinctSet(self, X, y, sample_weight)
-            self._check_data(data)
-            with self._sitting(data, len(sides(data))) as (values, exact, watch):
+            with self._sitting(X, y, sample_weight) as (data, values, exact, watch):
                 solved = []
                 for signs in sides(data):
-                    program = self._program(signs, data.weights, values.diagonal)
+                    program = self._program(signs, data.weights, exact.diagonal)
                     solved.append(Search(program, values, watch).run(self._accepted(data), exact))
                     watch.advance(1)
             self._keep(data, solved)
@@ -77,17 +75,26 @@ class LinearProgramMachine(ExpansionClassifier):
 
     @contextmanager
     def _sitting(
-        self, data: DistinctSet, total: int
-    ) -> Iterator[tuple[KernelValues, ExactValues, Watch]]:
-        """Kernel values for all the problems, and a watch over them."""
+        self, X: Any, y: np.ndarray, sample_weight: Any, n_models: int = 1
+    ) -> Iterator[tuple[DistinctSet, KernelValues, ExactValues, Watch]]:
+        """The examples, kernel values for all the problems, and a watch over all that is done."""
+        n_classes = len(np.unique(y))
         watch = Watch(
-            type(self).__name__, total, verbose=self.verbose, max_seconds=self.max_seconds
-        )
-        enough = len(data) ** 2 * data.dtype.itemsize
+            type(self).__name__, n_models * (n_classes if n_classes > 2 else 1),
+            verbose=self.verbose, max_seconds=self.max_seconds,
+        )  # fmt: skip
+
+        def look() -> None:
+            if watch.look():
+                raise OutOfTime
+
         with watch, workers(self.n_jobs) as team:
+            data = DistinctSet(self, X, y, sample_weight)
+            self._check_data(data)
+            enough = len(data) ** 2 * data.dtype.itemsize
             memory = memory_bytes(self.memory, enough=enough)
-            values = kernel_values(data.X, data.kernel, data.dtype, memory, team)
-            yield values, ExactValues(data.X, data.kernel, team), watch
+            values = kernel_values(data.X, data.kernel, data.dtype, memory, team, look)
+            yield data, values, ExactValues(data.X, data.kernel, team), watch
 
     def _program(self, signs: np.ndarray, weights: np.ndarray, diagonal: np.ndarray) -> Program:
         raise NotImplementedError

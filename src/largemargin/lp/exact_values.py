@@ -84,10 +84,9 @@ class ExactValues:
     """Kernel values among the rows of X, as `gram.prepare` gave them."""
 
     def __init__(self, X: Any, kernel: Kernel, team: Workers) -> None:
-        self.X = prepare(X, kernel, np.dtype(np.float64))
-        self.kernel, self.team = kernel, team
-        self.rounding = rounding_of(kernel, self.X)
-        self.diagonal = np.asarray(kernel.diag(self.X), np.float64)
+        self.X, self.kernel, self.team = X, kernel, team
+        self.rounding = rounding_of(kernel, X)
+        self.diagonal = np.asarray(kernel.diag(X), np.float64)
         # of the diagonal of a Gaussian and a Laplacian nothing was computed
         self.diagonal_errors = self.rounding.sizes**2
 
@@ -147,10 +146,13 @@ class ExactValues:
     def _block(self, first: int, last: int, js: np.ndarray, scores: bool) -> np.ndarray:
         """k(x_i, x_j) of a strip, or k(x_j, x_i)."""
         if scores or self.kernel.on_products:
-            vectors = js[:, None] if self.kernel.by_column else self.X[js]
-            values = self.kernel(self.X[first:last], vectors)
+            vectors = js[:, None] if self.kernel.by_column else self._rows(js)
+            values = self.kernel(self._rows(slice(first, last)), vectors)
         else:
             strip = np.arange(first, last)[:, None]
-            vectors = strip if self.kernel.by_column else self.X[first:last]
-            values = self.kernel(self.X[js], vectors).T
+            vectors = strip if self.kernel.by_column else self._rows(slice(first, last))
+            values = self.kernel(self._rows(js), vectors).T
         return np.array(values, np.float64, order="C")
+
+    def _rows(self, which: Any) -> Any:
+        return prepare(self.X[which], self.kernel, np.dtype(np.float64))

@@ -20,11 +20,12 @@ import numpy as np
 
 from largemargin.kernel_rows import BLOCK
 from largemargin.lp.highs import LinearProgram, Outcome
-from largemargin.lp.kernel_values import KernelValues
+from largemargin.lp.kernel_values import KernelValues, OutOfTime
 from largemargin.lp.programs import Program
 from largemargin.watch import Watch
 
 CLASSES = (1.0, -1.0)
+SOME = 1024  # variables added before anyone looks at the clock again
 
 
 @dataclass(frozen=True)
@@ -42,12 +43,21 @@ class Point:
 
 
 class Master:
-    """The part, which grows; `coefficients` are J, `examples` are W, `is_error` who is an error."""
+    """The part, which grows; `coefficients` are J, `examples` are W, `is_error` who is an error.
+
+    Growing raises `OutOfTime` where there is none left, and leaves a part that is not to be used.
+    """
 
     def __init__(
-        self, program: Program, values: KernelValues, unit: float, strict: float = 1.0
+        self,
+        program: Program,
+        values: KernelValues,
+        watch: Watch,
+        unit: float,
+        strict: float = 1.0,
     ) -> None:
-        self.program, self.values, self.unit, self.strict = program, values, unit, strict
+        self.program, self.values, self.watch = program, values, watch
+        self.unit, self.strict = unit, strict
         n = len(program)
         self.raised = 1.0
         self.examples = np.empty(0, np.int64)
@@ -114,16 +124,17 @@ class Master:
 
     def add_examples(self, new: np.ndarray) -> None:
         """Give examples variables of their own, the errors among them too."""
-        if not len(new):
-            return
         self.set_errors(new[self.is_error[new]], False)
-        block = self.entries(self.coefficients, new) / self.scales[:, None]
-        if self._with_margin:
-            block = np.vstack([self.program.signs[new], np.ones(len(new)), block])
-        cost = 0.0 if self._with_margin else 1.0
-        self.lp.add_columns(np.full(len(new), cost), 0.0, self._upper(new), block)
-        self.examples = np.concatenate([self.examples, new])
-        self.in_examples[new] = True
+        for first in range(0, len(new), SOME):
+            part = new[first : first + SOME]
+            block = self.entries(self.coefficients, part) / self.scales[:, None]
+            if self._with_margin:
+                block = np.vstack([self.program.signs[part], np.ones(len(part)), block])
+            cost = 0.0 if self._with_margin else 1.0
+            self.lp.add_columns(np.full(len(part), cost), 0.0, self._upper(part), block)
+            self.examples = np.concatenate([self.examples, part])
+            self.in_examples[part] = True
+            self._look()
 
     def add_coefficients(self, new: np.ndarray) -> None:
         """Let examples have coefficients; one without any effect is left out."""
@@ -134,6 +145,7 @@ class Master:
             scales = np.abs(block).max(axis=1) / self.strict
             some = scales > 0
             self._add_rows(part[some], block[some][:, self.examples], scales[some])
+            self._look()
 
     def _add_rows(self, new: np.ndarray, block: np.ndarray, scales: np.ndarray) -> None:
         parts = [self._of_errors[:, new].T / self.unit, block]
@@ -177,6 +189,10 @@ class Master:
                 column = np.concatenate([[side * total, total], column])
             self.lp.set_column(k, 0.0 if self._with_margin else total, column)
 
+    def _look(self) -> None:
+        if self.watch.look():
+            raise OutOfTime
+
     def set_own(self, own: np.ndarray) -> None:
         """Change what coefficients take from their examples' own margins."""
         change = own - self.program.own
@@ -197,9 +213,9 @@ class Master:
             )
             self.lp.set_coefficient(self._first_row + row, int(column[j]), float(value / scale))
 
-    def solve(self, watch: Watch, afresh: bool = False) -> tuple[Outcome, Point | None]:
+    def solve(self, afresh: bool = False) -> tuple[Outcome, Point | None]:
         """Solve the part, and say what its solution, if there is one, means for the whole."""
-        outcome = self.lp.solve(watch.seconds_left, lambda: watch.stopped, afresh=afresh)
+        outcome = self.lp.solve(self.watch.seconds_left, self.watch.look, afresh=afresh)
         if not np.isfinite(outcome.x).all() or len(outcome.duals) != self.lp.shape[0]:
             return outcome, None
         return outcome, self._read(outcome)

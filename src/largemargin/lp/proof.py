@@ -86,6 +86,12 @@ def prove(
     return Proof(examples, coefs, b, rho, objective, gap)
 
 
+def unproven(program: Program, point: Point, objective: float) -> Proof:
+    """A point whose worth nobody looked into: all that is known is what bounds every objective."""
+    gap = np.inf if np.isinf(program.least_objective) else 1.0
+    return Proof(point.examples, point.coefs, point.b, point.rho, objective, gap)
+
+
 def best_multiple(program: Program, coefs: np.ndarray, margins: np.ndarray) -> float:
     """The t for which the objective of t times the coefficients is least; of several the one
     nearest to 1.

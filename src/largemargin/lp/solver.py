@@ -23,10 +23,10 @@ import numpy as np
 
 from largemargin.lp.exact_values import ExactValues
 from largemargin.lp.highs import OPTIMAL
-from largemargin.lp.kernel_values import KernelValues
+from largemargin.lp.kernel_values import KernelValues, OutOfTime
 from largemargin.lp.master import CLASSES, Master, Point
 from largemargin.lp.programs import Program
-from largemargin.lp.proof import Proof, prove
+from largemargin.lp.proof import Proof, prove, unproven
 from largemargin.watch import Watch
 
 SAMPLE = 400  # examples whose program is solved as a whole
@@ -69,16 +69,15 @@ class Search:
 
     def __init__(self, program: Program, values: KernelValues, watch: Watch) -> None:
         self.program, self.values, self.watch = program, values, watch
-        self.master = Master(program, values, program.unit)
+        self.master = Master(program, values, watch, program.unit)
         self.n_steps = self.n_rounds = 0
-        self._best: Point | None = None
-        self._objective = np.inf
         self._duals = np.zeros(len(program))
         self._sums = np.zeros(len(program))  # sum_i u_i B_ij of these duals
         self._order = shuffled(program.signs)
         self._inside = np.zeros(len(program), bool)  # the sample
-        self._keep_best(self._anything)
-        self._begin(program.unit)
+        self._best: Point | None = None
+        self._objective = np.inf
+        self._begun = False
 
     def change(self, own: np.ndarray) -> None:
         """Go on with the program in which coefficients take so much from their own margins."""
@@ -86,10 +85,9 @@ class Search:
         self.master.set_own(own)
         self.program = self.master.program
         self.n_steps = self.n_rounds = 0
-        point = self._best
-        assert point is not None
-        self._best = None
-        self._keep_best(point)
+        before, self._best = self._best, None
+        if before is not None and not self.watch.look():
+            self._keep_best(before)
 
     def run(self, tol: float, exact: ExactValues) -> Solved:
         """Solve, and prove what the solution is worth; if that is not enough, once more from
@@ -97,15 +95,16 @@ class Search:
         """
         point, reason = self._rounds()
         proof = self._proof(point, exact)
-        if not self._stopped() and (reason or not proof.gap <= tol):
-            self._begin(self.program.unit_at(self._objective), STRICT)
-            point, reason_again = self._rounds(afresh=True)
+        if not self.watch.look() and (reason or not proof.gap <= tol):
+            self._begun = False
+            point, reason_again = self._rounds(self.program.unit_at(self._objective), STRICT)
             again = self._proof(point, exact)
             if again.gap < proof.gap:
                 proof, reason = again, reason_again
         reason = self.watch.stopped or reason
         if self.program.may_be_lossless and proof.objective <= self._no_loss and not reason:
             proof = self._of_least_sum(proof, exact)
+            reason = self.watch.stopped
         if not reason and not proof.gap <= tol:
             reason = f"rounding errors leave a gap of {proof.gap:.3g}"
         return Solved(
@@ -114,17 +113,34 @@ class Search:
         )  # fmt: skip
 
     def _proof(self, point: Point | None, exact: ExactValues) -> Proof:
-        """Of the best coefficients known, by the duals of a point of the whole program."""
-        duals = None
-        if point is not None and self.master.raised == 1:
-            much = exact.work(int(np.count_nonzero(point.duals))) > LITTLE
-            duals = None if much and self._stopped() else point.duals
-        assert self._best is not None
-        best = self._given_way(self._best) if self.program.gives_way else self._best
-        proof = prove(self.program, exact, best, duals, self._stopped)
-        if proof.coefs.any():
-            return proof
-        return prove(self.program, exact, self._windows(), duals, self._stopped, as_it_is=True)
+        """Of the best coefficients known, by the duals of a point of the whole program.
+
+        If it was stopped, no more than a little is computed for it.
+        """
+        best, duals = self._best, self._duals_of(point, exact)
+        if best is None:
+            best = self._anything(exact)
+        if self.program.gives_way:
+            best = self._given_way(best)
+        if best.coefs.any():
+            if self._best is not None and self._too_much(exact, len(best.coefs)):
+                return unproven(self.program, best, self._objective)
+            proof = prove(self.program, exact, best, duals, self.watch.look)
+            if proof.coefs.any():
+                return proof
+        windows = self._windows(exact)
+        return prove(self.program, exact, windows, duals, self.watch.look, as_it_is=True)
+
+    def _too_much(self, exact: ExactValues, count: int) -> bool:
+        """Whether sums over so many examples are more than a fit that was stopped may still do."""
+        return bool(self.watch.look()) and exact.work(count) > LITTLE
+
+    def _duals_of(self, point: Point | None, exact: ExactValues) -> np.ndarray | None:
+        """Those that a bound can be made of, if there is time to."""
+        if point is None or self.master.raised != 1:
+            return None
+        much = self._too_much(exact, int(np.count_nonzero(point.duals)))
+        return None if much else point.duals
 
     def _given_way(self, point: Point) -> Point:
         """With the threshold moved to the larger side.
@@ -135,30 +151,33 @@ class Search:
         larger = 1.0 if self.program.prices @ self.program.signs > 0 else -1.0
         return replace(point, b=point.b + larger * point.rho, rho=2 * point.rho)
 
-    def _stopped(self) -> bool:
-        self.watch.advance(0)
-        return bool(self.watch.stopped)
-
-    def _rounds(self, afresh: bool = False) -> tuple[Point | None, str]:
+    def _rounds(self, unit: float | None = None, strict: float = 1.0) -> tuple[Point | None, str]:
         """Solve and grow until nothing is missing; the last solution, and why it is not one of the
-        whole.
+        whole. With a unit it is that of a new beginning.
         """
-        point, growing = None, True
-        while growing and not self.watch.stopped:
-            outcome, found = self.master.solve(self.watch, afresh)
-            self.n_steps += outcome.n_steps
-            self.n_rounds += 1
-            self.watch.advance(0, f"objective {self._objective:.6g}")
-            margins = self._keep_best(found) if found is not None else np.empty(0)
-            if found is None or outcome.status != OPTIMAL:
-                return point, self.watch.stopped or f"HiGHS called a part of it {outcome.status}"
-            point, afresh = found, False
-            growing = self._grow(point, margins) or self._widen(point, margins)
+        point: Point | None = None
+        growing, afresh = True, unit is not None
+        try:
+            while growing and not self.watch.look():
+                if not self._begun:
+                    self._begin(unit or self.program.unit, strict)
+                outcome, found = self.master.solve(afresh)
+                self.n_steps += outcome.n_steps
+                self.n_rounds += 1
+                self.watch.advance(0, f"objective {self._objective:.6g}")
+                margins = self._keep_best(found) if found is not None else np.empty(0)
+                if found is None or outcome.status != OPTIMAL:
+                    failure = f"HiGHS called a part of it {outcome.status}"
+                    return point, self.watch.stopped or failure
+                point, afresh = found, False
+                growing = self._grow(point, margins) or self._widen(point, margins)
+        except OutOfTime:
+            pass
         return point, self.watch.stopped
 
     def _begin(self, unit: float, strict: float = 1.0) -> None:
         """The whole program of a sample."""
-        self.master = Master(self.program, self.values, unit, strict)
+        self.master = Master(self.program, self.values, self.watch, unit, strict)
         n = len(self.program)
         sample = np.sort(self._order[: n if n <= 1.5 * SAMPLE else SAMPLE])
         self._inside[:] = False
@@ -167,6 +186,7 @@ class Search:
         self.master.set_sample(sample)
         self.master.add_examples(sample)
         self.master.add_coefficients(sample)
+        self._begun = True
 
     def _widen(self, point: Point, margins: np.ndarray) -> bool:
         """Go from a sample that is solved to a larger one, unless it was all."""
@@ -195,27 +215,30 @@ class Search:
         top = self.program.prices[self.master.examples] * self.master.raised
         return (duals == 0) | (duals == top)
 
-    @property
-    def _anything(self) -> Point:
-        """Something to begin with, and to end with if there is no time for more: no coefficients,
-        or, if they must have a sum, Parzen windows of a sample.
+    def _anything(self, exact: ExactValues) -> Point:
+        """What there is without any solution: no coefficients, or, if they must have a sum, Parzen
+        windows of a few.
         """
         if self.program.nu is None:
             return Point(np.arange(0), np.empty(0), self._duals, 0.0)
-        sample = np.sort(self._order[:SAMPLE])
-        prices = self.program.prices[sample]
-        return Point(sample, prices / prices.sum(), self._duals, 0.0, 0.0, 0.0)
+        few = self._few(exact)
+        prices = self.program.prices[few]
+        return Point(few, prices / prices.sum(), self._duals, 0.0, 0.0, 0.0)
 
-    def _windows(self) -> Point:
+    def _few(self, exact: ExactValues) -> np.ndarray:
+        """So many examples that sums over them are little work."""
+        return np.sort(self._order[: min(SAMPLE, max(2, LITTLE // exact.work(1)))])
+
+    def _windows(self, exact: ExactValues) -> Point:
         """Parzen windows, of a size that does not count, in place of no coefficients at all; of a
-        sample if it was stopped.
+        few if it was stopped.
 
         With lambda above sum_i y_i y_j k_ij / k_jj for all j (or with a C so low) the best
         coefficients are zero, which decides nothing. The limit that the chapter speaks of, all
         coefficients equal and small, costs as little as one likes.
         """
         program = self.program
-        some = np.sort(self._order[:SAMPLE]) if self.watch.stopped else np.arange(len(program))
+        some = self._few(exact) if self.watch.look() else np.arange(len(program))
         prices, objective = program.prices[some], float(program.prices.sum())
         most = program.cost + objective * program.size + program.own[some] * prices
         size = NEGLIGIBLE * objective / max(float(prices @ most), objective)
@@ -236,7 +259,8 @@ class Search:
         search = Search(replace(self.program, prices=prices, cost=1.0), self.values, self.watch)
         search._rounds()
         self.n_steps += search.n_steps
-        assert search._best is not None
+        if search._best is None or self._too_much(exact, len(search._best.coefs)):
+            return proof
         found = prove(self.program, exact, search._best, None)
         return found if found.objective <= self._no_loss else proof
 
