@@ -244,7 +244,8 @@ def test_copies_are_one():
     X = rng.integers(0, 2, size=(200, 3)).astype(float)
     X[X == 0] = rng.choice([0.0, -0.0], (X == 0).sum())
     labels, weights = rng.integers(0, 2, 200), rng.integers(1, 5, 200).astype(float)
-    first, totals = distinct(X, labels, weights)
+    few = distinct(X, labels, weights)
+    first, totals = few.first, few.weights
     pairs = {}
     for row, label, weight in zip(X, labels, weights, strict=True):
         key = (*(row + 0.0).tolist(), int(label))
@@ -255,9 +256,11 @@ def test_copies_are_one():
     }
     assert found == pairs
     order = rng.permutation(200)
-    again, totals_again = distinct(sp.csr_array(X[order]), labels[order], weights[order])
-    np.testing.assert_array_equal(X[order][again], X[first])
-    np.testing.assert_array_equal(totals_again, totals)
+    again = distinct(sp.csr_array(X[order]), labels[order], weights[order])
+    np.testing.assert_array_equal(X[order][again.first], X[first])
+    np.testing.assert_array_equal(again.weights, totals)
+    np.testing.assert_array_equal(again.group, few.group[order])
+    np.testing.assert_array_equal(X[first[few.group]], X)
 
 
 def test_length_neither_overflows_nor_vanishes():

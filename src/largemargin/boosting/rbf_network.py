@@ -141,6 +141,7 @@ class RBFNetwork(Classifier):
             examples.weights, n_centers=int(self.n_centers),
             regularization=float(self.regularization), max_iter=int(self.max_iter),
             random_state=check_random_state(self.random_state), after_step=after_step,
+            look=watch.look,
         )  # fmt: skip
 
     def _keep(self, network: Network) -> None:

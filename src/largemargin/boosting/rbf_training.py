@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.optimize import minimize
@@ -53,51 +54,92 @@ def train(
     max_iter: int,
     random_state: np.random.RandomState,
     after_step: Callable[[], bool],
+    look: Callable[[], Any] = lambda: False,
 ) -> Network:
     """Train a network; row k of `targets` is what class k wants of the outputs.
 
-    `after_step` is called after every step and says whether to go on.
+    `after_step` is called after every step and says whether to go on; `look` is asked in between
+    whether to stop with what there is.
     """
     X, labels, d = _distinct(X, labels, weights)
     middle = d @ X
     X = X - middle
-    centers = kmeans(X, d, n_centers, random_state)
-    problem = _Problem(X, targets[labels], d, regularization, centers.shape)
+    centers = kmeans(X, d, n_centers, random_state, look)
+    problem = _Problem(X, targets[labels], d, regularization, centers.shape, look)
     start = np.concatenate([centers.ravel(), np.log(_first_widths(X, d, centers))])
-    found, n_iter = _descend(problem, start, max_iter, after_step)
-    centers, widths = problem.parts(found)
-    weights = problem.best_weights(_gaussians(problem.X, centers, widths))
-    return Network(centers + middle, widths, weights, problem(found)[0], n_iter)
+    best, n_iter = _descend(problem, start, max_iter, after_step)
+    centers, widths = problem.parts(best.vector)
+    found = Network(centers + middle, widths, best.weights, best.value, n_iter)
+    _check_finite(found)
+    return found
+
+
+def _check_finite(network: Network) -> None:
+    """Refuse a network that is not made of numbers."""
+    parts = (network.centers, network.widths, network.weights, np.array(network.objective))
+    if not all(np.isfinite(part).all() for part in parts) or not (network.widths > 0).all():
+        raise ValueError(
+            "centres, widths and output weights of these data are more or less than float64 can "
+            "compute with: scale the data (to 0..1, say)"
+        )
 
 
 def _descend(
     problem: _Problem, start: np.ndarray, max_iter: int, after_step: Callable[[], bool]
-) -> tuple[np.ndarray, int]:
+) -> tuple[_Fitted, int]:
     """Quasi-Newton steps; returns where they end and how many they were."""
+    n_iter = 0
     if max_iter == 0:
-        return start, 0
+        return problem.fitted(start), n_iter
 
     def step_taken(_: np.ndarray) -> None:
+        nonlocal n_iter
+        n_iter += 1
         if not after_step():
             raise StopIteration
 
-    found = minimize(
-        problem, start, jac=True, method="L-BFGS-B", callback=step_taken,
-        options={"maxiter": max_iter},
-    )  # fmt: skip
-    return found.x, int(found.nit)
+    try:
+        found = minimize(
+            problem, start, jac=True, method="L-BFGS-B", callback=step_taken,
+            options={"maxiter": max_iter},
+        )  # fmt: skip
+    except _OutOfTime:
+        assert problem.best is not None
+        return problem.best, n_iter
+    return problem.fitted(found.x), int(found.nit)
+
+
+class _OutOfTime(Exception):
+    """There is no time to evaluate a function any more."""
+
+
+@dataclass(frozen=True)
+class _Fitted:
+    """Centres and widths as one vector, the output weights that are best for them, and E."""
+
+    vector: np.ndarray
+    weights: np.ndarray
+    value: float
 
 
 class _Problem:
     """E and its gradient, as a function of centres and logarithms of widths in one vector."""
 
     def __init__(
-        self, X: np.ndarray, Y: np.ndarray, d: np.ndarray, regularization: float, shape: tuple
+        self,
+        X: np.ndarray,
+        Y: np.ndarray,
+        d: np.ndarray,
+        regularization: float,
+        shape: tuple,
+        look: Callable[[], Any] = lambda: False,
     ) -> None:
         self.X, self.Y, self.d = _extended(X), Y, d[:, None]
         self.ridge = regularization * np.eye(shape[0])
         self.regularization = regularization
         self.shape = shape
+        self.look = look
+        self.best: _Fitted | None = None  # of all that were evaluated
 
     def parts(self, vector: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Centres and widths."""
@@ -109,19 +151,36 @@ class _Problem:
         dG = self.d * G
         return np.linalg.solve(dG.T @ G + self.ridge, dG.T @ self.Y)
 
-    def __call__(self, vector: np.ndarray) -> tuple[float, np.ndarray]:
-        centers, widths = self.parts(vector)
-        G = _gaussians(self.X, centers, widths)
+    def fitted(self, vector: np.ndarray) -> _Fitted:
+        """What belongs to a vector, computed anew if it is not the best of all."""
+        if self.best is not None and np.array_equal(vector, self.best.vector):
+            return self.best
+        self._evaluate(vector)
+        return self.last
+
+    def _evaluate(self, vector: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Values of the basis functions, output weights and residuals."""
+        G = _gaussians(self.X, *self.parts(vector))
         W = self.best_weights(G)
         residual = G @ W - self.Y
-        weighted = self.d * residual
-        value = 0.5 * np.vdot(weighted, residual) + 0.5 * self.regularization * np.vdot(W, W)
-        G *= weighted @ W.T  # G_ik dE/dG_ik, which d log G_ik is to be summed with
+        value = 0.5 * np.vdot(self.d * residual, residual)
+        value += 0.5 * self.regularization * np.vdot(W, W)
+        self.last = _Fitted(vector.copy(), W, float(value))
+        if self.best is None or self.last.value < self.best.value:
+            self.best = self.last
+        return G, W, residual
+
+    def __call__(self, vector: np.ndarray) -> tuple[float, np.ndarray]:
+        if self.best is not None and self.look():
+            raise _OutOfTime
+        centers, widths = self.parts(vector)
+        G, W, residual = self._evaluate(vector)
+        G *= (self.d * residual) @ W.T  # G_ik dE/dG_ik, which d log G_ik is to be summed with
         sums = G.T @ self.X  # of x, |x|^2 and 1
         precisions = widths**-2
         by_center = (sums[:, :-2] - sums[:, -1:] * centers) * precisions[:, None]
         squares = (sums * _coefficients(centers)).sum(axis=1)
-        return float(value), np.concatenate([by_center.ravel(), squares * precisions])
+        return self.last.value, np.concatenate([by_center.ravel(), squares * precisions])
 
 
 def _extended(X: np.ndarray) -> np.ndarray:
@@ -158,12 +217,17 @@ def _gaussians(extended: np.ndarray, centers: np.ndarray, widths: np.ndarray) ->
 
 
 def kmeans(
-    X: np.ndarray, d: np.ndarray, n_centers: int, random_state: np.random.RandomState
+    X: np.ndarray,
+    d: np.ndarray,
+    n_centers: int,
+    random_state: np.random.RandomState,
+    look: Callable[[], Any] = lambda: False,
 ) -> np.ndarray:
     """Centres of clusters of weighted rows; fewer than asked for if there are fewer rows.
 
     A first centre is drawn by weight, each further one by weight times squared distance to the
-    nearest so far (k-means++); then Lloyd's steps, a few or until nothing moves.
+    nearest so far (k-means++); then Lloyd's steps, a few or until nothing moves. `look` is asked in
+    between whether to stop with what there is.
     """
     rows = _extended(X)
     rounding = 1e-10 * rows[:, -2].max()
@@ -172,7 +236,7 @@ def kmeans(
     nearest = np.ones(len(X))
     for draw in draws:
         reach = np.cumsum(d * nearest)
-        if not reach[-1] > 0:
+        if not reach[-1] > 0 or (chosen and look()):
             break  # every row is a centre
         chosen.append(min(int(np.searchsorted(reach, draw * reach[-1], "right")), len(X) - 1))
         found = _squares(rows, X[chosen[-1:]])[:, 0]
@@ -182,6 +246,8 @@ def kmeans(
     clusters = np.arange(len(centers))[:, None]
     before = None
     for _ in range(MOST_LLOYD_STEPS):
+        if look():
+            break
         apart = _squares(rows, centers)
         # as near as the nearest, to rounding: then the first, whatever the last bits are
         mine = (apart <= apart.min(axis=1, keepdims=True) + rounding).argmax(axis=1)

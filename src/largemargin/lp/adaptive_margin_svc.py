@@ -9,10 +9,13 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
+from largemargin.lp.distinct_set import DistinctSet
 from largemargin.lp.estimator import LinearProgramMachine, sides
+from largemargin.lp.exact_values import ExactValues
+from largemargin.lp.kernel_values import KernelValues
 from largemargin.lp.programs import Program, adaptive_margin
 from largemargin.lp.solver import Search, Solved
-from largemargin.training_set import TrainingSet
+from largemargin.watch import Watch
 
 
 class AdaptiveMarginSVC(LinearProgramMachine):
@@ -116,8 +119,9 @@ class AdaptiveMarginSVC(LinearProgramMachine):
         for model in models:
             model._check_parameters()
         X, y = template._validate(X, y)
-        data = TrainingSet(template, X, y, sample_weight)
-        for model, solved in zip(models, template._solve_path(data, models), strict=True):
+        with template._sitting(X, y, sample_weight, len(models)) as (data, values, exact, watch):
+            found = template._solve_path(data, models, values, exact, watch)
+        for model, solved in zip(models, found, strict=True):
             model._keep(data, solved)
             model.n_features_in_ = template.n_features_in_
             if hasattr(template, "feature_names_in_"):
@@ -126,22 +130,26 @@ class AdaptiveMarginSVC(LinearProgramMachine):
         return models
 
     def _solve_path(
-        self, data: TrainingSet, models: Sequence[AdaptiveMarginSVC]
+        self,
+        data: DistinctSet,
+        models: Sequence[AdaptiveMarginSVC],
+        values: KernelValues,
+        exact: ExactValues,
+        watch: Watch,
     ) -> list[list[Solved]]:
         """What each model found of each problem."""
         found: list[list[Solved]] = [[] for _ in models]
         order = np.argsort([model.lam for model in models], kind="stable")
-        with self._sitting(data, len(models) * len(sides(data))) as (values, watch):
-            for signs in sides(data):
-                search = None
-                for k in order:
-                    program = models[k]._program(signs, data.weights, values.diagonal)
-                    if search is None:
-                        search = Search(program, values, watch)
-                    else:
-                        search.change(program.own)
-                    found[k].append(search.run(self._accepted(data)))
-                    watch.advance(1)
+        for signs in sides(data):
+            search = None
+            for k in order:
+                program = models[k]._program(signs, data.weights, exact.diagonal)
+                if search is None:
+                    search = Search(program, values, watch)
+                else:
+                    search.change(program.own)
+                found[k].append(search.run(self._accepted(data), exact))
+                watch.advance(1)
         return found
 
     def _check_parameters(self) -> None:
@@ -150,6 +158,10 @@ class AdaptiveMarginSVC(LinearProgramMachine):
 
     def _program(self, signs: np.ndarray, weights: np.ndarray, diagonal: np.ndarray) -> Program:
         return adaptive_margin(signs, weights, diagonal, float(self.lam))
+
+    @property
+    def _has_own_part(self) -> bool:
+        return self.lam > 0
 
 
 def check_lam(lam: Any) -> None:

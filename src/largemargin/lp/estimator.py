@@ -13,7 +13,9 @@ from sklearn.exceptions import ConvergenceWarning
 
 from largemargin.classifier import check_positive
 from largemargin.expansion_classifier import ExpansionClassifier
-from largemargin.lp.kernel_values import KernelValues, kernel_values
+from largemargin.lp.distinct_set import DistinctSet
+from largemargin.lp.exact_values import ExactValues
+from largemargin.lp.kernel_values import KernelValues, OutOfTime, kernel_values
 from largemargin.lp.programs import Program
 from largemargin.lp.solver import Search, Solved
 from largemargin.memory import memory_bytes
@@ -57,42 +59,58 @@ class LinearProgramMachine(ExpansionClassifier):
         with self._unchanged_by_failure():
             self._check_parameters()
             X, y = self._validate(X, y)
-            data = TrainingSet(self, X, y, sample_weight)
-            self._check_data(data)
-            with self._sitting(data, len(sides(data))) as (values, watch):
+            with self._sitting(X, y, sample_weight) as (data, values, exact, watch):
                 solved = []
                 for signs in sides(data):
-                    program = self._program(signs, data.weights, values.diagonal)
-                    solved.append(Search(program, values, watch).run(self._accepted(data)))
+                    program = self._program(signs, data.weights, exact.diagonal)
+                    solved.append(Search(program, values, watch).run(self._accepted(data), exact))
                     watch.advance(1)
             self._keep(data, solved)
         self._say(solved)
         return self
 
-    def _accepted(self, data: TrainingSet) -> float:
+    def _accepted(self, data: DistinctSet) -> float:
         """The largest relative gap of a solution."""
         return max(self.tol, LEAST_SINGLE) if data.dtype == np.float32 else self.tol
 
     @contextmanager
-    def _sitting(self, data: TrainingSet, total: int) -> Iterator[tuple[KernelValues, Watch]]:
-        """Kernel values for all the problems, and a watch over them."""
+    def _sitting(
+        self, X: Any, y: np.ndarray, sample_weight: Any, n_models: int = 1
+    ) -> Iterator[tuple[DistinctSet, KernelValues, ExactValues, Watch]]:
+        """The examples, kernel values for all the problems, and a watch over all that is done."""
+        n_classes = len(np.unique(y))
         watch = Watch(
-            type(self).__name__, total, verbose=self.verbose, max_seconds=self.max_seconds
-        )
-        enough = len(data) ** 2 * data.dtype.itemsize
+            type(self).__name__, n_models * (n_classes if n_classes > 2 else 1),
+            verbose=self.verbose, max_seconds=self.max_seconds,
+        )  # fmt: skip
+
+        def look() -> None:
+            if watch.look():
+                raise OutOfTime
+
         with watch, workers(self.n_jobs) as team:
+            data = DistinctSet(self, X, y, sample_weight)
+            self._check_data(data)
+            enough = len(data) ** 2 * data.dtype.itemsize
             memory = memory_bytes(self.memory, enough=enough)
-            yield kernel_values(data.X, data.kernel, data.dtype, memory, team), watch
+            values = kernel_values(data.X, data.kernel, data.dtype, memory, team, look)
+            yield data, values, ExactValues(data.X, data.kernel, team), watch
 
     def _program(self, signs: np.ndarray, weights: np.ndarray, diagonal: np.ndarray) -> Program:
         raise NotImplementedError
 
-    def _keep(self, data: TrainingSet, solved: Sequence[Solved]) -> None:
+    @property
+    def _has_own_part(self) -> bool:
+        """Whether an example's coefficient counts in its own margin, which copies then share."""
+        return False
+
+    def _keep(self, data: DistinctSet, solved: Sequence[Solved]) -> None:
         """Make the fitted attributes."""
         coefs = np.zeros((len(solved), len(data)))
         for row, signs, one in zip(coefs, sides(data), solved, strict=True):
             row[one.examples] = signs[one.examples] * one.coefs
-        self._set_expansion(data, coefs, np.array([one.b for one in solved]))
+        given, coefs = data.given(coefs, self._has_own_part)
+        self._set_expansion(given, coefs, np.array([one.b for one in solved]))
         self.objective_ = np.array([one.objective for one in solved])
         self.dual_gap_ = np.array([one.gap for one in solved])
         self.n_iter_ = np.array([max(1, one.n_steps) for one in solved])
@@ -110,7 +128,7 @@ class LinearProgramMachine(ExpansionClassifier):
                 stacklevel=3,
             )
 
-    def _check_data(self, data: TrainingSet) -> None:
+    def _check_data(self, data: DistinctSet) -> None:
         """Refuse data that a subclass cannot be trained on."""
 
     def _check_parameters(self) -> None:

@@ -9,13 +9,14 @@ solution is good enough is for the caller to see, who has the exact numbers.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+
+from largemargin import watch
 
 OPTIMAL, INFEASIBLE, UNBOUNDED, STOPPED, FAILED = (
     "optimal", "infeasible", "unbounded", "stopped", "failed",
@@ -129,10 +130,10 @@ class LinearProgram:
 
         `stopped` is asked now and then whether to give up.
         """
-        until = np.inf if seconds is None else time.monotonic() + seconds
+        until = np.inf if seconds is None else watch.clock() + seconds
         for way in WAYS[1:] if afresh else WAYS:
             outcome = self._try(*way, until, stopped)
-            if outcome.status in self._verdicts or stopped() or time.monotonic() >= until:
+            if outcome.status in self._verdicts or stopped() or watch.clock() >= until:
                 break
         return outcome
 
@@ -149,13 +150,13 @@ class LinearProgram:
         n_steps = 0
         while True:
             highs.setOptionValue("simplex_iteration_limit", most - n_steps)
-            left = max(until - time.monotonic(), 1e-3)
+            left = max(until - watch.clock(), 1e-3)
             slice_ = min(left, SLICE if solver == "simplex" else 1e9)
             highs.setOptionValue("time_limit", highs.getRunTime() + slice_)
             highs.run()
             outcome = self._outcome(n_steps)
             n_steps = outcome.n_steps
-            out_of_time = stopped() or time.monotonic() >= until
+            out_of_time = stopped() or watch.clock() >= until
             if outcome.status != STOPPED or n_steps >= most or out_of_time:
                 return outcome
             highs.setOptionValue("presolve", "off")  # on from the basis reached

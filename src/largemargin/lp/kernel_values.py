@@ -8,6 +8,7 @@ hand can be all that a machine has to go by, and stay.
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from typing import Any, Protocol
 
 import numpy as np
@@ -19,6 +20,11 @@ from largemargin.workers import Workers
 TRACE = 1e-12
 WHOLE = 2048  # rows up to which all values are computed at once
 SEGMENT = 8192  # columns at most
+AT_A_TIME = 1024  # rows computed before anyone looks at the clock again
+
+
+class OutOfTime(Exception):
+    """Kernel values are asked for, and there is no time left to compute them."""
 
 
 class KernelValues(Protocol):
@@ -76,10 +82,22 @@ class WholeGram:
 class GramRows(KernelRows):
     """Rows computed when they are asked for, and kept within the memory; the kernel is taken to be
     symmetric.
+
+    `look` is called before values are computed, and may raise `OutOfTime`; after that there are
+    none to be had.
     """
 
-    def __init__(self, X: Any, kernel: Kernel, dtype: np.dtype, memory: int, team: Workers) -> None:
+    def __init__(
+        self,
+        X: Any,
+        kernel: Kernel,
+        dtype: np.dtype,
+        memory: int,
+        team: Workers,
+        look: Callable[[], None],
+    ) -> None:
         n = X.shape[0]
+        self._look = look
         self.diagonal = np.asarray(kernel.diag(X), np.float64)
         self.largest = np.zeros(n)
         self._lock = threading.Lock()
@@ -90,7 +108,7 @@ class GramRows(KernelRows):
         found = np.empty((len(examples), len(columns)), self.dtype)
         ends = np.cumsum([segment.width for segment in self.segments])
         home = np.searchsorted(ends, columns, side="right")
-        step = max(BLOCK, self.capacity // BLOCK * BLOCK)
+        step = min(AT_A_TIME, max(BLOCK, self.capacity // BLOCK * BLOCK))
         wanted = {s: [examples] for s in np.unique(home).tolist()}
         self.announce(wanted)
         for first in range(0, len(examples), step):
@@ -104,6 +122,11 @@ class GramRows(KernelRows):
         return found
 
     def scores(self, examples: np.ndarray, coefs: np.ndarray) -> np.ndarray:
+        if AT_A_TIME < len(examples) <= self.capacity:
+            everywhere = range(len(self.segments))
+            self.announce({s: [examples] for s in everywhere})
+            for first in range(0, len(examples), AT_A_TIME):
+                self.fetch({s: [examples[first : first + AT_A_TIME]] for s in everywhere})
         return self.products(examples, coefs[None])[0]
 
     prices = scores
@@ -113,6 +136,7 @@ class GramRows(KernelRows):
         return drop_traces(values, self.diagonal[examples], self.diagonal[examples])
 
     def _compute(self, task: Task) -> None:
+        self._look()
         super()._compute(task)
         segment, part, layout = task
         here = slice(part.first, part.first + len(part.squares))
@@ -139,10 +163,15 @@ def drop_traces(values: np.ndarray, down: np.ndarray, across: np.ndarray) -> np.
 
 
 def kernel_values(
-    X: Any, kernel: Kernel, dtype: np.dtype, memory: int, team: Workers
+    X: Any,
+    kernel: Kernel,
+    dtype: np.dtype,
+    memory: int,
+    team: Workers,
+    look: Callable[[], None] = lambda: None,
 ) -> WholeGram | GramRows:
     """All values if there are few or they are given, else rows."""
     n = X.shape[0]
     if kernel.by_column or (n <= WHOLE and n**2 * dtype.itemsize <= memory):
         return WholeGram.of(X, kernel, dtype, team)
-    return GramRows(X, kernel, dtype, memory, team)
+    return GramRows(X, kernel, dtype, memory, team, look)

@@ -81,3 +81,7 @@ class LeaveOneOutSVC(LinearProgramMachine):
 
     def _program(self, signs: np.ndarray, weights: np.ndarray, diagonal: np.ndarray) -> Program:
         return adaptive_margin(signs, weights, diagonal, 1.0)
+
+    @property
+    def _has_own_part(self) -> bool:
+        return True

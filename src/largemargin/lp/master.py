@@ -6,8 +6,10 @@ variable between them, u_i = z prices_i with 0 <= z <= 1. In the primal their sl
 of the sum of what they lack: a lower bound of the sum of their slacks, so whatever is left out, the
 part is feasible and bounded like the whole. With z fixed at 1 it would not be.
 
-Rows are scaled to a largest entry of 1, and u is measured in the program's unit. Kernel values of
-1e-9 then weigh as much as those of 1, for the tolerances of HiGHS are absolute.
+Rows are scaled to a largest entry of 1, and u is measured in a unit, for the tolerances of HiGHS
+are absolute. Kernel values of 1e-9 then weigh as much as those of 1. A sum that exceeds its bound
+by a tolerance matters to coefficients as large as its inverse: `strict` makes the entries of rows
+so many times as large, and the tolerance as much smaller.
 """
 
 from __future__ import annotations
@@ -18,11 +20,12 @@ import numpy as np
 
 from largemargin.kernel_rows import BLOCK
 from largemargin.lp.highs import LinearProgram, Outcome
-from largemargin.lp.kernel_values import KernelValues
+from largemargin.lp.kernel_values import KernelValues, OutOfTime
 from largemargin.lp.programs import Program
 from largemargin.watch import Watch
 
 CLASSES = (1.0, -1.0)
+SOME = 1024  # variables added before anyone looks at the clock again
 
 
 @dataclass(frozen=True)
@@ -40,12 +43,22 @@ class Point:
 
 
 class Master:
-    """The part, which grows; `coefficients` are J, `examples` are W, `is_error` who is an error."""
+    """The part, which grows; `coefficients` are J, `examples` are W, `is_error` who is an error.
 
-    def __init__(self, program: Program, values: KernelValues) -> None:
-        self.program, self.values = program, values
+    Growing raises `OutOfTime` where there is none left, and leaves a part that is not to be used.
+    """
+
+    def __init__(
+        self,
+        program: Program,
+        values: KernelValues,
+        watch: Watch,
+        unit: float,
+        strict: float = 1.0,
+    ) -> None:
+        self.program, self.values, self.watch = program, values, watch
+        self.unit, self.strict = unit, strict
         n = len(program)
-        self.unit = program.unit
         self.raised = 1.0
         self.examples = np.empty(0, np.int64)
         self.coefficients = np.empty(0, np.int64)
@@ -111,16 +124,17 @@ class Master:
 
     def add_examples(self, new: np.ndarray) -> None:
         """Give examples variables of their own, the errors among them too."""
-        if not len(new):
-            return
         self.set_errors(new[self.is_error[new]], False)
-        block = self.entries(self.coefficients, new) / self.scales[:, None]
-        if self._with_margin:
-            block = np.vstack([self.program.signs[new], np.ones(len(new)), block])
-        cost = 0.0 if self._with_margin else 1.0
-        self.lp.add_columns(np.full(len(new), cost), 0.0, self._upper(new), block)
-        self.examples = np.concatenate([self.examples, new])
-        self.in_examples[new] = True
+        for first in range(0, len(new), SOME):
+            part = new[first : first + SOME]
+            block = self.entries(self.coefficients, part) / self.scales[:, None]
+            if self._with_margin:
+                block = np.vstack([self.program.signs[part], np.ones(len(part)), block])
+            cost = 0.0 if self._with_margin else 1.0
+            self.lp.add_columns(np.full(len(part), cost), 0.0, self._upper(part), block)
+            self.examples = np.concatenate([self.examples, part])
+            self.in_examples[part] = True
+            self._look()
 
     def add_coefficients(self, new: np.ndarray) -> None:
         """Let examples have coefficients; one without any effect is left out."""
@@ -128,9 +142,10 @@ class Master:
         for first in range(0, len(new), BLOCK):  # a few at a time: their rows are of all examples
             part = new[first : first + BLOCK]
             block = self.entries(part, everyone)
-            scales = np.abs(block).max(axis=1)
+            scales = np.abs(block).max(axis=1) / self.strict
             some = scales > 0
             self._add_rows(part[some], block[some][:, self.examples], scales[some])
+            self._look()
 
     def _add_rows(self, new: np.ndarray, block: np.ndarray, scales: np.ndarray) -> None:
         parts = [self._of_errors[:, new].T / self.unit, block]
@@ -174,6 +189,10 @@ class Master:
                 column = np.concatenate([[side * total, total], column])
             self.lp.set_column(k, 0.0 if self._with_margin else total, column)
 
+    def _look(self) -> None:
+        if self.watch.look():
+            raise OutOfTime
+
     def set_own(self, own: np.ndarray) -> None:
         """Change what coefficients take from their examples' own margins."""
         change = own - self.program.own
@@ -194,9 +213,9 @@ class Master:
             )
             self.lp.set_coefficient(self._first_row + row, int(column[j]), float(value / scale))
 
-    def solve(self, watch: Watch, afresh: bool = False) -> tuple[Outcome, Point | None]:
+    def solve(self, afresh: bool = False) -> tuple[Outcome, Point | None]:
         """Solve the part, and say what its solution, if there is one, means for the whole."""
-        outcome = self.lp.solve(watch.seconds_left, lambda: watch.stopped, afresh=afresh)
+        outcome = self.lp.solve(self.watch.seconds_left, self.watch.look, afresh=afresh)
         if not np.isfinite(outcome.x).all() or len(outcome.duals) != self.lp.shape[0]:
             return outcome, None
         return outcome, self._read(outcome)

@@ -156,8 +156,9 @@ class MaxMarginHyperplane(KernelClassifier):
             self._check_parameters()
             X, y = self._validate(X, y)
             data = TrainingSet(self, X, y, sample_weight)
-            first, weights = distinct(data.X, data.labels, data.weights)
-            data.X, data.labels, data.weights = data.X[first], data.labels[first], weights
+            few = distinct(data.X, data.labels, data.weights)
+            data.X, data.labels = data.X[few.first], data.labels[few.first]
+            data.weights = few.weights
             found = self._solve(data)
             self._keep(data, found)
         self._say(found)

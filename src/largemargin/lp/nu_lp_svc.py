@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import replace
 from numbers import Real
 from typing import Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from largemargin.lp.distinct_set import DistinctSet
 from largemargin.lp.estimator import LinearProgramMachine, sides
 from largemargin.lp.programs import Program, largest_nu, nu_machine
 from largemargin.lp.solver import Solved
-from largemargin.training_set import TrainingSet
 
 ROUNDING = 1e-12
 
@@ -106,7 +105,7 @@ class NuLPSVC(LinearProgramMachine):
         if not isinstance(nu, Real) or isinstance(nu, bool) or not 0 <= nu <= 1:
             raise ValueError(f"nu must lie between 0 and 1, got {nu!r}")
 
-    def _check_data(self, data: TrainingSet) -> None:
+    def _check_data(self, data: DistinctSet) -> None:
         largest = [largest_nu(signs, data.weights) for signs in sides(data)]
         short = [nu for nu in largest if nu < self.nu * (1 - ROUNDING)]
         if short and data.n_classes == 2 and self.class_weight is None:
@@ -124,28 +123,13 @@ class NuLPSVC(LinearProgramMachine):
             )
 
     def _program(self, signs: np.ndarray, weights: np.ndarray, diagonal: np.ndarray) -> Program:
-        nu = min(float(self.nu), largest_nu(signs, weights))
-        return nu_machine(signs, weights, diagonal, nu)
+        largest = largest_nu(signs, weights)
+        lowered = self.class_weight is not None and self.nu > largest
+        return nu_machine(signs, weights, diagonal, min(float(self.nu), largest), lowered)
 
-    def _keep(self, data: TrainingSet, solved: Sequence[Solved]) -> None:
-        if self.class_weight is not None:
-            solved = [
-                self._given_way(one, signs, data.weights)
-                for one, signs in zip(solved, sides(data), strict=True)
-            ]
+    def _keep(self, data: DistinctSet, solved: Sequence[Solved]) -> None:
         super()._keep(data, solved)
         self.margin_ = np.array([one.rho for one in solved])
-
-    def _given_way(self, one: Solved, signs: np.ndarray, weights: np.ndarray) -> Solved:
-        """A solution with its threshold moved to the larger side, if class weights lowered nu.
-
-        At the largest feasible nu the smaller side is at its bounds, and rho may be as large as one
-        likes, with b as much nearer to the larger side, at no cost; for larger values it would be.
-        """
-        if self.nu <= largest_nu(signs, weights):
-            return one
-        larger = 1.0 if weights @ signs > 0 else -1.0
-        return replace(one, b=one.b + larger * one.rho, rho=2 * one.rho)
 
     def _say(self, solved: Sequence[Solved]) -> None:
         super()._say(solved)

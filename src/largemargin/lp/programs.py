@@ -49,6 +49,9 @@ class Program:
         None where the margin is 1 and there is no threshold.
     size : float
         The largest k_ii, which is what coefficients of sum 1 can make of a margin.
+    gives_way : bool
+        Whether nu was lowered to the largest feasible value, and the threshold is to give way for
+        it to the larger side.
     """
 
     signs: np.ndarray
@@ -57,6 +60,7 @@ class Program:
     size: float
     cost: float = 0.0
     nu: float | None = None
+    gives_way: bool = False
 
     def __len__(self) -> int:
         return len(self.signs)
@@ -71,6 +75,15 @@ class Program:
             return min(largest, self.nu)
         return min(largest, float(np.sqrt(largest * self.cost / self.size))) or largest
 
+    def unit_at(self, objective: float) -> float:
+        """The same, where an objective near the optimum is known: the duals sum to it or, with nu,
+        to nu if there is a margin.
+        """
+        largest = float(self.prices.max())
+        if self.nu is not None:
+            return largest
+        return min(largest, objective) or largest
+
     @property
     def may_be_lossless(self) -> bool:
         """Whether the objective is loss alone, so that at zero anything goes."""
@@ -84,6 +97,11 @@ class Program:
         if self.nu is None:
             return TRIFLE * float(self.prices.sum())
         return TRIFLING_MARGIN * self.nu * self.size
+
+    @property
+    def least_objective(self) -> float:
+        """What no objective is below, whatever the kernel values are."""
+        return 0.0 if self.nu is None else -np.inf
 
     def nu_of(self, sample: np.ndarray) -> float:
         """As much of nu as some of the examples allow."""
@@ -104,14 +122,17 @@ def lp_machine(y: np.ndarray, s: np.ndarray, diagonal: np.ndarray, C: float) -> 
     return Program(y, C * s, np.zeros(len(y)), largest_of(diagonal), cost=1.0)
 
 
-def nu_machine(y: np.ndarray, s: np.ndarray, diagonal: np.ndarray, nu: float) -> Program:
+def nu_machine(
+    y: np.ndarray, s: np.ndarray, diagonal: np.ndarray, nu: float, gives_way: bool = False
+) -> Program:
     """`nu` = 0 is the limit of small values, and reached where a margin error costs more than any
     margin can gain: each adds at least its price to the slope of the loss in rho.
     """
     prices = s / s.sum()
     least = MUCH_ROOM * float(prices.min())
     nothing = np.zeros(len(y))
-    return Program(y, prices, nothing, largest_of(diagonal), nu=nu if nu > 0 else least)
+    nu = nu if nu > 0 else least
+    return Program(y, prices, nothing, largest_of(diagonal), nu=nu, gives_way=gives_way)
 
 
 def largest_of(diagonal: np.ndarray) -> float:

@@ -11,7 +11,8 @@ errors or plainly right. So:
 3. End when there are none. The part's solution is then one of the whole.
 
 The margins and sums of the whole are products with kernel rows; only those that changed are taken.
-The solution is accepted when the primal objective, computed from the coefficients, meets the dual.
+The solution is accepted when the objective, computed anew from the coefficients, meets the dual
+(see `proof`).
 """
 
 from __future__ import annotations
@@ -20,10 +21,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from largemargin.lp.exact_values import ExactValues
 from largemargin.lp.highs import OPTIMAL
-from largemargin.lp.kernel_values import KernelValues
+from largemargin.lp.kernel_values import KernelValues, OutOfTime
 from largemargin.lp.master import CLASSES, Master, Point
 from largemargin.lp.programs import Program
+from largemargin.lp.proof import Proof, prove, unproven
 from largemargin.watch import Watch
 
 SAMPLE = 400  # examples whose program is solved as a whole
@@ -40,6 +43,8 @@ SMALL_MARGIN = 1e-6  # of the largest kernel value
 NEGLIGIBLE = 1e-10  # of the objective
 LOSSLESS = 1e-10  # of the objective of no coefficients
 PRECISION = 1e-9  # of a scaled row or a margin
+STRICT = 1e3  # times as exact as HiGHS's tolerances are
+LITTLE = 10**9  # multiplications: what a fit that was stopped may still do for its bound
 
 
 @dataclass(frozen=True)
@@ -64,16 +69,15 @@ class Search:
 
     def __init__(self, program: Program, values: KernelValues, watch: Watch) -> None:
         self.program, self.values, self.watch = program, values, watch
-        self.master = Master(program, values)
+        self.master = Master(program, values, watch, program.unit)
         self.n_steps = self.n_rounds = 0
-        self._best: Point | None = None
-        self._objective = np.inf
         self._duals = np.zeros(len(program))
         self._sums = np.zeros(len(program))  # sum_i u_i B_ij of these duals
         self._order = shuffled(program.signs)
         self._inside = np.zeros(len(program), bool)  # the sample
-        self._keep_best(self._anything)
-        self._begin()
+        self._best: Point | None = None
+        self._objective = np.inf
+        self._begun = False
 
     def change(self, own: np.ndarray) -> None:
         """Go on with the program in which coefficients take so much from their own margins."""
@@ -81,56 +85,108 @@ class Search:
         self.master.set_own(own)
         self.program = self.master.program
         self.n_steps = self.n_rounds = 0
-        point = self._best
-        assert point is not None
-        self._best = None
-        self._keep_best(point)
+        before, self._best = self._best, None
+        if before is not None and not self.watch.look():
+            self._keep_best(before)
 
-    def run(self, tol: float) -> Solved:
-        bound = self._least
-        for afresh in (False, True):
-            point, reason = self._rounds(afresh)
-            if point is not None:
-                bound = max(bound, self._bound(point))
-            gap = relative_gap(self._objective, bound, self.program.trifle)
-            if reason or gap <= tol:
-                break
-            reason = f"rounding errors leave a gap of {gap:.3g}"
-        best = self._best
-        assert best is not None
-        if not best.coefs.any():
-            best = self._windows()
-        elif self.program.may_be_lossless and self._objective <= self._no_loss and not reason:
-            best = self._least_sum(best)
-        return Solved(
-            best.examples, best.coefs, best.b, best.rho, self._objective, gap, self.n_steps, reason
-        )
-
-    def _rounds(self, afresh: bool) -> tuple[Point | None, str]:
-        """Solve and grow until nothing is missing; the last solution, and why it is not one of the
-        whole.
+    def run(self, tol: float, exact: ExactValues) -> Solved:
+        """Solve, and prove what the solution is worth; if that is not enough, once more from
+        scratch, in units that suit the solution found.
         """
-        point, growing = None, True
-        while growing and not self.watch.stopped:
-            outcome, found = self.master.solve(self.watch, afresh)
-            self.n_steps += outcome.n_steps
-            self.n_rounds += 1
-            self.watch.advance(0, f"objective {self._objective:.6g}")
-            margins = self._keep_best(found) if found is not None else np.empty(0)
-            if found is None or outcome.status != OPTIMAL:
-                return point, self.watch.stopped or f"HiGHS called a part of it {outcome.status}"
-            point, afresh = found, False
-            growing = self._grow(point, margins) or self._widen(point, margins)
+        point, reason = self._rounds()
+        proof = self._proof(point, exact)
+        if not self.watch.look() and (reason or not proof.gap <= tol):
+            self._begun = False
+            point, reason_again = self._rounds(self.program.unit_at(self._objective), STRICT)
+            again = self._proof(point, exact)
+            if again.gap < proof.gap:
+                proof, reason = again, reason_again
+        reason = self.watch.stopped or reason
+        if self.program.may_be_lossless and proof.objective <= self._no_loss and not reason:
+            proof = self._of_least_sum(proof, exact)
+            reason = self.watch.stopped
+        if not reason and not proof.gap <= tol:
+            reason = f"rounding errors leave a gap of {proof.gap:.3g}"
+        return Solved(
+            proof.examples, proof.coefs, proof.b, proof.rho, proof.objective, proof.gap,
+            self.n_steps, reason,
+        )  # fmt: skip
+
+    def _proof(self, point: Point | None, exact: ExactValues) -> Proof:
+        """Of the best coefficients known, by the duals of a point of the whole program.
+
+        If it was stopped, no more than a little is computed for it.
+        """
+        best, duals = self._best, self._duals_of(point, exact)
+        if best is None:
+            best = self._anything(exact)
+        if self.program.gives_way:
+            best = self._given_way(best)
+        if best.coefs.any():
+            if self._best is not None and self._too_much(exact, len(best.coefs)):
+                return unproven(self.program, best, self._objective)
+            proof = prove(self.program, exact, best, duals, self.watch.look)
+            if proof.coefs.any():
+                return proof
+        windows = self._windows(exact)
+        return prove(self.program, exact, windows, duals, self.watch.look, as_it_is=True)
+
+    def _too_much(self, exact: ExactValues, count: int) -> bool:
+        """Whether sums over so many examples are more than a fit that was stopped may still do."""
+        return bool(self.watch.look()) and exact.work(count) > LITTLE
+
+    def _duals_of(self, point: Point | None, exact: ExactValues) -> np.ndarray | None:
+        """Those that a bound can be made of, if there is time to."""
+        if point is None or self.master.raised != 1:
+            return None
+        much = self._too_much(exact, int(np.count_nonzero(point.duals)))
+        return None if much else point.duals
+
+    def _given_way(self, point: Point) -> Point:
+        """With the threshold moved to the larger side.
+
+        At the largest feasible nu the smaller side is at its bounds, and rho may be as large as one
+        likes, with b as much nearer to the larger side, at no cost; for larger values it would be.
+        """
+        larger = 1.0 if self.program.prices @ self.program.signs > 0 else -1.0
+        return replace(point, b=point.b + larger * point.rho, rho=2 * point.rho)
+
+    def _rounds(self, unit: float | None = None, strict: float = 1.0) -> tuple[Point | None, str]:
+        """Solve and grow until nothing is missing; the last solution, and why it is not one of the
+        whole. With a unit it is that of a new beginning.
+        """
+        point: Point | None = None
+        growing, afresh = True, unit is not None
+        try:
+            while growing and not self.watch.look():
+                if not self._begun:
+                    self._begin(unit or self.program.unit, strict)
+                outcome, found = self.master.solve(afresh)
+                self.n_steps += outcome.n_steps
+                self.n_rounds += 1
+                self.watch.advance(0, f"objective {self._objective:.6g}")
+                margins = self._keep_best(found) if found is not None else np.empty(0)
+                if found is None or outcome.status != OPTIMAL:
+                    failure = f"HiGHS called a part of it {outcome.status}"
+                    return point, self.watch.stopped or failure
+                point, afresh = found, False
+                growing = self._grow(point, margins) or self._widen(point, margins)
+        except OutOfTime:
+            pass
         return point, self.watch.stopped
 
-    def _begin(self) -> None:
+    def _begin(self, unit: float, strict: float = 1.0) -> None:
         """The whole program of a sample."""
+        self.master = Master(self.program, self.values, self.watch, unit, strict)
         n = len(self.program)
         sample = np.sort(self._order[: n if n <= 1.5 * SAMPLE else SAMPLE])
+        self._inside[:] = False
         self._inside[sample] = True
+        self.n_rounds = 0
         self.master.set_sample(sample)
         self.master.add_examples(sample)
         self.master.add_coefficients(sample)
+        self._begun = True
 
     def _widen(self, point: Point, margins: np.ndarray) -> bool:
         """Go from a sample that is solved to a larger one, unless it was all."""
@@ -159,47 +215,54 @@ class Search:
         top = self.program.prices[self.master.examples] * self.master.raised
         return (duals == 0) | (duals == top)
 
-    @property
-    def _anything(self) -> Point:
-        """Something to begin with, and to end with if there is no time for more: no coefficients,
-        or, if they must have a sum, Parzen windows.
+    def _anything(self, exact: ExactValues) -> Point:
+        """What there is without any solution: no coefficients, or, if they must have a sum, Parzen
+        windows of a few.
         """
-        prices = self.program.prices
         if self.program.nu is None:
             return Point(np.arange(0), np.empty(0), self._duals, 0.0)
-        return Point(np.arange(len(prices)), prices / prices.sum(), self._duals, 0.0, 0.0, 0.0)
+        few = self._few(exact)
+        prices = self.program.prices[few]
+        return Point(few, prices / prices.sum(), self._duals, 0.0, 0.0, 0.0)
 
-    def _windows(self) -> Point:
-        """Parzen windows, of a size that does not count, in place of no coefficients at all.
+    def _few(self, exact: ExactValues) -> np.ndarray:
+        """So many examples that sums over them are little work."""
+        return np.sort(self._order[: min(SAMPLE, max(2, LITTLE // exact.work(1)))])
+
+    def _windows(self, exact: ExactValues) -> Point:
+        """Parzen windows, of a size that does not count, in place of no coefficients at all; of a
+        few if it was stopped.
 
         With lambda above sum_i y_i y_j k_ij / k_jj for all j (or with a C so low) the best
         coefficients are zero, which decides nothing. The limit that the chapter speaks of, all
         coefficients equal and small, costs as little as one likes.
         """
-        everyone, prices = np.arange(len(self.program)), self.program.prices
-        slopes = self.program.cost - self.master.reduced(everyone, prices)
-        size = NEGLIGIBLE * self._objective / max(float(prices @ np.abs(slopes)), self._objective)
-        return Point(everyone, size * prices, self._duals, 0.0)
+        program = self.program
+        some = self._few(exact) if self.watch.look() else np.arange(len(program))
+        prices, objective = program.prices[some], float(program.prices.sum())
+        most = program.cost + objective * program.size + program.own[some] * prices
+        size = NEGLIGIBLE * objective / max(float(prices @ most), objective)
+        return Point(some, size * prices, self._duals, 0.0)
 
     @property
     def _no_loss(self) -> float:
         """An objective that is rounding errors."""
         return LOSSLESS * float(self.program.prices.sum())
 
-    def _least_sum(self, best: Point) -> Point:
+    def _of_least_sum(self, proof: Proof, exact: ExactValues) -> Proof:
         """Of the many solutions without any loss, the one of least sum of coefficients.
 
         It is the LP machine with a price that no slack is worth: u sums to the sum of coefficients,
         so no u_i is above that of a solution known already.
         """
-        prices = np.full(len(self.program), 2 * float(best.coefs.sum()))
+        prices = np.full(len(self.program), 2 * float(proof.coefs.sum()))
         search = Search(replace(self.program, prices=prices, cost=1.0), self.values, self.watch)
-        search.run(np.inf)
+        search._rounds()
         self.n_steps += search.n_steps
-        found = search._best
-        assert found is not None
-        loss = self.program.objective(found.coefs, self.master.margins(found), 1.0)
-        return found if loss <= self._no_loss else best
+        if search._best is None or self._too_much(exact, len(search._best.coefs)):
+            return proof
+        found = prove(self.program, exact, search._best, None)
+        return found if found.objective <= self._no_loss else proof
 
     def _keep_best(self, point: Point) -> np.ndarray:
         """The margins of a point, which is kept if there is no better."""
@@ -214,16 +277,11 @@ class Search:
         changed = np.flatnonzero(duals != self._duals)
         self._sums += self.master.reduced(changed, (duals - self._duals)[changed])
         self._duals = duals
-        return self._scaled(self._sums, level)
-
-    def _scaled(self, sums: np.ndarray, level: float) -> np.ndarray:
-        scales = self._scales * self.master.unit
-        return np.divide(sums - level, scales, out=np.full(len(sums), -np.inf), where=scales > 0)
-
-    @property
-    def _scales(self) -> np.ndarray:
-        """The largest B_ij of each j, as far as they are known."""
-        return np.maximum(self.values.largest, np.abs(self.values.diagonal - self.program.own))
+        # the largest B_ij of each j, as far as they are known
+        scales = np.maximum(self.values.largest, np.abs(self.values.diagonal - self.program.own))
+        scales *= self.master.unit / self.master.strict
+        over = self._sums - level
+        return np.divide(over, scales, out=np.full(len(over), -np.inf), where=scales > 0)
 
     def _grow(self, point: Point, margins: np.ndarray) -> bool:
         """Add what is missing, if anything is."""
@@ -232,7 +290,7 @@ class Search:
         excess[~self._inside] = -np.inf
         if self.n_rounds < FORGETTING:
             unused = point.coefs == 0
-            unused &= excess[master.coefficients] < -UNUSED
+            unused &= excess[master.coefficients] < -UNUSED * master.strict
             if unused.sum() > 0.2 * len(unused):
                 master.drop_coefficients(np.flatnonzero(unused))
         lack = np.where(master.is_error, margins - point.rho, point.rho - margins)
@@ -262,34 +320,6 @@ class Search:
                 left &= ~alike[k]
         return first[chosen]
 
-    @property
-    def _least(self) -> float:
-        """A bound of the objective that needs no solution."""
-        return 0.0 if self.program.nu is None else -np.inf
-
-    def _bound(self, point: Point) -> float:
-        """What the objective cannot be below, by the duals of a point.
-
-        It is the dual objective, less what sums that are too large by rounding could gain: at the
-        size of their coefficients, or at least of one that makes a margin of 1. If coefficients
-        have a cost or a sum, duals can be made feasible instead.
-        """
-        if self.master.raised != 1:
-            return self._least  # those of a sample
-        used = np.flatnonzero(point.duals)
-        sums = self.master.reduced(used, point.duals[used])
-        if self.program.nu is not None:
-            return -float(sums.max())
-        least, total = self._least, float(point.duals.sum())
-        if self.program.cost:
-            least = total / max(1.0, float(sums.max()) / self.program.cost)
-        over = np.maximum(self._scaled(sums, point.level), 0.0) * self.master.unit
-        if over.max() > 10 * PRECISION * self.master.unit:
-            return least
-        sizes = np.ones(len(sums))
-        sizes[point.examples] = np.maximum(1.0, point.coefs * self._scales[point.examples])
-        return max(least, total - float(over @ sizes))
-
 
 def largest_of(values: np.ndarray, count: int, least: float) -> np.ndarray:
     """The places of the largest values above `least`, at most `count`, from the largest down."""
@@ -307,9 +337,3 @@ def shuffled(signs: np.ndarray) -> np.ndarray:
         members = np.flatnonzero(signs == side)
         rank[members] = (generator.permutation(len(members)) + 0.5) / len(members)
     return np.argsort(rank, kind="stable")
-
-
-def relative_gap(primal: float, dual: float, trifle: float) -> float:
-    if np.isinf(dual):
-        return np.inf
-    return max(0.0, primal - dual) / max(abs(primal), abs(dual), trifle)

@@ -1,0 +1,158 @@
+"""Sums of kernel values for the proof of a solution: in float64, of the examples themselves, with a
+bound of what rounding can have done to them.
+
+What a solver works with may be float32, and without what is tiny (see `kernel_values`). What its
+solution is worth is computed here once more, a strip of values at a time, from values that nothing
+was dropped from. With u the unit of rounding, n features and i, j two examples, the error of
+k(x_i, x_j) is at most
+
+    |k_ij| (base + share_i + share_j) + size_i size_j
+
+    linear, polynomial, sigmoid   an inner product is off by (n + 4) u |x_i| |x_j| at most, and its
+                                  power by as much again for each factor
+    Gaussian                      gamma (|x_i|^2 + |x_j|^2 - 2 x_i.x_j) is off by
+                                  2 (n + 4) u gamma (|x_i|^2 + |x_j|^2) at most
+    Laplacian                     likewise (n + 4) u gamma (|x_i - c|_1 + |x_j - c|_1), any c
+
+Values that a user gives, as a matrix or by a function, are what they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from largemargin.gram import prepare
+from largemargin.kernels import (
+    Gaussian,
+    Kernel,
+    Laplacian,
+    Linear,
+    Polynomial,
+    Sigmoid,
+    squared_norms,
+)
+from largemargin.workers import Workers
+
+UNIT = float(np.finfo(np.float64).eps) / 2
+BLOCK = 128  # terms that one product sums: its error grows with their number
+HEIGHT = 2048  # rows of a strip
+ELEMENTARY = 8 * UNIT  # of an exponential or a hyperbolic tangent, and what follows it
+
+
+@dataclass(frozen=True)
+class Rounding:
+    """How far kernel values may be off; `shares` and `sizes` are a number an example."""
+
+    base: float
+    shares: np.ndarray
+    sizes: np.ndarray
+
+
+def rounding_of(kernel: Kernel, X: Any) -> Rounding:
+    """What is known of values of a kernel among the rows of X, which are computed in float64."""
+    n, nothing = X.shape[0], np.zeros(X.shape[0])
+    if not isinstance(kernel, Linear | Polynomial | Sigmoid | Gaussian | Laplacian):
+        return Rounding(0.0, nothing, nothing)
+    terms = int(np.diff(X.indptr).max(initial=0)) if sp.issparse(X) else X.shape[1]
+    sum_error = (terms + 4) * UNIT
+    if isinstance(kernel, Laplacian):
+        middle = np.asarray(X.mean(axis=0)).ravel()
+        apart = np.empty(n)
+        for first in range(0, n, HEIGHT):
+            part = X[first : first + HEIGHT]
+            part = part.toarray() if sp.issparse(part) else part
+            apart[first : first + HEIGHT] = np.abs(part - middle).sum(axis=1)
+        return Rounding(ELEMENTARY, sum_error * kernel.gamma * apart, nothing)
+    squares = squared_norms(X)
+    if isinstance(kernel, Gaussian):
+        return Rounding(ELEMENTARY, 2 * sum_error * kernel.gamma * squares, nothing)
+    if isinstance(kernel, Linear):
+        return Rounding(0.0, nothing, np.sqrt(sum_error * squares))
+    inner = kernel.gamma * squares + abs(kernel.coef0)
+    if isinstance(kernel, Sigmoid):
+        return Rounding(ELEMENTARY, nothing, np.sqrt(sum_error * inner))
+    factors = max(1, kernel.degree)
+    return Rounding(0.0, nothing, np.sqrt(factors * sum_error) * inner ** (factors / 2))
+
+
+class ExactValues:
+    """Kernel values among the rows of X, as `gram.prepare` gave them."""
+
+    def __init__(self, X: Any, kernel: Kernel, team: Workers) -> None:
+        self.X, self.kernel, self.team = X, kernel, team
+        self.rounding = rounding_of(kernel, X)
+        self.diagonal = np.asarray(kernel.diag(X), np.float64)
+        # of the diagonal of a Gaussian and a Laplacian nothing was computed
+        self.diagonal_errors = self.rounding.sizes**2
+
+    def __len__(self) -> int:
+        return len(self.diagonal)
+
+    def work(self, count: int) -> int:
+        """Multiplications that sums over so many examples take, about."""
+        width = self.X.indptr[-1] / len(self) if sp.issparse(self.X) else self.X.shape[1]
+        return int(len(self) * count * (30 + (0 if self.kernel.by_column else width)))
+
+    def sums(
+        self,
+        examples: np.ndarray,
+        coefs: np.ndarray,
+        own: np.ndarray,
+        *,
+        scores: bool,
+        stopped: Callable[[], Any] = lambda: False,
+    ) -> tuple[np.ndarray, np.ndarray] | None:
+        """For all i, the sum over some j of coefs_j (k(x_i, x_j) - [i = j] own_j), and a bound of
+        its error; without `scores` k(x_j, x_i) takes the place of k(x_i, x_j).
+
+        None if it was stopped.
+        """
+        n, rounding = len(self), self.rounding
+        total, weight, shared = np.zeros((3, n))
+        entries = self.diagonal - own
+
+        def strip(first: int) -> None:
+            last = min(first + HEIGHT, n)
+            for start in range(0, len(examples), BLOCK):
+                js, c = examples[start : start + BLOCK], coefs[start : start + BLOCK]
+                values = self._block(first, last, js, scores)
+                here = np.flatnonzero((js >= first) & (js < last))
+                values[js[here] - first, here] = entries[js[here]]
+                total[first:last] += values @ c
+                np.abs(values, out=values)
+                both = values @ np.column_stack([np.abs(c), np.abs(c) * rounding.shares[js]])
+                weight[first:last] += both[:, 0]
+                shared[first:last] += both[:, 1]
+
+        step = HEIGHT * self.team.count
+        for first in range(0, n, step):
+            if stopped():
+                return None
+            self.team.map(strip, range(first, min(first + step, n), HEIGHT))
+        summing = (BLOCK + len(examples) / BLOCK + 4) * UNIT
+        sizes = np.abs(coefs)
+        error = weight * (rounding.base + rounding.shares + summing) + shared
+        error += rounding.sizes * float(sizes @ rounding.sizes[examples])
+        diagonal, own = np.abs(self.diagonal[examples]), np.abs(own[examples])
+        relative = self.diagonal_errors[examples] / np.where(diagonal > 0, diagonal, 1.0)
+        error[examples] += sizes * (own * (4 * UNIT + relative) + 2 * UNIT * diagonal)
+        return total, error * (1 + 1e-6)
+
+    def _block(self, first: int, last: int, js: np.ndarray, scores: bool) -> np.ndarray:
+        """k(x_i, x_j) of a strip, or k(x_j, x_i)."""
+        if scores or self.kernel.on_products:
+            vectors = js[:, None] if self.kernel.by_column else self._rows(js)
+            values = self.kernel(self._rows(slice(first, last)), vectors)
+        else:
+            strip = np.arange(first, last)[:, None]
+            vectors = strip if self.kernel.by_column else self._rows(slice(first, last))
+            values = self.kernel(self._rows(js), vectors).T
+        return np.array(values, np.float64, order="C")
+
+    def _rows(self, which: Any) -> Any:
+        return prepare(self.X[which], self.kernel, np.dtype(np.float64))
