@@ -160,8 +160,8 @@ def stream(
         "scores": scores, "classes": None if named is None else named.tolist(),
         "max_features": max_features,
     }  # fmt: skip
-    machine, schema = _begin(model, given, named, max_features)
-    with _locked(checkpoint, output, save):
+    with _locked(checkpoint, output, save):  # before MODEL is read, which --save may replace
+        machine, schema = _begin(model, given, named, max_features)
         place: Place | None = None
         if checkpoint is not None and not (resume or overwrite):
             check_new("--checkpoint", checkpoint)
