@@ -120,10 +120,10 @@ class Kernel:
     def rounding(self, squares: np.ndarray, terms: np.ndarray, unit: float) -> Rounding:
         """How far rounding may put values among examples with these squared norms and numbers of
         entries other than zero, the examples being rounded to a type with this unit and computed
-        with in it. Of a kernel that does not say, values are taken as it returns them, to a few
-        units in the last place.
+        with in it. Of a kernel that does not say, each entry is taken to cost a unit in the last
+        place of a value.
         """
-        return Rounding(value=(terms + 16) * unit if self.on_products else 8 * UNIT + unit)
+        return Rounding(value=(terms + 16) * unit)
 
     def sizes(self, squares: np.ndarray) -> np.ndarray | None:
         """n with |k(a, b)| <= n(a) n(b), from squared norms; None where they do not tell."""

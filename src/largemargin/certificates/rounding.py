@@ -21,19 +21,8 @@ from typing import Any
 
 import numpy as np
 
-from largemargin.kernels import (
-    FunctionKernel,
-    Gaussian,
-    Kernel,
-    Laplacian,
-    Linear,
-    Polynomial,
-    Precomputed,
-    WithConstant,
-    squared_norms,
-)
+from largemargin.kernels import UNIT, Kernel, squared_norms
 
-UNIT = 2.0**-53
 FEW = 16  # operations on a value that are not worth counting one by one
 
 
@@ -125,26 +114,16 @@ def percent_within(low: float, high: float) -> tuple[str, str]:
 def kernel_error(kernel: Kernel, X: Any, dtype: Any) -> float:
     """What a kernel value between rows of X is off by at most, computed in a type."""
     unit = float(np.finfo(dtype).eps) / 2
-    if isinstance(kernel, WithConstant):
-        inner = kernel.kernel
-        return kernel_error(inner, X, dtype) + 2 * unit * (_largest(inner, X) + 1)
-    operations = X.shape[1] + FEW
-    if isinstance(kernel, Precomputed):
-        return unit * _largest(kernel, X)
-    if isinstance(kernel, Laplacian):  # t exp(-t) is below 1
-        return operations * unit
-    if isinstance(kernel, FunctionKernel) or not kernel.on_products:
-        return operations * unit * _largest(kernel, X)
-    square = float(squared_norms(X).max(initial=0.0))
-    if isinstance(kernel, Linear):
-        return operations * unit * square
-    if isinstance(kernel, Gaussian):
-        return min(1.0, 8 * operations * unit * kernel.gamma * square + FEW * unit)
-    # with |gamma a.b + coef0| <= T the error is that of a power of T
-    gamma, coef0 = getattr(kernel, "gamma", 1.0), abs(getattr(kernel, "coef0", 0.0))
-    T, power = gamma * square + coef0, max(1, getattr(kernel, "degree", 1))
-    error = 2 * power * operations * unit
-    return error * T**power if isinstance(kernel, Polynomial) else error * T + FEW * unit
+    by_norm = kernel.on_products
+    squares = squared_norms(X).astype(float) if by_norm else np.zeros(X.shape[0])
+    terms = np.full(X.shape[0], float(X.shape[1] + FEW))
+    found, size = kernel.rounding(squares, terms, unit), _largest(kernel, X)
+    value, distance, left, right, constant = (
+        float(np.max(part, initial=0.0))
+        for part in (found.value, found.distance, found.left, found.right, found.constant)
+    )
+    by_distance = distance * 2 * float(squares.max(initial=0.0))
+    return min(found.most, raised((value + by_distance) * size + left * right + constant))
 
 
 def _largest(kernel: Kernel, X: Any) -> float:

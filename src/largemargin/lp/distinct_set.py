@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from largemargin.classifier import checked_weights
+from largemargin.labels import find_classes
 from largemargin.lp.copies import distinct
-from largemargin.training_set import TrainingSet
+from largemargin.training_set import TrainingSet, fingerprint_of
 
 
 class DistinctSet(TrainingSet):
@@ -25,7 +26,7 @@ class DistinctSet(TrainingSet):
         weights = checked_weights(X, y, sample_weight)
         rows = np.flatnonzero(weights > 0)
         precomputed = isinstance(model.kernel, str) and model.kernel == "precomputed"
-        classes, labels = np.unique(y[rows], return_inverse=True)
+        classes, labels = find_classes(y[rows])
         if precomputed or len(classes) < 2:  # which is refused there
             super().__init__(model, X, y, sample_weight)
             self.rows, self.group = self.positions, np.arange(len(self))
@@ -34,11 +35,12 @@ class DistinctSet(TrainingSet):
         few = distinct(X if len(rows) == len(y) else X[rows], labels, weights[rows])
         first = rows[few.first]
         super().__init__(model, X[first], y[first], few.weights)
+        self.fingerprint = fingerprint_of(X, y, weights, classes, labels)
         self.n_given, self.positions = len(y), first
         self.rows, self.group = rows, few.group  # of the examples given
         self.shares = weights[rows] / few.weights[few.group]
 
-    def given(self, coefs: np.ndarray, evenly: bool) -> tuple[TrainingSet, np.ndarray]:
+    def as_given(self, coefs: np.ndarray, evenly: bool) -> tuple[TrainingSet, np.ndarray]:
         """The examples as they were given, and their coefficients, a row a problem.
 
         The coefficient of an example is shared among its copies by weight, or the first one has it.

@@ -109,7 +109,7 @@ class LinearProgramMachine(ExpansionClassifier):
         coefs = np.zeros((len(solved), len(data)))
         for row, signs, one in zip(coefs, sides(data), solved, strict=True):
             row[one.examples] = signs[one.examples] * one.coefs
-        given, coefs = data.given(coefs, self._has_own_part)
+        given, coefs = data.as_given(coefs, self._has_own_part)
         self._set_expansion(given, coefs, np.array([one.b for one in solved]))
         self.objective_ = np.array([one.objective for one in solved])
         self.dual_gap_ = np.array([one.gap for one in solved])
