@@ -21,6 +21,7 @@ from sklearn.utils.validation import (
 
 from largemargin.fingerprint import Fingerprint, fingerprint
 from largemargin.labels import LABELS, as_common_labels, plain_labels
+from largemargin.showing import shown
 from largemargin.sparse_input import checked_sparse
 from largemargin.training_record import TrainingRecord, parameters_of
 
@@ -211,4 +212,4 @@ def checked_weights(X: Any, y: np.ndarray, sample_weight: Any) -> np.ndarray:
 
 def check_positive(name: str, value: Any) -> None:
     if not isinstance(value, Real) or isinstance(value, bool) or not float(value) > 0:
-        raise ValueError(f"{name} must be positive, got {value!r}")
+        raise ValueError(f"{name} must be positive, got {shown(value)}")

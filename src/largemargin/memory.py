@@ -5,6 +5,7 @@ from __future__ import annotations
 import mmap
 import os
 import re
+from functools import cache
 from math import prod
 from numbers import Real
 from os import PathLike
@@ -29,6 +30,7 @@ class _Files(NamedTuple):
 
 _UNIFIED = _Files(("memory.max", "memory.high"), "memory.current", "inactive_file")
 _SEPARATE = _Files(("memory.limit_in_bytes",), "memory.usage_in_bytes", "total_inactive_file")
+_UNLIMITED = 1 << 62  # what no machine has, and means that there is no limit
 _UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
 _UNITS |= {"KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40}
 
@@ -68,14 +70,19 @@ def _free_memory() -> int:
 
 def room_in_groups(root: str | PathLike[str] = "/") -> float:
     """What the control groups that this process is in leave it: a container, or a batch system, may
-    allow less than the machine has. Each group is within all those above it. Infinite without a
-    limit; `root` is where `proc` and `sys` are.
+    allow less than the machine has. Infinite without a limit; `root` is where `proc` and `sys` are.
     """
+    return min((_room_in(*group) for group in _limited_groups(str(root))), default=float("inf"))
+
+
+@cache  # to look for them takes as long as a small fit
+def _limited_groups(root: str) -> list[tuple[Path, _Files, int]]:
+    """The groups with a limit, and that limit. Each group is within all those above it."""
     try:
         lines = Path(root, "proc/self/cgroup").read_text().splitlines()
     except (OSError, ValueError):
         lines = []
-    room = float("inf")
+    found = []
     groups = [line.split(":", 2) for line in lines if line.count(":") >= 2]
     for _, controllers, path in groups or [["0", "", "/"]]:
         if not controllers:
@@ -88,22 +95,25 @@ def room_in_groups(root: str | PathLike[str] = "/") -> float:
         # a group that is not to be seen from within a container is its outermost one
         parts = [part for part in path.split("/") if part not in ("", ".", "..")]
         for depth in range(len(parts), -1, -1):
-            room = min(room, _room_in(top.joinpath(*parts[:depth]), kind))
-    return room
+            group = top.joinpath(*parts[:depth])
+            limits = [_number_in(group / name) for name in kind.limits]
+            limit = min((limit for limit in limits if limit is not None), default=_UNLIMITED)
+            if limit < _UNLIMITED:
+                found.append((group, kind, limit))
+    return found
 
 
-def _room_in(group: Path, kind: _Files) -> float:
+def _room_in(group: Path, kind: _Files, limit: int) -> float:
     """What one group leaves. Files that were read are in memory only as long as there is room."""
-    limits = [limit for name in kind.limits if (limit := _number_in(group / name)) is not None]
     used = _number_in(group / kind.used)
-    if not limits or used is None:
+    if used is None:
         return float("inf")
     try:
         found = dict(line.split() for line in (group / "memory.stat").read_text().splitlines())
         used -= min(int(found.get(kind.cached, 0)), used)
     except (OSError, ValueError):
         pass
-    return max(min(limits) - used, 0)
+    return max(limit - used, 0)
 
 
 def _number_in(file: Path) -> int | None:

@@ -98,15 +98,15 @@ def test_long_names(tmp_path):
 
 
 def test_one_long_label_does_not_make_all_rows_long(tmp_path):
-    path = put(tmp_path / "a.csv", "1,a\n" * 20_000 + f"2,{LONG[1:]}\n")
+    path = put(tmp_path / "a.csv", "1,a\n" * 5_000 + f"2,{LONG[1:]}\n")
     tracemalloc.start()
     assert read(path).y.dtype == object
-    assert tracemalloc.get_traced_memory()[1] < 50e6
+    assert tracemalloc.get_traced_memory()[1] < 20e6
     tracemalloc.stop()
 
 
 def test_messages_are_short(tmp_path):
-    huge = "q" * 1_000_000
+    huge = "q" * 200_000
     for name, text in {
         "a.csv": f"1,2,0\n3,{huge},1\n",
         "b.csv": f'1,2,0\n3,"{huge}",1\n',
@@ -164,7 +164,7 @@ class TestQuotedNewlines:
         path = put(tmp_path / "a.csv", '1,5" pipe\n2,6" pipe\n3,"x"\n')
         assert read(path).y.tolist() == ['5" pipe', '6" pipe', "x"]
 
-    @settings(max_examples=40, deadline=None)
+    @settings(max_examples=25, deadline=None)
     @given(
         st.lists(st.text('ab"\n, ;', max_size=6).filter(str.strip), min_size=2, max_size=5),
         st.integers(1, 4),
@@ -258,8 +258,8 @@ def test_parquet_names_and_types(tmp_path):
 @pytest.mark.parametrize("name", ["a.csv", "a.svm", "a.parquet", "train-images-idx3-ubyte"])
 def test_files_that_change_while_they_are_read(tmp_path, name):
     before = {
-        "a.csv": b"x,y\n" + b"1,0\n2,1\n" * 3000,
-        "a.svm": b"0 1:1\n1 2:1\n" * 3000,
+        "a.csv": b"x,y\n" + b"1,0\n2,1\n" * 500,
+        "a.svm": b"0 1:1\n1 2:1\n" * 500,
         "train-images-idx3-ubyte": b"\0\0\x08\x03\0\0\x10\0\0\0\0\x01\0\0\0\x02" + bytes(8192),
     }
     path = tmp_path / name
@@ -310,7 +310,7 @@ def test_pipes_are_refused(tmp_path):
 
 def test_many_columns_take_linear_time(tmp_path):
     """Steps are counted in memory here: nothing is made for pairs of columns."""
-    width = 30_000
+    width = 10_000
     names = ",".join(f"f{j}" for j in range(width))
     text = f"{names},y\n" + (f"{'1,' * width}0\n{'2,' * width}1\n")
     path = put(tmp_path / "a.csv", text)

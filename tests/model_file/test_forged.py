@@ -183,7 +183,7 @@ def attack(family, path, rounds, seed):
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_a_few(family, tmp_path):
-    attack(family, tmp_path / "m", 12, 0)
+    attack(family, tmp_path / "m", 10, 0)
 
 
 @pytest.mark.full

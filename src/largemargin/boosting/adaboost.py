@@ -254,7 +254,7 @@ class AdaBoost(Classifier):
         if self.regularization != 0:
             raise ValueError(
                 "theorem 1.12 is about AdaBoost, not about AdaBoost_Reg: it needs "
-                f"regularization=0, got {self.regularization!r}"
+                f"regularization=0, got {shown(self.regularization)}"
             )
         errors, others = self.weighted_errors_, len(self.classes_) - 1
         if self.alphas_[0] == 0:
@@ -324,12 +324,12 @@ class AdaBoost(Classifier):
     def _check_parameters(self) -> None:
         rounds: Any = self.n_rounds
         if not isinstance(rounds, Integral) or isinstance(rounds, bool) or rounds < 1:
-            raise ValueError(f"n_rounds must be a positive integer, got {rounds!r}")
+            raise ValueError(f"n_rounds must be a positive integer, got {shown(rounds)}")
         C = self.regularization
         if not isinstance(C, Real) or isinstance(C, bool) or not 0 <= C < np.inf:
-            raise ValueError(f"regularization must be a number of at least 0, got {C!r}")
+            raise ValueError(f"regularization must be a number of at least 0, got {shown(C)}")
         if not isinstance(self.verbose, Integral):
-            raise ValueError(f"verbose must be 0 or 1, got {self.verbose!r}")
+            raise ValueError(f"verbose must be 0 or 1, got {shown(self.verbose)}")
         check_seconds(self.max_seconds)
         if self.estimator is not None:
             check_estimator(self.estimator)
@@ -337,4 +337,4 @@ class AdaBoost(Classifier):
 
 def _check_rho(rho: Any) -> None:
     if not isinstance(rho, Real) or isinstance(rho, bool) or not np.isfinite(float(rho)):
-        raise ValueError(f"rho must be a number, from -1 to 1 to mean something, got {rho!r}")
+        raise ValueError(f"rho must be a number, from -1 to 1 to mean something, got {shown(rho)}")

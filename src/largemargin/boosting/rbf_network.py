@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from largemargin.boosting.examples import Examples
 from largemargin.boosting.rbf_training import Network, basis_values, train
 from largemargin.classifier import Classifier
+from largemargin.showing import shown
 from largemargin.watch import Watch, check_seconds
 
 SMALLEST_REGULARIZATION = 1e-12
@@ -169,16 +170,18 @@ class RBFNetwork(Classifier):
         for name, least in (("n_centers", 1), ("max_iter", 0)):
             value: Any = getattr(self, name)
             if not isinstance(value, Integral) or isinstance(value, bool) or value < least:
-                raise ValueError(f"{name} must be an integer of at least {least}, got {value!r}")
+                raise ValueError(
+                    f"{name} must be an integer of at least {least}, got {shown(value)}"
+                )
         price = self.regularization
         number = isinstance(price, Real) and not isinstance(price, bool)
         if not number or not SMALLEST_REGULARIZATION <= price < np.inf:
             raise ValueError(
                 f"regularization must be a number of at least {SMALLEST_REGULARIZATION:g} to be "
-                f"computed with, got {price!r}"
+                f"computed with, got {shown(price)}"
             )
         if not isinstance(self.verbose, Integral):
-            raise ValueError(f"verbose must be 0 or 1, got {self.verbose!r}")
+            raise ValueError(f"verbose must be 0 or 1, got {shown(self.verbose)}")
         check_seconds(self.max_seconds)
 
 

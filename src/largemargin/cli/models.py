@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from largemargin.cli.output import percent, text
+from largemargin.showing import shown
 
 MODELS = {
     "voted-perceptron": "VotedPerceptron",
@@ -68,7 +69,7 @@ def _base_learner(name: str) -> Any:
     from largemargin import RBFNetwork
 
     if name not in ("stumps", "rbf-network"):
-        raise ValueError(f"--estimator must be stumps or rbf-network, got {name!r}")
+        raise ValueError(f"--estimator must be stumps or rbf-network, got {shown(name)}")
     return None if name == "stumps" else RBFNetwork()
 
 

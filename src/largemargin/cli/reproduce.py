@@ -13,6 +13,7 @@ import typer
 
 from largemargin.cli.options import Json
 from largemargin.cli.output import emit, emit_json, note, progress_wanted
+from largemargin.showing import shown
 
 if TYPE_CHECKING:
     from largemargin.report.document import Report
@@ -128,9 +129,9 @@ def _package(paper: str, part: str | None) -> Any:
     from largemargin.reproduce import PAPERS
 
     if paper not in PAPERS:
-        raise ValueError(f"there is no paper {paper!r}; the papers are {', '.join(PAPERS)}")
+        raise ValueError(f"there is no paper {shown(paper)}; the papers are {', '.join(PAPERS)}")
     if part is not None and part not in PAPERS[paper]:
-        raise ValueError(f"{paper} has no {part!r}; its parts are {', '.join(PAPERS[paper])}")
+        raise ValueError(f"{paper} has no {shown(part)}; its parts are {', '.join(PAPERS[paper])}")
     return import_module(f"largemargin.reproduce.{paper.replace('-', '_')}")
 
 
@@ -152,7 +153,7 @@ def _numbers(degrees: str) -> tuple[int, ...]:
         return tuple(sorted({int(degree) for degree in degrees.split(",")}))
     except ValueError:
         raise ValueError(
-            f"--degrees must be numbers with commas between them, such as 1,2,4; got {degrees!r}"
+            f"--degrees must be numbers with commas between them, such as 1,2,4; got {shown(degrees)}"
         ) from None
 
 

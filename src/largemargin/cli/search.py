@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from largemargin.cli.output import emit_table, note, percent, text
+from largemargin.showing import shown
 
 FOLDS = 5
 
@@ -27,7 +28,9 @@ def parse_grid(texts: Sequence[str]) -> dict[str, list[Any]]:
         name = name.strip().lstrip("-").replace("-", "_")
         parsed = [_value(part.strip()) for part in values.split(",")]
         if not equals or not name or "" in parsed:
-            raise ValueError(f"--cv must be NAME=V1,V2,... such as degree=2,3,4, got {given!r}")
+            raise ValueError(
+                f"--cv must be NAME=V1,V2,... such as degree=2,3,4, got {shown(given)}"
+            )
         if name in grid:
             raise ValueError(f"--cv names {name} twice: give all its values in one")
         grid[name] = parsed

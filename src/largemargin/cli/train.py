@@ -18,6 +18,7 @@ from largemargin.cli.models import (
 )
 from largemargin.cli.options import Header, Json, Label
 from largemargin.cli.output import emit_facts, emit_json, note, percent, progress_wanted
+from largemargin.showing import shown
 
 if TYPE_CHECKING:
     from largemargin.data import Dataset
@@ -145,11 +146,11 @@ def train(
         "n_centers": n_centers, "n_jobs": n_jobs, "memory": memory, "precision": precision,
     }  # fmt: skip
     if model not in MODELS:
-        raise ValueError(f"--model must be one of {', '.join(MODELS)}, got {model!r}")
+        raise ValueError(f"--model must be one of {', '.join(MODELS)}, got {shown(model)}")
     if scale not in SCALES:
-        raise ValueError(f"--scale must be one of {', '.join(SCALES)}, got {scale!r}")
+        raise ValueError(f"--scale must be one of {', '.join(SCALES)}, got {shown(scale)}")
     if class_weight not in (None, "balanced"):
-        raise ValueError(f"--class-weight must be balanced, got {class_weight!r}")
+        raise ValueError(f"--class-weight must be balanced, got {shown(class_weight)}")
     if chunk is not None and not stream:
         raise ValueError("--chunk is for --stream: give both")
     file = output if output is not None else default_file(data)

@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any
 
+from largemargin.showing import shown
+
 OURS, PEERS = "largemargin", "scikit-learn"
 WIDTHS = (1.0, 3.0)  # of a kernel's gamma, in units of gamma="scale"
 KERNELS = ("rbf", "linear", "poly", "laplacian")
@@ -104,7 +106,7 @@ def candidates(kernel: str, scale_gamma: float, only: Sequence[str] = ()) -> lis
         and the peer's both.
     """
     if kernel not in KERNELS:
-        raise ValueError(f"kernel must be one of {', '.join(KERNELS)}, got {kernel!r}")
+        raise ValueError(f"kernel must be one of {', '.join(KERNELS)}, got {shown(kernel)}")
     every = [(OURS, name) for name in our_classes()] + [(PEERS, name) for name in _PEERS]
     found = [_candidate(library, name, kernel, scale_gamma) for library, name in every]
     if not only:
@@ -113,7 +115,7 @@ def candidates(kernel: str, scale_gamma: float, only: Sequence[str] = ()) -> lis
     for name in only:
         if _plain(name) not in known:
             names = ", ".join(dict.fromkeys(c.name for c in found))
-            raise ValueError(f"there is no machine {name!r}; there are {names}")
+            raise ValueError(f"there is no machine {shown(name)}; there are {names}")
     wanted = {_plain(name) for name in only}
     return [c for c in found if _plain(c.name) in wanted]
 

@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from largemargin.showing import shown
+
 SCALES = ("minmax", "standard", "none")
 
 
@@ -114,13 +116,13 @@ def make_task(
     from sklearn.model_selection import train_test_split
 
     if scale not in SCALES:
-        raise ValueError(f"scale must be one of {', '.join(SCALES)}, got {scale!r}")
+        raise ValueError(f"scale must be one of {', '.join(SCALES)}, got {shown(scale)}")
     if not 0 < max_seconds < np.inf:
-        raise ValueError(f"max_seconds must be a positive number, got {max_seconds!r}")
+        raise ValueError(f"max_seconds must be a positive number, got {shown(max_seconds)}")
     if folds < 2:
-        raise ValueError(f"folds must be at least 2, got {folds!r}")
+        raise ValueError(f"folds must be at least 2, got {shown(folds)}")
     if search_rows < 1:
-        raise ValueError(f"search_rows must be at least 1, got {search_rows!r}")
+        raise ValueError(f"search_rows must be at least 1, got {shown(search_rows)}")
     smallest = int(np.unique(y, return_counts=True)[1].min())
     drawn = X_test is None
     if drawn and smallest >= 2:

@@ -18,7 +18,7 @@ from largemargin.data.blocks import Block
 from largemargin.data.columns import LabelColumn, label_position
 from largemargin.data.errors import DataError, broken
 from largemargin.data.labels import LabelKind, bad_label, label_kind
-from largemargin.data.lines import each_line, take_lines, whole_record
+from largemargin.data.lines import all_whole, each_line, take_lines, whole_record
 from largemargin.data.opening import Source
 from largemargin.data.table_layout import Layout, find_layout
 from largemargin.data.table_problems import line_problem
@@ -73,7 +73,7 @@ class DelimitedReader:
             while chunk := take_lines(stream, rows - found, "", path, first + len(lines)):
                 # A tab at the end of a line is an empty last cell, so only newlines are cut off.
                 stripped = [line.rstrip("\r\n") for line in chunk]
-                if self._layout.delimiter is not None and any('"' in line for line in stripped):
+                if self._layout.delimiter is not None and _has_quotes(stripped):
                     stripped = self._whole_records(stripped, stream, first + len(lines))
                 lines += ["" if line.isspace() else line for line in stripped]
                 found = len(lines) - lines.count("")
@@ -85,14 +85,15 @@ class DelimitedReader:
 
     def _whole_records(self, chunk: list[str], stream: IO[str], first: int) -> list[str]:
         """Lines with those below them that belong to them, in whose places are empty strings."""
-        path, records = self._source.path, list[str]()
+        path, delimiter = self._source.path, self._layout.delimiter
+        if all_whole(chunk, delimiter):
+            return chunk
+        records: list[str] = []
         own = iter(chunk)
         for line in own:
             number = first + len(records)
             after = each_line(stream, "", path, first + len(chunk))
-            record, height = whole_record(
-                line, chain(own, after), self._layout.delimiter, path, number
-            )
+            record, height = whole_record(line, chain(own, after), delimiter, path, number)
             if not height:
                 problem = line_problem(line, self._layout, self._label)
                 told, column = problem or ("a quote is not closed", None)
@@ -120,7 +121,7 @@ class DelimitedReader:
     def _split(self, rows: list[str]) -> tuple[list[str], list[str]]:
         """The lines without their labels, and the labels."""
         delimiter, label = self._layout.delimiter, self._label
-        if any('"' in row for row in rows):
+        if _has_quotes(rows):
             return self._split_cells(rows)
         if label is None:
             return rows, []
@@ -138,8 +139,7 @@ class DelimitedReader:
     def _split_cells(self, rows: list[str]) -> tuple[list[str], list[str]]:
         features, labels = [], []
         separator = self._layout.delimiter or " "
-        for row in rows:
-            cells = self._layout.cells(row)
+        for cells in self._layout.cells_of(rows):
             if self._label is not None:
                 labels.append(cells.pop(self._label) if self._label < len(cells) else "")
             features.append(separator.join(cells))
@@ -155,6 +155,10 @@ class DelimitedReader:
             f"cannot be read as a table ({reason}), somewhere in lines {first} to "
             f"{first + len(lines) - 1}",
         )
+
+
+def _has_quotes(lines: list[str]) -> bool:
+    return '"' in "".join(lines)
 
 
 def _parse_numbers(rows: list[str], delimiter: str | None) -> np.ndarray:

@@ -149,6 +149,7 @@ def text_array(values: Sequence[str]) -> np.ndarray:
     >>> text_array(["a", "bc"])
     array(['a', 'bc'], dtype='<U2')
     """
-    if max(map(len, values), default=0) > _WIDE or any(text.endswith("\0") for text in values):
+    distinct = set(values)
+    if max(map(len, distinct), default=0) > _WIDE or any(t.endswith("\0") for t in distinct):
         return np.array(values, object)
     return np.array(values, np.str_)

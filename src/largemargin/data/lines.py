@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 from collections.abc import Iterator
 from functools import partial
-from itertools import islice
+from itertools import chain, islice
 from os import PathLike
 from typing import IO, AnyStr
 
@@ -59,13 +59,21 @@ def whole_record(
     return line, 0
 
 
-def _goes_on(line: str, delimiter: str) -> bool:
-    """Whether a quote is open at the end of a line: what comes below then is no line of its own."""
-    lines = csv.reader([f"{line}\n", "x"], delimiter=delimiter, skipinitialspace=True)
+def all_whole(lines: list[str], delimiter: str | None) -> bool:
+    """Whether no quote is open at the end of a line: then each of them is a record, and one that
+    is put below them too."""
+    below = chain((f"{line}\n" for line in lines), ["x"])
+    records = csv.reader(below, delimiter=delimiter or " ", skipinitialspace=True)
     try:
-        return len(list(lines)) == 1
+        return sum(1 for _ in records) == len(lines) + 1
     except csv.Error:  # a cell that is longer than a cell can be
         return False
+
+
+def _goes_on(line: str, delimiter: str) -> bool:
+    """Whether a quote is open at the end of a line."""
+    short = len(line) <= csv.field_size_limit()
+    return short and not all_whole([line], delimiter)
 
 
 def _endless(path: Path, number: int) -> DataError:

@@ -23,6 +23,7 @@ from largemargin.data.dataset import Dataset
 from largemargin.data.errors import DataError
 from largemargin.data.openml import ONLINE, fetch
 from largemargin.data.reading import read
+from largemargin.showing import shown
 
 # Training and test rows of a split; together they are all the rows there are.
 SPLIT_SIZES = {
@@ -133,7 +134,7 @@ def _load_file(path: str | PathLike[str]) -> Dataset:
         close = difflib.get_close_matches(name.lower(), NAMES, n=2)
         hint = f"; did you mean {' or '.join(close)}?" if close else ""
         raise DataError(
-            f"there is no file and no data set called {name!r}; the data sets are "
+            f"there is no file and no data set called {shown(name)}; the data sets are "
             f"{', '.join(NAMES)}{hint}"
         )
     return read(path)
@@ -156,7 +157,7 @@ def _load_with_test_set(name: str) -> Dataset:
 
 def _check_split(split: int) -> int:
     if isinstance(split, bool) or not hasattr(split, "__index__"):
-        raise ValueError(f"split must be an integer from 0 to {N_SPLITS - 1}, got {split!r}")
+        raise ValueError(f"split must be an integer from 0 to {N_SPLITS - 1}, got {shown(split)}")
     if not 0 <= operator.index(split) < N_SPLITS:
         raise ValueError(f"split must be from 0 to {N_SPLITS - 1}, got {split}")
     return operator.index(split)

@@ -38,7 +38,9 @@ def read(
     """Read a file of examples: svmlight, CSV or TSV, Parquet, NPZ or IDX, also compressed.
 
     The format is told from the content and the name, compression (gzip, bzip2, xz) from the
-    content alone.
+    content alone. Text is UTF-8, with a mark of byte order or without. A cell of a table between
+    quotes may hold delimiters and ends of lines. Lines of more than 64 MiB, names of more than
+    65,536 characters and labels of more than 4,096 are refused.
 
     Parameters
     ----------
@@ -71,8 +73,8 @@ def read(
     Raises
     ------
     DataError
-        If the file is missing, damaged or not what it should be, or has a missing or infinite
-        value; with the place and what to do.
+        If the file is missing, damaged or not what it should be, changes while it is read, or has
+        a missing or infinite value; with the place and what to do.
 
     Examples
     --------

@@ -11,6 +11,7 @@ from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE, BOM_UTF32_BE
 
 from largemargin.data.errors import broken
 from largemargin.data.opening import Source
+from largemargin.showing import shown
 
 FORMATS = ("svmlight", "csv", "parquet", "npz", "idx")
 
@@ -67,7 +68,7 @@ def detect_format(source: Source, format: str | None = None) -> str:
 def _named_format(format: str) -> str:
     known = _ALIASES.get(format.lower(), format.lower())
     if known not in FORMATS:
-        raise ValueError(f"format must be one of {', '.join(FORMATS)}, got {format!r}")
+        raise ValueError(f"format must be one of {', '.join(FORMATS)}, got {shown(format)}")
     return known
 
 

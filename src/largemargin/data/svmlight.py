@@ -41,7 +41,7 @@ class SvmlightReader:
         if label is not None and label is not False:
             raise ValueError(
                 "the label of an svmlight file is the first on its line; label must be None or "
-                f"False, got {label!r}"
+                f"False, got {shown(label)}"
             )
         self._source = source
         self._labelled = label is None

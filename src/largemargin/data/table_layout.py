@@ -33,6 +33,17 @@ class Layout:
         """The cells of a line, without quotes and surrounding blanks."""
         return split_cells(line, self.delimiter)
 
+    def cells_of(self, lines: list[str]) -> list[list[str]]:
+        """The cells of each of many lines; to start reading for every line takes longer than to
+        read it."""
+        if self.delimiter is not None:
+            with suppress(csv.Error):
+                reader = csv.reader(lines, delimiter=self.delimiter, skipinitialspace=True)
+                found = [[cell.strip() for cell in cells] for cells in reader]
+                if len(found) == len(lines):
+                    return found
+        return [self.cells(line) for line in lines]
+
 
 def find_layout(
     path: str | PathLike[str],

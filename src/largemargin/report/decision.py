@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 
 from largemargin.report import plane
-from largemargin.showing import LONGEST, cut, printable
+from largemargin.showing import LONGEST, cut, printable, shown
 
 INK, GREY, RING, CROSS = "#222222", "#888888", "#1f4e9c", "#c0504d"
 COLORS = ("#e9c46a", "#7fa7d9", "#7cc2a0", "#d98c8a", "#a58bc7", "#b5b5b5")
@@ -155,11 +155,11 @@ def _check_model(model: Any) -> None:
     from sklearn.utils.validation import check_is_fitted
 
     if not hasattr(model, "predict"):
-        raise ValueError(f"plot_decision draws classifiers, got {model!r}: it cannot predict")
+        raise ValueError(f"plot_decision draws classifiers, got {shown(model)}: it cannot predict")
     if hasattr(model, "fit"):
         check_is_fitted(model)
     if not hasattr(model, "classes_"):
-        raise ValueError(f"plot_decision draws classifiers, got {model!r}: it has no classes_")
+        raise ValueError(f"plot_decision draws classifiers, got {shown(model)}: it has no classes_")
     width = getattr(model, "n_features_in_", 2)
     if width != 2:
         raise ValueError(
@@ -190,7 +190,7 @@ def _check_points(model: Any, X: Any, y: Any, resolution: Any) -> tuple[np.ndarr
             f"{', '.join(map(str, model.classes_))}"
         )
     if not isinstance(resolution, int | np.integer) or resolution < 2:
-        raise ValueError(f"resolution must be a whole number from 2 on, got {resolution!r}")
+        raise ValueError(f"resolution must be a whole number from 2 on, got {shown(resolution)}")
     return points, labels
 
 
@@ -202,9 +202,9 @@ def _check_margin(margin: Any, n_classes: int) -> None:
     except (TypeError, ValueError):
         levels = np.array(np.nan)
     if not (levels > 0).all():
-        raise ValueError(f"margin must be positive, 'auto' or None, got {margin!r}")
+        raise ValueError(f"margin must be positive, 'auto' or None, got {shown(margin)}")
     if levels.shape not in ((), (1,), (n_classes,)):
-        raise ValueError(f"margin must be one number or one a problem, got {margin!r}")
+        raise ValueError(f"margin must be one number or one a problem, got {shown(margin)}")
 
 
 def _rings(model: Any, X: Any, points: np.ndarray, support: Any) -> np.ndarray:
@@ -212,7 +212,7 @@ def _rings(model: Any, X: Any, points: np.ndarray, support: Any) -> np.ndarray:
         return points[:0]
     if isinstance(support, str):
         if support != "auto":
-            raise ValueError(f"support must be positions, 'auto' or None, got {support!r}")
+            raise ValueError(f"support must be positions, 'auto' or None, got {shown(support)}")
         return plane.support_points(model, X, points)
     positions = np.asarray(support, dtype=np.intp)
     if len(positions) and not 0 <= positions.min() <= positions.max() < len(points):
