@@ -69,7 +69,6 @@ def unpack_expansion(
     if set(facts) != wanted:
         raise ValueError(f"{type(model).__name__} needs the facts {', '.join(sorted(wanted))}")
     basis = empty_basis(facts)
-    check_kernel(model, basis)
     check_count(facts["n_given"], "n_given")
     check_problems(facts, words, len(model.classes_))
     n_given, n_problems = facts["n_given"], facts["n_problems"]
@@ -130,12 +129,6 @@ def check_scores(basis: Basis, coefs: np.ndarray) -> None:
     with np.errstate(over="ignore", invalid="ignore"):
         largest = np.abs(coefs).sum(axis=-1) * max(kernel.bound(square), 1.0)
     check_moderate(largest, "the largest score")
-
-
-def check_kernel(model: Any, basis: Basis) -> None:
-    """Refuse a model whose parameter says that it takes kernel values, if it takes examples."""
-    if model._precomputed and not basis.kernel.by_column:
-        raise ValueError("kernel='precomputed' is not the kernel of the support vectors")
 
 
 def unpack_reports(

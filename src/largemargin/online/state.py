@@ -16,7 +16,7 @@ import numpy as np
 from largemargin.gram import Basis
 from largemargin.model_file.arrays import check_array, check_count, check_finite, check_range
 from largemargin.model_file.basis import BASIS_FACTS, empty_basis, fill_basis, pack_basis
-from largemargin.model_file.expansions import check_kernel, check_scores
+from largemargin.model_file.expansions import check_scores
 from largemargin.online.arrays import (
     EVERY,
     FREE,
@@ -85,7 +85,6 @@ def unpack(model: Any, facts: dict[str, Any], arrays: dict[str, np.ndarray]) -> 
     model._check_parameters()
     arrays = dict(arrays)
     basis = empty_basis(facts)
-    check_kernel(model, basis)
     fill_basis(basis, facts, arrays, model.n_features_in_, facts["n_seen"])
     run = Run(
         basis.kernel, basis.dtype, model._rule_code(), model._policy_code(), model.budget,

@@ -12,7 +12,6 @@ import numpy as np
 
 from largemargin.model_file.arrays import LARGEST, check_array, check_count, check_range
 from largemargin.model_file.basis import BASIS_FACTS, empty_basis, fill_basis, pack_basis
-from largemargin.model_file.expansions import check_kernel
 from largemargin.perceptron.run import Run
 from largemargin.perceptron.trace import FIELDS
 
@@ -45,7 +44,6 @@ def unpack(model: Any, facts: dict[str, Any], arrays: dict[str, np.ndarray]) -> 
     n_problems = 1 if len(model.classes_) == 2 else len(model.classes_)
     _check_facts(facts, n_problems)
     basis = empty_basis(facts)
-    check_kernel(model, basis)
     run = Run(basis.kernel, basis.dtype, n_problems)
     arrays = dict(arrays)
     fill_basis(run.basis, facts, arrays, model.n_features_in_)
