@@ -153,7 +153,8 @@ def _numbers(degrees: str) -> tuple[int, ...]:
         return tuple(sorted({int(degree) for degree in degrees.split(",")}))
     except ValueError:
         raise ValueError(
-            f"--degrees must be numbers with commas between them, such as 1,2,4; got {shown(degrees)}"
+            "--degrees must be numbers with commas between them, such as 1,2,4; got "
+            f"{shown(degrees)}"
         ) from None
 
 
