@@ -87,6 +87,15 @@ def test_other_rows_and_forms_do_not_raise(seed):
             assert re.search(r"^error +", str(model.certificate(rows, labels)), re.M)
 
 
+@pytest.mark.parametrize("size", [1e-150, 1e-60, 1e-40, 1e40, 1e55, 1e140])
+def test_sizes_that_no_price_of_slack_goes_with(size):
+    X, y = size * np.array([[1.0, 0.2], [-0.3, 1.0], [-1.0, -1.0]]), [0, 1, 2]
+    for kernel in ("linear", lambda A, B: np.asarray(A @ B.T)):
+        model = lm.VotedPerceptron(kernel=kernel).fit(X, y)
+        found = model.certificate(X, y)
+        assert found["mistake bound"].value >= found["mistakes"].value
+
+
 def test_no_slack_for_a_nu_at_its_limit():
     X, y = [[-2], [-1], [1], [2], [3]], [0, 0, 1, 1, 1]
     for machine in (lm.NuSVC, lm.NuLPSVC):

@@ -14,7 +14,7 @@ import numpy as np
 from largemargin.certificates.certificate import Statement
 from largemargin.certificates.fitted import Fitted
 from largemargin.certificates.margins import no_geometry
-from largemargin.certificates.mistakes import MOST_SEPARATED, separating_machine
+from largemargin.certificates.mistakes import MOST_SEPARATED, can_be_trained, separating_machine
 from largemargin.certificates.rounding import (
     FEW,
     UNIT,
@@ -122,6 +122,6 @@ def best_margin(fitted: Fitted) -> float:
         nearest = fitted.functional[0].min() - fitted.score_errors[0]
         least, most = fitted.norm_bounds
         found.append(float(quotients(nearest, least[0], most[0])))
-    if len(fitted) <= MOST_SEPARATED:
+    if len(fitted) <= MOST_SEPARATED and can_be_trained(fitted):
         found.append(float(separating_machine(fitted).margins.min()))
     return max(found)

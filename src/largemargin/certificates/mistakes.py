@@ -60,6 +60,7 @@ MOST_TOGETHER = 15_000  # rows times problems, unless that leaves less than a th
 MOST_SEPARATED = 10_000  # rows up to which all of them are given to a hard margin
 MOST_SECONDS = 10.0  # for each of the two
 PRICES = np.geomspace(1e-1, 1e3, 5)  # C, in units of 1/R^2; smaller ones take long and gain nothing
+LEAST_SIZE = 1e-45  # of R, and one over the largest
 LEAST_MARGIN = 1e-6  # in units of R; less is not separable
 
 
@@ -138,10 +139,17 @@ class Comparison:
 
 def comparisons(fitted: Fitted) -> list[Comparison]:
     """The perceptron's own vectors, and support vector machines."""
-    found = [*_own_vectors(fitted), *_machines(fitted)]
-    if len(fitted) <= MOST_SEPARATED:
-        found.append(separating_machine(fitted))
+    found = [*_own_vectors(fitted)]
+    if can_be_trained(fitted):
+        found += _machines(fitted)
+        if len(fitted) <= MOST_SEPARATED:
+            found.append(separating_machine(fitted))
     return found
+
+
+def can_be_trained(fitted: Fitted) -> bool:
+    """Whether examples are of a size that support vector machines can be trained on."""
+    return LEAST_SIZE < fitted.radius < 1 / LEAST_SIZE
 
 
 def _own_vectors(fitted: Fitted) -> Iterator[Comparison]:

@@ -229,7 +229,20 @@ def absolute_gaps(fitted: Fitted, dual: Dual) -> np.ndarray:
         value = sums[p] - norm**2 / 2 - float(dual.ridge @ alpha**2) / 2
         rounding = (len(fitted) + FEW) * UNIT * (abs(primal) + abs(value) + norm**2)
         gaps.append(primal - value + rounding + lack[p] * (1 + norm * R + lack[p] * R**2))
-    return np.maximum(gaps, 0.0)
+    if dual.slack not in ("linear", "squared") or dual.of_nu:
+        return np.maximum(gaps, 0.0)
+    # of these the solver has told the gap, relative to the primal objective
+    told = np.maximum(np.asarray(fitted.model.dual_gap_, float), 0.0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        best = np.where(told < 1, told / (1 - told) * np.abs(fitted.model.objective_), np.inf)
+    return np.maximum(np.minimum(gaps, best), 0.0)
+
+
+def _shortfall(fitted: Fitted, dual: Dual) -> np.ndarray:
+    """See `shortfall`. Where nobody knows that a fit is optimal, that is assumed and said."""
+    known = is_optimal(fitted.model).holds is True
+    gaps = absolute_gaps(fitted, dual) if known else np.zeros(fitted.n_problems)
+    return shortfall(fitted, dual.alphas, gaps)
 
 
 def _left_out(fitted: Fitted, dual: Dual) -> list[Condition]:
@@ -326,7 +339,7 @@ def _jaakkola(fitted: Fitted, dual: Dual) -> Statement:
 def _jaakkola_flags(fitted: Fitted, dual: Dual) -> np.ndarray:
     assert fitted.squares is not None
     outputs = fitted.signs * fitted.scores
-    short = shortfall(fitted, dual.alphas, absolute_gaps(fitted, dual))
+    short = _shortfall(fitted, dual)
     flags = suspects(outputs, dual.alphas, fitted.squares, False, None, 0.0, short)
     return flags & (fitted.signs != 0)
 
@@ -349,7 +362,7 @@ def _xi_alpha(fitted: Fitted, dual: Dual) -> Statement:
     assert fitted.squares is not None
     least = least_kernel_value(fitted, LARGEST_EIGENPROBLEM)
     outputs, ridge = fitted.signs * fitted.scores, float(dual.ridge.max())
-    short = shortfall(fitted, dual.alphas, absolute_gaps(fitted, dual))
+    short = _shortfall(fitted, dual)
     flags = suspects(outputs, dual.alphas, fitted.squares, True, least, ridge, short)
     return _flagged(XI_ALPHA, fitted, dual, flags & (fitted.signs != 0), conditions)
 
