@@ -34,16 +34,31 @@ def kernel_values(model, A, B):
 
 
 def readings(model, X):
-    """The kernel values of the support vectors against all rows and among themselves."""
+    """Functions that give, for a row of coefficients, the outputs of all rows and w.w."""
     if model.kernel == "precomputed":
-        values = np.asarray(X, LONG)
-        support = model.support_
-        return [(values[:, support].T, values[np.ix_(support, support)].T)]
+        values = np.asarray(X, LONG)[:, model.support_].T
+        return [_by_values(values, values[:, model.support_])]
     vectors, rows = model.support_vectors_, X[model.support_]
     pairs = [(rows, X)]
     if vectors.dtype != X.dtype and not np.array_equal(vectors.astype(X.dtype), rows):
         pairs += [(vectors, X), (vectors, X.astype(vectors.dtype))]
-    return [(kernel_values(model, V, Z), kernel_values(model, V, V)) for V, Z in pairs]
+    if model.kernel == "linear":
+        return [_by_vector(np.asarray(V, LONG), np.asarray(Z, LONG)) for V, Z in pairs]
+    return [_by_values(kernel_values(model, V, Z), kernel_values(model, V, V)) for V, Z in pairs]
+
+
+def _by_values(K, among):
+    return lambda c: ((c[:, None] * K).sum(axis=0), c @ (among @ c))
+
+
+def _by_vector(V, Z):
+    """By way of w, from which nothing is cancelled after it was rounded."""
+
+    def read(c):
+        w = (c[:, None] * V).sum(axis=0)
+        return (Z * w).sum(axis=1), w @ w
+
+    return read
 
 
 def fits(model, X, y, weights=None):
@@ -66,7 +81,7 @@ def fits(model, X, y, weights=None):
         c = model.dual_coef_[p].astype(LONG)
         full[model.support_] = c
         signs = np.where(labels == positive, LONG(1), LONG(-1))
-        found = [((c[:, None] * K).sum(axis=0)[part], c @ (among @ c)) for K, among in values]
+        found = [(f[part], square) for f, square in (read(c) for read in values)]
         yield signs[part], s[part], full[part], LONG(model.intercept_[p]), found
 
 
@@ -129,9 +144,9 @@ def _crammer_singer(model, X, y, weights):
         c = np.array([-c[0] / 2, c[0] / 2])
     own = np.arange(len(c))[:, None] == labels[None, :]
     found = []
-    for K, among in readings(model, X):
-        scores = (c[:, :, None] * K[None]).sum(axis=1)
-        square = sum(row @ (among @ row) for row in c)
+    for read in readings(model, X):
+        scores, squares = zip(*(read(row) for row in c), strict=True)
+        scores, square = np.array(scores), sum(squares)
         right = (scores * own).sum(axis=0)
         slack = np.maximum(0, (scores + ~own).max(axis=0) - right)
         primal = square / 2 + LONG(model.C) * (s * slack).sum()
@@ -144,12 +159,10 @@ def true_gaps(model, X, y, weights=None):
     """The largest relative gap of any reading, a problem."""
     gaps = []
     for found in objectives(model, X, y, weights):
-        primals, duals = [p for p, _, _ in found], [d for _, d, _ in found]
         each = [
             LONG(np.inf) if not np.isfinite(p) or scale == 0 else (p - d) / scale
             for p, d, scale in found
         ]
-        assert len(primals) == len(duals)
         gaps.append(max(each))
     return np.array(gaps, LONG)
 
