@@ -12,6 +12,11 @@ from types import TracebackType
 from typing import Any
 
 
+def clock() -> float:
+    """Seconds from some moment on: what every limit of time is measured by."""
+    return time.monotonic()
+
+
 def check_seconds(max_seconds: float | None) -> None:
     """Refuse a time limit that is none."""
     number = isinstance(max_seconds, Real) and not isinstance(max_seconds, bool)
@@ -52,7 +57,7 @@ class Watch:
         self._previous: Any = None
 
     def __enter__(self) -> Watch:
-        self._start = time.monotonic()
+        self._start = clock()
         if self._verbose:
             from rich.console import Console
             from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
@@ -89,16 +94,20 @@ class Watch:
         """Count work done, and notice when the time is up."""
         if self._bar is not None:
             self._bar.update(self._task, advance=amount, note=note)
-        limit = self._max_seconds
-        if limit is not None and not self.stopped and time.monotonic() - self._start > limit:
-            self.stopped = f"max_seconds={limit:g} was reached"
+        self.look()
+
+    def look(self) -> str:
+        """Notice when the time is up, from any thread; returns `stopped`."""
+        if not self.stopped and self.seconds_left <= 0:
+            self.stopped = f"max_seconds={self._max_seconds:g} was reached"
+        return self.stopped
 
     @property
     def seconds_left(self) -> float:
         """Until the time is up; infinite without a limit."""
         if self._max_seconds is None:
             return float("inf")
-        return max(0.0, self._max_seconds - (time.monotonic() - self._start))
+        return max(0.0, self._max_seconds - (clock() - self._start))
 
     def _interrupt(self, number: int, frame: Any) -> None:
         self.stopped = "it was interrupted"

@@ -14,7 +14,7 @@ from largemargin.svm import SVC, crammer_singer, interior_point
 from . import twin
 from .problems import several
 
-STEPS = 500_000  # generous: the worst of 20,000 such fits took 340,000
+STEPS = 300_000  # ten rounds of 20,000 and what is in between
 
 
 def drawn(seed):

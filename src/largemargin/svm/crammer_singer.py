@@ -30,6 +30,7 @@ from largemargin.svm.problem import Problem, Solution
 from largemargin.svm.session import STUCK, Session
 from largemargin.watch import Watch
 
+HARD = 10  # rounds in which steps do not get there, for each set that the examples make
 PROGRESS = 1e-6  # of the dual objective, that a round counts for
 
 
@@ -47,14 +48,16 @@ def train(
     order = session.order
     run = _Run(session, order, C * weights[order], None if start is None else start[:, order])
     violation = run.violation()
-    least, most, stuck = violation, run.dual(), 0
-    patience = STUCK * max(1, 2 * run.n // WORKING_SET)
-    while violation > tol and run.n_steps < max_steps and not watch.stopped and stuck < patience:
+    least, most, stuck, n_hard = violation, run.dual(), 0, 0
+    sets = max(1, 2 * run.n // WORKING_SET)
+    while violation > tol and run.n_steps < max_steps and not watch.stopped:
+        if stuck >= STUCK * sets or n_hard >= HARD * sets:
+            break
         hard = run.improve(max(tol / 2, LOCAL * violation), max_steps - run.n_steps)
         violation, dual = run.violation(), run.dual()
         if session.exact and hard and not watch.stopped:  # it may be a guess away
             violation, dual = run.polish(violation), run.dual()
-        stuck += 1
+        stuck, n_hard = stuck + 1, n_hard + hard
         if violation < least / 2 or dual > most + PROGRESS * abs(most):
             stuck = 0
         least, most = min(least, violation), max(most, dual)
@@ -134,7 +137,7 @@ class _Run:
     def _by_interior_point(
         self, working: np.ndarray, K: np.ndarray, found: np.ndarray
     ) -> np.ndarray:
-        """The variables of a block by another method, or as they were found if that is no better."""
+        """The variables of a block by another method, or as they were if that is no better."""
         from largemargin.svm._loops import nearest_of_example
 
         counts = self.box[working] > 0
@@ -234,7 +237,8 @@ class Simplices:
 
     def __init__(self, K: np.ndarray, n_classes: int) -> None:
         self.K, self.shape = K, (n_classes, len(K))
-        self.largest = float(np.diagonal(K).max(initial=0.0)) or 1.0
+        self.diagonal = np.tile(np.diagonal(K), n_classes)
+        self.largest = float(self.diagonal.max(initial=0.0)) or 1.0
 
     def times(self, x: np.ndarray) -> np.ndarray:
         return np.asarray(x.reshape(self.shape) @ self.K).ravel()

@@ -49,14 +49,16 @@ def polish(
     solution: Solution,
     gram: Callable[[np.ndarray], np.ndarray],
     products: Callable[[np.ndarray, np.ndarray], np.ndarray],
+    solve: Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray] | None = None,
 ) -> Solution:
     """The exact solution near a good one, or what is found on the way.
 
     `gram(F)` gives the kernel values among variables F, `products(F, d)` those of all against F,
-    times d.
+    times d. `solve(F, right, short)`, if there is one, gives d with (K + ridge)_FF d + a_F t =
+    right and sums of `short` without the kernel values, whatever the number of free variables.
     """
     before = violation_of(problem, solution.beta, solution.grad)
-    point = _Point(problem, solution.beta, solution.grad, gram, products)
+    point = _Point(problem, solution.beta, solution.grad, gram, products, solve)
     best, least = point, before
     scale = 1.0 if problem.relative else 1.0 + float(np.abs(solution.grad).max(initial=0.0))
     worse = 0
@@ -64,14 +66,14 @@ def polish(
         if least <= enough(problem) * scale or worse > (PATIENCE if least > EXACT * scale else 0):
             break
         free = point.guess()
-        if not 0 < len(free) <= MOST_FREE:
+        if not 0 < len(free) <= (MOST_FREE if solve is None else len(problem)):
             break
         point = point.jump(free)
         left = point.violation()
         worse += 1
         if left < least:
             best, least, worse = point, left, 0
-    if least > EXACT * scale:
+    if least > EXACT * scale and solve is None:
         best, least = _walk(best, least, EXACT * scale)
     if best.beta is solution.beta:
         return solution
@@ -110,6 +112,7 @@ class _Point:
     grad: np.ndarray
     gram: Callable[[np.ndarray], np.ndarray]
     products: Callable[[np.ndarray, np.ndarray], np.ndarray]
+    solve: Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray] | None
 
     def moved(self, free: np.ndarray, to: np.ndarray) -> _Point:
         step = to - self.beta[free]
@@ -121,7 +124,21 @@ class _Point:
     def direction(self, free: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The step to the optimum of the free variables, and a direction in which it has none."""
         totals = _sums(self.problem, self.problem.start)
+        if self.solve is not None:
+            return self._solved(free, totals - _sums(self.problem, self.beta)), np.zeros(len(free))
         return _solve(self.problem, free, self.beta, self.grad, self.gram(free), totals)
+
+    def _solved(self, free: np.ndarray, missing: np.ndarray) -> np.ndarray:
+        """The step by the solver given; what rounding leaves of the sums is shared out."""
+        assert self.solve is not None
+        a, group, n_groups = self.problem.a[free], self.problem.group[free], self.problem.n_groups
+        step = self.solve(free, -self.grad[free], missing[np.unique(group)])
+        if not self.problem.threshold:
+            return step
+        left = (missing - np.bincount(group, a * step, n_groups)) / np.maximum(
+            np.bincount(group, minlength=n_groups), 1
+        )
+        return step + a * left[group]
 
     def jump(self, free: np.ndarray) -> _Point:
         """To the optimum of the free variables, those that leave the box put at its ends."""

@@ -35,8 +35,9 @@ Solver = Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]
 
 
 class System(Protocol):
-    """The matrix Q, whose largest diagonal value is `largest`, and the sums A that are kept."""
+    """The matrix Q, its diagonal and the largest value of that, and the sums A that are kept."""
 
+    diagonal: np.ndarray
     largest: float
 
     def times(self, x: np.ndarray) -> np.ndarray:
@@ -57,7 +58,8 @@ class Dense:
 
     def __init__(self, Q: np.ndarray, A: np.ndarray) -> None:
         self.Q, self.A = Q, A
-        self.largest = float(np.diagonal(Q).max(initial=0.0)) or 1.0
+        self.diagonal = np.diagonal(Q)
+        self.largest = float(self.diagonal.max(initial=0.0)) or 1.0
 
     def times(self, x: np.ndarray) -> np.ndarray:
         return np.asarray(self.Q @ x)
@@ -143,8 +145,10 @@ def minimise(
     hi: np.ndarray,
     middle: np.ndarray | None = None,
     stopped: Callable[[], object] = lambda: "",
+    nothing: float = 0.0,
 ) -> Inner:
-    """The optimum, with the sums of x0; `middle` is a point well within the bounds.
+    """The optimum, with the sums of x0; `middle` is a point well within the bounds. Where x'Qx is
+    less than `nothing`, that is all there is to know.
 
     Some starts are tried until one leads there. From the middle, if that is given, which is best
     for variables that end far away; near zero, with products of a slack and its price that are all
@@ -158,7 +162,7 @@ def minimise(
     best = Inner(None, np.inf, 0)
     for start in _starts(system, c, lo, hi, scale, middle):
         with np.errstate(over="ignore", invalid="ignore", divide="ignore", under="ignore"):
-            found = _predictor_corrector(system, c, b, lo, hi, scale, start, stopped)
+            found = _predictor_corrector(system, c, b, lo, hi, scale, start, stopped, nothing)
         best = replace(
             found if found.left < best.left else best, n_solved=best.n_solved + found.n_solved
         )
@@ -200,6 +204,7 @@ def _predictor_corrector(
     scale: float,
     start: Start,
     stopped: Callable[[], object],
+    nothing: float,
 ) -> Inner:
     """From one start, gradients being of the size `scale`."""
     below, above = np.isfinite(lo), np.isfinite(hi)
@@ -216,7 +221,10 @@ def _predictor_corrector(
         mu = float(zl @ sl + zu @ su) / count
         size = abs(float(x @ slope)) + abs(float(c @ x)) + np.finfo(float).tiny
         left = mu * count / size + float(np.abs(dual).max()) / scale
-        left += float(np.abs(primal).max(initial=0.0)) / (float(np.abs(x).max()) or 1.0)
+        short = float(np.abs(primal).max(initial=0.0)) / (float(np.abs(x).max()) or 1.0)
+        if float(x @ slope) < nothing and short < GOOD:
+            return Inner(x, 0.0, n_solved)
+        left += short
         if left < least:
             best, least, worse = (x.copy(), zl.copy(), zu.copy(), sl.copy(), su.copy()), left, 0
         elif least < 1:
@@ -254,7 +262,10 @@ def _predictor_corrector(
     if best is None:
         return Inner(None, np.inf, n_solved)
     x, zl, zu, sl, su = best
-    unit = np.abs(x).max() / scale or 1.0  # a variable at its bound is nearer to it than its price
+    # a variable at its bound is nearer to it than its price, in units of the variables and of what
+    # they do to the gradient
+    unit = np.abs(x).max() / scale or 1.0
+    unit = np.minimum(unit, 1 / np.maximum(system.diagonal, RIDGE * system.largest))
     x = np.where(below & (sl < unit * zl), lo, x)
     return Inner(np.where(above & (su < unit * zu), hi, x), least, n_solved)
 

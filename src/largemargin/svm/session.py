@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
@@ -19,6 +20,7 @@ from largemargin.kernel_rows import BATCH, KernelRows, whole_gram
 from largemargin.kernels import Kernel
 from largemargin.svm.block import BURST, PATIENCE, State, solve_block
 from largemargin.svm.exact import is_exact, polish
+from largemargin.svm.few_features import has_few_features, solve_in_features
 from largemargin.svm.lockstep import WORKING_SET, Progress, solve
 from largemargin.svm.machines import Machine
 from largemargin.svm.problem import Problem, Solution
@@ -29,6 +31,8 @@ from largemargin.workers import Workers
 ROUNDING = 1e-12  # of a box
 CLOSER = 1e-8  # of the tolerance, to which small problems are taken by steps
 STUCK = 4  # rounds that do not halve the violation, after which it is left at that
+EASY = 512  # rows up to which a few steps are tried first
+QUICK = 3_000_000  # kernel values that these may look at: about the time of the other way
 HELD = 150  # bytes an example and class: bounds, gradients, coefficients
 WHOLE = 2048  # rows up to which the whole Gram matrix is computed at once
 
@@ -115,44 +119,73 @@ class Session:
         self.whole = self.n <= WHOLE and self.n**2 * dtype.itemsize <= memory
         large = self.n > SMALL_PROBLEM and not self.whole
         self.layout = Layout(labels, n_classes, portions and large)
-        if self.whole:
-            self._place = np.argsort(self.order)
-            self._ends = [0, *np.cumsum(np.bincount(labels, minlength=n_classes)).tolist()]
-            self._gram = whole_gram(X[self.order], self.order, kernel, dtype, team)
-        else:
-            # a thread's rows in the making and the matrix of its working set
-            scratch = BATCH * SEGMENT + (2 * WORKING_SET) ** 2
-            memory -= team.count * scratch * dtype.itemsize + HELD * self.n * n_classes
-            self.rows = KernelRows(X, kernel, dtype, self.layout.segments, memory, team)
-            self._asked_for: dict[tuple[int, ...], np.ndarray] = {}  # by classes: rows of examples
+        self._dtype, self._memory = dtype, memory
+        self._place = np.argsort(self.order) if self.whole else np.empty(0, np.int64)
+        self._ends = [0, *np.cumsum(np.bincount(labels, minlength=n_classes)).tolist()]
+        self._asked_for: dict[tuple[int, ...], np.ndarray] = {}  # by classes: rows of examples
+
+    @cached_property
+    def _gram(self) -> np.ndarray:
+        return whole_gram(self.X[self.order], self.order, self.kernel, self._dtype, self.team)
+
+    @cached_property
+    def rows(self) -> KernelRows:
+        # a thread's rows in the making and the matrix of its working set
+        scratch = BATCH * SEGMENT + (2 * WORKING_SET) ** 2
+        used = self.team.count * scratch * self._dtype.itemsize + HELD * self.n * self.n_classes
+        return KernelRows(
+            self.X, self.kernel, self._dtype, self.layout.segments, self._memory - used, self.team
+        )
 
     def train(
         self, jobs: Sequence[Job], *, tol: float, max_steps: float = np.inf, watch: Watch
     ) -> list[Trained]:
         """Train all jobs, together."""
         stated = [self._state(job) for job in jobs]
+        found: list[Solution | None] = [None] * len(stated)
+        if has_few_features(self.X, self.kernel) and max_steps > BURST + PATIENCE * self.n:
+            found = [self._solve_in_features(one, tol, watch) for one in stated]
+        left = [k for k, at in enumerate(found) if not (at and (at.converged or watch.stopped))]
+        solutions = self._solve([stated[k] for k in left], tol, max_steps, watch)
+        for k, at in zip(left, solutions, strict=True):
+            other = found[k]
+            found[k] = at if other is None or at.violation < other.violation else other
+        return [self._read(one, at) for one, at in zip(stated, found, strict=True) if at]
+
+    def _solve(
+        self, stated: Sequence[Stated], tol: float, max_steps: float, watch: Watch
+    ) -> list[Solution]:
+        """Solve all problems over kernel values."""
+        if not stated:
+            return []
         if self.whole:
-            solutions = [
-                self._solve_whole(one.problem, one.job.split, tol, max_steps, watch)
-                for one in stated
-            ]
-        else:
-            runs = [
-                Progress(
-                    one.problem,
-                    self.layout.portions(one.job.split),
-                    self.rows,
-                    self._asked_for.setdefault(one.job.split.classes, np.zeros(self.n, bool)),
-                    tol,
-                    max_steps,
-                )
-                for one in stated
-            ]
-            solve(runs, self.rows, self.team, watch)
-            if self.exact and not watch.stopped:
-                self._finish([run for run in runs if run.converged], watch)
-            solutions = [run.solution() for run in runs]
-        return [self._read(*pair) for pair in zip(stated, solutions, strict=True)]
+            return [self._solve_whole(one, tol, max_steps, watch) for one in stated]
+        runs = [
+            Progress(
+                one.problem,
+                self.layout.portions(one.job.split),
+                self.rows,
+                self._asked_for.setdefault(one.job.split.classes, np.zeros(self.n, bool)),
+                tol,
+                max_steps,
+            )
+            for one in stated
+        ]
+        solve(runs, self.rows, self.team, watch)
+        if self.exact and not watch.stopped:
+            self._finish([run for run in runs if run.converged], watch)
+        return [run.solution() for run in runs]
+
+    def _solve_in_features(self, one: Stated, tol: float, watch: Watch) -> Solution:
+        """Solve a problem in the space of its few features, unless a few steps are enough."""
+        if self.whole and self.n <= EASY:
+            at = self._solve_whole(one, tol, QUICK // self.n, watch)
+            if at.converged or watch.stopped:
+                return at
+        X = self.X[one.examples]
+        at = solve_in_features(one.problem, X, tol, self.team, watch)
+        watch.advance(int(at.converged))
+        return at
 
     def _finish(self, runs: Sequence[Progress], watch: Watch) -> None:
         """Beyond the tolerance as far as it is cheap, then to the exact solutions."""
@@ -165,7 +198,7 @@ class Session:
 
     def close(self) -> None:
         """Give up the kernel values."""
-        if not self.whole:
+        if "rows" in vars(self):
             self.rows.close()
 
     @property
@@ -224,15 +257,8 @@ class Session:
         outputs = solution.grad - problem.p - problem.ridge * solution.beta
         return Trained(one.job, one.examples, machine, outputs)
 
-    def _solve_whole(
-        self,
-        problem: Problem,
-        split: Split,
-        tol: float,
-        max_steps: float,
-        watch: Watch,
-    ) -> Solution:
-        K = self._gram_of_split(split)
+    def _solve_whole(self, one: Stated, tol: float, max_steps: float, watch: Watch) -> Solution:
+        problem, K = one.problem, self._gram_of_split(one.job.split)
         beta = problem.start.copy()
         grad = problem.p + problem.ridge * beta
         if beta.any():
