@@ -27,6 +27,8 @@ GUESSES = 25
 PATIENCE = 4  # guesses without progress
 WORK = 2e9  # multiplications that walking may cost
 EXACT = 1e-11  # the violation, relative to the gradients, at which there is little left to gain
+ROUNDING = 1e-14  # of the sum of all sizes, to which sums are known
+FEW_GROUPS = 2
 DEAREST = 1e3  # how much closer a large price makes it, which is about as close as rounding allows
 
 
@@ -60,7 +62,9 @@ def polish(
     before = violation_of(problem, solution.beta, solution.grad)
     point = _Point(problem, solution.beta, solution.grad, gram, products, solve)
     best, least = point, before
-    scale = 1.0 if problem.relative else 1.0 + float(np.abs(solution.grad).max(initial=0.0))
+    scale = float(np.abs(solution.grad).max(initial=0.0))
+    if not problem.relative:
+        scale += 1.0
     worse = 0
     for _ in range(GUESSES):
         if least <= enough(problem) * scale or worse > (PATIENCE if least > EXACT * scale else 0):
@@ -123,9 +127,9 @@ class _Point:
 
     def direction(self, free: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The step to the optimum of the free variables, and a direction in which it has none."""
-        totals = _sums(self.problem, self.problem.start)
+        totals = sums(self.problem, self.problem.start)
         if self.solve is not None:
-            return self._solved(free, totals - _sums(self.problem, self.beta)), np.zeros(len(free))
+            return self._solved(free, totals - sums(self.problem, self.beta)), np.zeros(len(free))
         return _solve(self.problem, free, self.beta, self.grad, self.gram(free), totals)
 
     def _solved(self, free: np.ndarray, missing: np.ndarray) -> np.ndarray:
@@ -178,8 +182,9 @@ class _Point:
         """The groups whose sums are not kept."""
         if not self.problem.threshold:
             return np.zeros(self.problem.n_groups, bool)
-        drift = _sums(self.problem, self.beta) - _sums(self.problem, self.problem.start)
-        return np.abs(drift) > 1e-12 * np.abs(self.beta).max()
+        drift = sums(self.problem, self.beta) - sums(self.problem, self.problem.start)
+        size = np.abs(self.beta)
+        return np.abs(drift) > max(1e-12 * size.max(), ROUNDING * size.sum())
 
     def inside(self) -> np.ndarray:
         return np.flatnonzero((self.beta > self.problem.lo) & (self.beta < self.problem.hi))
@@ -247,8 +252,12 @@ def _sides(
     return -problem.a * grad, np.where(positive, below, above), np.where(positive, above, below)
 
 
-def _sums(problem: Problem, beta: np.ndarray) -> np.ndarray:
-    return np.bincount(problem.group, problem.a * beta, problem.n_groups)
+def sums(problem: Problem, beta: np.ndarray) -> np.ndarray:
+    """The sums that are kept; of many variables in pairs, which rounds less."""
+    terms = problem.a * beta
+    if problem.n_groups > FEW_GROUPS:
+        return np.bincount(problem.group, terms, problem.n_groups)
+    return np.array([terms[problem.group == g].sum() for g in range(problem.n_groups)])
 
 
 def _solve(
@@ -272,7 +281,7 @@ def _solve(
     # of each group the first variable makes up for the others: d_first = a_first (missing - sum a
     # d)
     groups, leaders, mine = np.unique(group, return_index=True, return_inverse=True)
-    step[leaders] = a[leaders] * (totals - _sums(problem, beta))[groups]
+    step[leaders] = a[leaders] * (totals - sums(problem, beta))[groups]
     first = leaders[mine]
     swap = a * a[first]
     right = -(grad[free] + H @ step)

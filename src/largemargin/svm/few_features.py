@@ -24,7 +24,7 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from largemargin.kernels import Kernel, Linear
 from largemargin.svm.block import State
-from largemargin.svm.exact import is_exact, polish
+from largemargin.svm.exact import ROUNDING, is_exact, polish, sums
 from largemargin.svm.interior_point import RIDGE, Solver, minimise, sum_rows, with_sums
 from largemargin.svm.problem import Problem, Solution
 from largemargin.watch import Watch
@@ -163,9 +163,11 @@ def solve_in_features(
 ) -> Solution:
     """The exact solution, or what is found on the way."""
     plain = Features(X, team, stopped=watch.look)
-    # with a threshold the coefficients sum to zero, and the origin may be anywhere
-    features = plain.shifted(plain.mean()) if problem.threshold else plain
-    at = _point(problem, features, problem.start, 0)
+    # where the coefficients sum to zero the origin may be anywhere
+    total, size = float(problem.start.sum()), float(np.abs(problem.start).sum())
+    balanced = problem.threshold and (problem.a == 1).all() and abs(total) <= ROUNDING * size
+    features = plain.shifted(plain.mean()) if balanced else plain
+    at = _point(problem, features, _at_ends(problem), 0)
     state = State.of(problem, at.beta, at.grad, len(problem))
     if not state.meets(tol):
         inner = _interior(problem, features)
@@ -177,6 +179,13 @@ def solve_in_features(
     at = _point(problem, plain, at.beta, at.n_steps)
     state = State.of(problem, at.beta, at.grad, len(problem))
     return replace(at, violation=state.violation, converged=state.meets(tol))
+
+
+def _at_ends(problem: Problem) -> np.ndarray:
+    """The start, with what rounding keeps from the far end of its box put there."""
+    lo, hi, beta = problem.lo, problem.hi, problem.start
+    near = beta * (1 + ROUNDING)
+    return np.where((near >= hi) & (hi > 0), hi, np.where((near <= lo) & (lo < 0), lo, beta))
 
 
 def _point(problem: Problem, features: Features, beta: np.ndarray, n_steps: int) -> Solution:
@@ -217,8 +226,8 @@ def _with_sums(problem: Problem, beta: np.ndarray) -> np.ndarray:
     if not problem.threshold:
         return beta
     for inside in (True, False):
-        missing = np.bincount(problem.group, problem.a * (problem.start - beta), problem.n_groups)
-        missing[np.abs(missing) < 1e-13 * np.abs(beta).max()] = 0.0
+        missing = sums(problem, problem.start) - sums(problem, beta)
+        missing[np.abs(missing) < ROUNDING * np.abs(beta).sum()] = 0.0  # which nothing can mend
         wanted = problem.a * missing[problem.group]
         room = np.where(wanted > 0, problem.hi - beta, beta - problem.lo)
         if inside:
