@@ -100,9 +100,10 @@ def solve_interior(
     K: np.ndarray,
     grad: np.ndarray,
     beta: np.ndarray,
+    stopped: Callable[[], object] = lambda: "",
 ) -> np.ndarray | None:
     """The optimal values of the variables `working`, the others kept; None where it fails, as it
-    may with a kernel that is not positive semi-definite.
+    may with a kernel that is not positive semi-definite, or where it is stopped.
     """
     lo, hi = problem.lo[working], problem.hi[working]
     at = beta[working].astype(float)
@@ -114,7 +115,7 @@ def solve_interior(
         A = sum_rows(problem.a[working][moving], problem.group[working][moving])
     x0 = at[moving]
     c = grad[working][moving] - Q @ x0
-    inner = minimise(Dense(Q, A), c, x0, lo[moving], hi[moving])
+    inner = minimise(Dense(Q, A), c, x0, lo[moving], hi[moving], stopped=stopped)
     if inner.x is None or inner.left >= ACCEPTED:
         return None
     at[moving] = inner.x

@@ -61,10 +61,13 @@ class Problem:
 
 @dataclass(frozen=True)
 class Solution:
-    """Where a solver got: variables, gradient, the violation left and the steps made."""
+    """Where a solver got: variables, gradient, the violation left and the steps made; and whose
+    gradient is up to date, if not everybody's.
+    """
 
     beta: np.ndarray
     grad: np.ndarray
     violation: float
     n_steps: int
     converged: bool
+    seen: np.ndarray | None = None

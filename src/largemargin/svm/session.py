@@ -9,7 +9,7 @@ C of a path, the folds of a cross-validation.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Protocol
 
@@ -74,7 +74,7 @@ class Stated:
 @dataclass(frozen=True)
 class Trained:
     """A machine, the examples that its coefficients belong to, and their outputs without the
-    threshold.
+    threshold, NaN where there was no time to compute them.
     """
 
     job: Job
@@ -150,7 +150,7 @@ class Session:
         for k, at in zip(left, solutions, strict=True):
             other = found[k]
             found[k] = at if other is None or at.violation < other.violation else other
-        return [self._read(one, at) for one, at in zip(stated, found, strict=True) if at]
+        return [self._read_seen(one, at) for one, at in zip(stated, found, strict=True) if at]
 
     def _solve(
         self, stated: Sequence[Stated], tol: float, max_steps: float, watch: Watch
@@ -168,6 +168,7 @@ class Session:
                 self._asked_for.setdefault(one.job.split.classes, np.zeros(self.n, bool)),
                 tol,
                 max_steps,
+                watch.look,
             )
             for one in stated
         ]
@@ -194,7 +195,8 @@ class Session:
         solve(runs, self.rows, self.team, watch)
         for run in runs:
             run.converged = True
-            run.polish()
+            if not watch.look():
+                run.polish()
 
     def close(self) -> None:
         """Give up the kernel values."""
@@ -248,6 +250,18 @@ class Session:
     def signs(self, job: Job, examples: np.ndarray) -> np.ndarray:
         return np.where(self.labels[examples] == job.split.positive, 1.0, -1.0)
 
+    def _read_seen(self, one: Stated, solution: Solution) -> Trained:
+        """Read a solution of which some outputs may not be known: nor is then the gap."""
+        seen, problem = solution.seen, one.problem
+        if seen is None:
+            return self._read(one, solution)
+        problem = replace(
+            problem, lo=np.where(seen, problem.lo, 0.0), hi=np.where(seen, problem.hi, 0.0)
+        )
+        trained = self._read(replace(one, problem=problem), solution)
+        machine = replace(trained.machine, gap=np.inf)
+        return replace(trained, machine=machine, outputs=np.where(seen, trained.outputs, np.nan))
+
     def _read(self, one: Stated, solution: Solution) -> Trained:
         from largemargin.svm._loops import snap
 
@@ -284,7 +298,7 @@ class Session:
             # beyond the tolerance, as far as it is cheap: it often makes the solution exact
             found, steps = solve_block(
                 problem, slice(None), K, at.grad, at.beta, tol * state.unit,
-                max_steps - at.n_steps, CLOSER * tol * state.unit,
+                max_steps - at.n_steps, CLOSER * tol * state.unit, watch.look,
             )  # fmt: skip
             delta = found - at.beta
             grad = at.grad + K @ delta
