@@ -103,11 +103,16 @@ class Watch:
         return self.stopped
 
     @property
+    def elapsed(self) -> float:
+        """Seconds since the start."""
+        return clock() - self._start
+
+    @property
     def seconds_left(self) -> float:
         """Until the time is up; infinite without a limit."""
         if self._max_seconds is None:
             return float("inf")
-        return max(0.0, self._max_seconds - (clock() - self._start))
+        return max(0.0, self._max_seconds - self.elapsed)
 
     def _interrupt(self, number: int, frame: Any) -> None:
         self.stopped = "it was interrupted"

@@ -180,17 +180,21 @@ def test_solve_local_goes_closer_for_a_while():
     assert first < more <= 4 * first + 10 * 30
 
 
-@settings(max_examples=60, deadline=None)
-@draw(SEEDS, st.integers(1, 8), st.floats(0.01, 100))
-def test_project_on_simplex(seed, k, size):
-    v = np.random.default_rng(seed).normal(size=k).round(1) * size
+@settings(max_examples=200, deadline=None)
+@draw(SEEDS, st.integers(2, 8), st.integers(-20, 20), st.integers(-20, 20))
+def test_nearest_of_example(seed, k, size, box):
+    """Whatever the size of the point beside the box, its sum is zero to rounding."""
+    rng = np.random.default_rng(seed)
+    v, own, box = rng.normal(size=k).round(1) * 10.0**size, int(rng.integers(k)), 10.0**box
     out = np.empty(k)
-    _loops.project_on_simplex(v, size, out)
-    assert (out >= 0).all()
-    assert out.sum() == pytest.approx(size)
-    level = (v - out)[out > 0]  # v - out is one level where out is positive and no more elsewhere
-    assert np.allclose(level, level[0], atol=1e-9 * size)
-    assert (v[out == 0] <= level[0] + 1e-9 * size).all()
+    _loops.nearest_of_example(v, own, box, out)
+    hi = np.where(np.arange(k) == own, box, 0.0)
+    assert (out <= hi).all()
+    assert abs(out.sum()) <= 1e-14 * abs(out).max()
+    level = (v - out)[out < hi]  # v - out is one level where out is inside and no less elsewhere
+    close = 1e-14 * abs(v).max()
+    assert np.allclose(level, level[:1], rtol=0, atol=close)
+    assert (v[out == hi] - hi[out == hi] >= level.max(initial=-np.inf) - close).all()
 
 
 @settings(max_examples=30, deadline=None)
@@ -202,7 +206,8 @@ def test_solve_simplices(seed, k):
     K, labels, box = B @ B.T, rng.integers(0, k, n), rng.uniform(0, 2, n)
     box[rng.random(n) < 0.2] = 0
     tau, scores = np.zeros((n, k)), np.zeros((n, k))
-    _loops.solve_simplices(K, scores, tau, labels, box, 1e-7, 10**6)
+    _, met = _loops.solve_simplices(K, scores, tau, labels, box, 1e-7, 10**6)
+    assert met
     own = np.eye(k)[labels]
     assert np.allclose(scores, K @ tau)
     assert np.allclose(tau.sum(axis=1), 0, atol=1e-12)

@@ -12,6 +12,7 @@ from numba import njit
 
 EPS = 2.0**-52
 TAU = 1e-12  # the curvature taken where there is none, or where the kernel is not positive
+SMALLEST = 1e-280  # what may still be divided by
 
 
 @njit(cache=True, nogil=True)
@@ -252,25 +253,45 @@ def solve_local(K, ridge, grad, beta, lo, hi, a, group, n_groups, tol, closer, m
 
 
 @njit(cache=True, nogil=True)
-def project_on_simplex(v, size, out):
-    """The point of {x >= 0, sum x = size} nearest to v."""
-    ordered = np.sort(v)[::-1]
+def nearest_of_example(v, own, box, out):
+    """The point nearest to v with x_own <= box, all others <= 0 and a sum of 0.
+
+    It is x_r = min(0, v_r - level), x_own = min(box, v_own - level). The level is found from
+    differences to v_own, or, where x_own is at its end, to the smallest of the others, so that a
+    point which is small beside the box keeps its digits, and so does a small box.
+    """
+    others = np.empty(len(v) - 1)
+    k = 0
+    for r in range(len(v)):
+        if r != own:
+            others[k] = v[r]
+            k += 1
+    others.sort()
+    base, total, level, used = v[own], 0.0, 0.0, 0
+    while used < k and others[used] - base < level:
+        total += others[used] - base
+        used += 1
+        level = total / (used + 1)
+    at_end = -level >= box
+    if at_end:
+        base, total, level, used = others[0], 0.0, np.inf, 0
+        while used < k and others[used] - base < level:
+            total += others[used] - base
+            used += 1
+            level = (box + total) / used
     total = 0.0
-    level = 0.0
     for r in range(len(v)):
-        total += ordered[r]
-        at = (total - size) / (r + 1)
-        if ordered[r] > at:
-            level = at
-    for r in range(len(v)):
-        out[r] = max(v[r] - level, 0.0)
+        if r != own:
+            out[r] = min(0.0, v[r] - base - level)
+            total += out[r]
+    out[own] = box if at_end else min(box, -total)
 
 
 @njit(cache=True, nogil=True)
 def solve_simplices(K, scores, tau, labels, box, tol, max_steps):
     """Sweep over the examples of a block, solving for the k variables of each that violates
     optimality by more than tol, until none does. Changes scores and tau (a row an example); returns
-    the steps made.
+    the steps made and whether none is left.
     """
     n, k = scores.shape
     target, found = np.empty(k), np.empty(k)
@@ -289,21 +310,19 @@ def solve_simplices(K, scores, tau, labels, box, tol, max_steps):
             if top - low <= tol:
                 continue
             worst = max(worst, top - low)
-            curve = max(K[i, i], TAU)
-            for r in range(k):  # v = c - tau is nearest to c + B/A on the simplex of size C s
-                own = 1.0 if r == labels[i] else 0.0
-                target[r] = own * box[i] + (scores[i, r] - own) / curve - tau[i, r]
-            project_on_simplex(target, box[i], found)
+            curve = max(K[i, i], SMALLEST)  # of any scale: the box bounds what it leads to
+            for r in range(k):
+                target[r] = tau[i, r] - (scores[i, r] - (1.0 if r == labels[i] else 0.0)) / curve
+            nearest_of_example(target, labels[i], box[i], found)
             steps += 1
             for r in range(k):
-                own = box[i] if r == labels[i] else 0.0
-                step = own - found[r] - tau[i, r]
+                step = found[r] - tau[i, r]
                 if step != 0.0:
-                    tau[i, r] = own - found[r]
+                    tau[i, r] = found[r]
                     for j in range(n):
                         scores[j, r] += step * K[i, j]
         if worst <= tol or steps >= max_steps:
-            return steps
+            return steps, worst <= tol
 
 
 @njit(cache=True, nogil=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -66,6 +67,7 @@ def solve_block(
     tol: float,
     max_steps: float,
     closer: float | None = None,
+    stopped: Callable[[], object] = lambda: "",
 ) -> tuple[np.ndarray, int]:
     """Solve for the variables `working`, whose kernel values are `local`, the others kept; returns
     them and the number of steps made.
@@ -95,8 +97,8 @@ def solve_block(
             "the dual problem has no bounded solution, which happens when the kernel is not "
             "positive semi-definite: use another kernel, or slack='linear' with a moderate C"
         )
-    if not met and patience < max_steps:
-        inner = solve_interior(problem, working, local, grad, beta)
+    if not met and patience < max_steps and not stopped():
+        inner = solve_interior(problem, working, local, grad, beta, stopped)
         if inner is not None:
             found = inner
     return found, steps

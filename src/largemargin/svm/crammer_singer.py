@@ -6,9 +6,14 @@ problem.
     y_i],   sum_r t_ir = 0
 
 There is no threshold. Each example has a group of k variables and its own sum, so the working set
-is one of examples: the block is solved example by example, each exactly (its k variables are a
-projection onto a simplex, as in MIRA), and then all scores are brought up to date with the rows
-that changed.
+is one of examples: the block is solved example by example, each exactly (the point of its group
+nearest to where its gradient points, as in MIRA), and then all scores are brought up to date with
+the rows that changed.
+
+An example at a time is slow where the coefficients are large beside 1/k(x, x), as they are with a
+large C on examples that are nearly alike: a block that takes too many steps is solved by the
+interior-point method. What that leaves is rounding, and the search ends once rounds of it bring
+nothing.
 """
 
 from __future__ import annotations
@@ -16,10 +21,12 @@ from __future__ import annotations
 from math import fsum
 
 import numpy as np
+from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from largemargin.svm.block import BURST
 from largemargin.svm.evaluation import Outputs, Stored
 from largemargin.svm.exact import polish
+from largemargin.svm.interior_point import RIDGE, Solver, minimise
 from largemargin.svm.lockstep import LOCAL, WORKING_SET
 from largemargin.svm.machines import (
     FEW,
@@ -32,8 +39,11 @@ from largemargin.svm.machines import (
     total,
 )
 from largemargin.svm.problem import Problem, Solution
-from largemargin.svm.session import Session
+from largemargin.svm.session import STUCK, Session
 from largemargin.watch import Watch
+
+HARD = 10  # rounds in which steps do not get there, for each set that the examples make
+PROGRESS = 1e-6  # of the dual objective, that a round counts for
 
 
 def train(
@@ -50,9 +60,19 @@ def train(
     order = session.order
     run = _Run(session, order, C * weights[order], None if start is None else start[:, order])
     violation = run.violation()
+    least, most, stuck, n_hard = violation, run.dual(), 0, 0
+    sets = max(1, 2 * run.n // WORKING_SET)
     while violation > tol and run.n_steps < max_steps and not watch.stopped:
-        run.improve(max(tol / 2, LOCAL * violation), max_steps - run.n_steps)
-        violation = run.violation()
+        if stuck >= STUCK * sets or n_hard >= HARD * sets:
+            break
+        hard = run.improve(max(tol / 2, LOCAL * violation), max_steps - run.n_steps)
+        violation, dual = run.violation(), run.dual()
+        if session.exact and hard and not watch.stopped:  # it may be a guess away
+            violation, dual = run.polish(violation), run.dual()
+        stuck, n_hard = stuck + 1, n_hard + hard
+        if violation < least / 2 or dual > most + PROGRESS * abs(most):
+            stuck = 0
+        least, most = min(least, violation), max(most, dual)
         watch.advance(0, f"violation {violation:.2g}")
     converged = violation <= tol
     if converged and session.exact and not watch.stopped:
@@ -92,8 +112,10 @@ class _Run:
     def violation(self) -> float:
         return max(0.0, float(self._violations().max()))
 
-    def improve(self, tol: float, max_steps: float) -> None:
-        """Choose a working set, solve it and bring the scores up to date."""
+    def improve(self, tol: float, max_steps: float) -> bool:
+        """Choose a working set, solve it and bring the scores up to date; returns whether steps
+        did not get there.
+        """
         from largemargin.svm._loops import solve_simplices
 
         if self.session.whole:
@@ -109,14 +131,62 @@ class _Run:
         self.working = working
         local = self._gram(working)
         tau = np.ascontiguousarray(self.tau[:, working].T)
-        self.n_steps += solve_simplices(
+        steps, met = solve_simplices(
             local, np.ascontiguousarray(self.scores[:, working].T), tau, self.labels[working],
             self.box[working], tol, int(min(max_steps, BURST)),
         )  # fmt: skip
-        delta = tau.T - self.tau[:, working]
+        self.n_steps += steps
+        found = tau.T
+        hard = not met and max_steps > BURST
+        if hard:
+            found = self._by_interior_point(working, local, found)
+        delta = found - self.tau[:, working]
         changed = np.flatnonzero(delta.any(axis=0))
-        self.tau[:, working] = tau.T
+        self.tau[:, working] = found
         self._add(working[changed], delta[:, changed])
+        return hard
+
+    def _by_interior_point(
+        self, working: np.ndarray, K: np.ndarray, found: np.ndarray
+    ) -> np.ndarray:
+        """The variables of a block by another method, or as they were if that is no better."""
+        from largemargin.svm._loops import nearest_of_example
+
+        counts = self.box[working] > 0
+        examples, inner = working[counts], found.copy()
+        K = np.asarray(K, np.float64)
+        before, grad = self.tau[:, working], (self.scores - self.own)[:, working]
+        # what the others do to it, which is nothing, to the last bit, where there are no others
+        c = -1.0 * self.own[:, working]
+        if len(working) < self.n:
+            c = grad - before @ K
+        # in units in which every example has length 1
+        unit = np.sqrt(np.maximum(np.diagonal(K)[counts], 0.0))
+        unit[unit == 0] = unit.max(initial=0.0) or 1.0
+        hi = (unit * self.hi[:, examples]).ravel()
+        share = np.where(self.own[:, examples], 0.5, -0.5 / (self.n_classes - 1))
+        inside = minimise(
+            Simplices(K[np.ix_(counts, counts)] / np.outer(unit, unit), self.n_classes),
+            (c[:, counts] / unit).ravel(), (before[:, counts] * unit).ravel(),
+            np.full(len(hi), -np.inf), hi, (share * unit * self.box[examples]).ravel(),
+        )  # fmt: skip
+        self.n_steps += inside.n_solved
+        if inside.x is None:
+            return found
+        inner[:, counts] = inside.x.reshape(self.n_classes, -1) / unit
+        out = np.empty(self.n_classes)
+        for i in np.flatnonzero(counts).tolist():  # its sums are kept to rounding only
+            nearest_of_example(
+                np.ascontiguousarray(inner[:, i]), self.labels[working[i]], self.box[working[i]],
+                out,
+            )  # fmt: skip
+            inner[:, i] = out
+
+        def rise(tau: np.ndarray) -> float:
+            step = tau - before
+            return -float((step * grad).sum() + (step * (step @ K)).sum() / 2)
+
+        return inner if rise(inner) > rise(found) else found
 
     def _gram(self, variables: np.ndarray) -> np.ndarray:
         return self.session.gram_of(self.order[variables])
@@ -148,9 +218,16 @@ class _Run:
         grad = (self.scores - self.own).ravel()
         solution = Solution(self.tau.ravel(), grad, violation, self.n_steps, True)
         exact = polish(problem, solution, gram, products)
+        tau, scores, before = self.tau, self.scores, self.dual()
         self.tau = exact.beta.reshape(k, n)
         self.scores = exact.grad.reshape(k, n) + self.own
+        if self.dual() < before - PROGRESS * abs(before):  # the violation is but rounding
+            self.tau, self.scores = tau, scores
+            return violation
         return exact.violation
+
+    def dual(self) -> float:
+        return float(self.tau[self.own].sum()) - float((self.tau * self.scores).sum()) / 2
 
     def read(self, violation: float, converged: bool) -> Machine:
         """What the coefficients as they are stored achieve: with two classes, as the difference of
@@ -198,3 +275,50 @@ def _halved(outputs: Outputs) -> Outputs:
     values = np.concatenate([-outputs.values, outputs.values]) / 2
     errors = np.tile(outputs.errors, (2, 1)) / 2
     return Outputs(values, errors, outputs.square / 2, outputs.square_error / 2)
+
+
+class Simplices:
+    """The matrix of a block for the interior-point method: K for each class, a sum an example.
+
+    With H_r = K + diag(theta_r), the sums need (sum_r H_r^-1) dy = short - sum_r H_r^-1 right_r.
+    """
+
+    def __init__(self, K: np.ndarray, n_classes: int) -> None:
+        self.K, self.shape = K, (n_classes, len(K))
+        self.diagonal = np.tile(np.diagonal(K), n_classes)
+        self.largest = float(self.diagonal.max(initial=0.0)) or 1.0
+
+    def times(self, x: np.ndarray) -> np.ndarray:
+        return np.asarray(x.reshape(self.shape) @ self.K).ravel()
+
+    def sums(self, x: np.ndarray) -> np.ndarray:
+        return np.asarray(x.reshape(self.shape).sum(axis=0))
+
+    def spread(self, y: np.ndarray) -> np.ndarray:
+        return np.tile(y, self.shape[0])
+
+    def factor(self, theta: np.ndarray) -> Solver:
+        n = self.shape[1]
+        factors, inverses = [], np.zeros((n, n))
+        for row in theta.reshape(self.shape):
+            H = self.K + np.diag(row + RIDGE * self.largest)
+            factors.append(cho_factor(H, lower=True, check_finite=False))
+            inverses += cho_solve(factors[-1], np.eye(n), check_finite=False)
+        if not np.isfinite(inverses).all():
+            raise LinAlgError("the system is singular")
+        both = cho_factor((inverses + inverses.T) / 2, lower=True, check_finite=False)
+
+        def solve(right: np.ndarray) -> np.ndarray:
+            rows = right.reshape(self.shape)
+            return np.array(
+                [
+                    cho_solve(factor, row, check_finite=False)
+                    for factor, row in zip(factors, rows, strict=True)
+                ]
+            )
+
+        def direction(right: np.ndarray, short: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+            dy = cho_solve(both, short - solve(right).sum(axis=0), check_finite=False)
+            return solve(right + self.spread(dy)).ravel(), dy
+
+        return direction

@@ -163,7 +163,8 @@ def _known_answers(model: SVC, fit: Fit, data: TrainingSet) -> np.ndarray:
     other can have as many votes.
     """
     soft = [one for one in fit.trained if isinstance(one.job.formulation, SoftMargin)]
-    if not soft:  # other machines hold their outputs at another scale
+    # other machines hold their outputs at another scale, and a fit that was stopped may have none
+    if not soft or any(np.isnan(one.outputs).any() for one in soft):
         return np.full(len(data), -1)
     if model._by_pairs:
         lost = np.zeros(len(data), bool)

@@ -150,7 +150,7 @@ class Evaluation:
 
     def rough(self, stored: Stored, values: np.ndarray, drift: float) -> list[Outputs]:
         """What the solver's own outputs tell, which are off by `drift` from sums of its kernel
-        values: for when there is no time to sum them up again.
+        values, or NaN if they are not known: for when there is no time to sum them up again.
         """
         sizes = self.kernel.sizes(self.squares)
         if sizes is None:
@@ -161,6 +161,8 @@ class Evaluation:
         most = (weights @ sizes[vectors])[:, None] * of
         far = (weights @ (sizes * self.squares)[vectors])[:, None] * of
         errors = drift + self._errors(stored, stored.examples, self.unit, most, far)
+        known = ~np.isnan(values)
+        errors, values = np.where(known, errors, np.inf), np.where(known, values, 0.0)
         return [self._judged(stored, values, errors)]
 
     def _summed(self, stored: Stored) -> Outputs:

@@ -27,6 +27,8 @@ GUESSES = 25
 PATIENCE = 4  # guesses without progress
 WORK = 2e9  # multiplications that walking may cost
 EXACT = 1e-11  # the violation, relative to the gradients, at which there is little left to gain
+ROUNDING = 1e-14  # of the sum of all sizes, to which sums are known
+FEW_GROUPS = 2
 DEAREST = 1e3  # how much closer a large price makes it, which is about as close as rounding allows
 
 
@@ -49,29 +51,33 @@ def polish(
     solution: Solution,
     gram: Callable[[np.ndarray], np.ndarray],
     products: Callable[[np.ndarray, np.ndarray], np.ndarray],
+    solve: Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray] | None = None,
 ) -> Solution:
     """The exact solution near a good one, or what is found on the way.
 
     `gram(F)` gives the kernel values among variables F, `products(F, d)` those of all against F,
-    times d.
+    times d. `solve(F, right, short)`, if there is one, gives d with (K + ridge)_FF d + a_F t =
+    right and sums of `short` without the kernel values, whatever the number of free variables.
     """
     before = violation_of(problem, solution.beta, solution.grad)
-    point = _Point(problem, solution.beta, solution.grad, gram, products)
+    point = _Point(problem, solution.beta, solution.grad, gram, products, solve)
     best, least = point, before
-    scale = 1.0 if problem.relative else 1.0 + float(np.abs(solution.grad).max(initial=0.0))
+    scale = float(np.abs(solution.grad).max(initial=0.0))
+    if not problem.relative:
+        scale += 1.0
     worse = 0
     for _ in range(GUESSES):
         if least <= enough(problem) * scale or worse > (PATIENCE if least > EXACT * scale else 0):
             break
         free = point.guess()
-        if not 0 < len(free) <= MOST_FREE:
+        if not 0 < len(free) <= (MOST_FREE if solve is None else len(problem)):
             break
         point = point.jump(free)
         left = point.violation()
         worse += 1
         if left < least:
             best, least, worse = point, left, 0
-    if least > EXACT * scale:
+    if least > EXACT * scale and solve is None:
         best, least = _walk(best, least, EXACT * scale)
     if best.beta is solution.beta:
         return solution
@@ -87,7 +93,7 @@ def _walk(best: _Point, least: float, enough: float) -> tuple[_Point, float]:
         if not 0 < len(free) <= MOST_FREE:
             break
         spent += len(free) ** 3 + 3e6
-        point, blocked = point.step(free)
+        point, blocked = point.step(free, enough)
         if len(blocked):
             free = np.setdiff1d(free, blocked)
             continue
@@ -110,6 +116,7 @@ class _Point:
     grad: np.ndarray
     gram: Callable[[np.ndarray], np.ndarray]
     products: Callable[[np.ndarray, np.ndarray], np.ndarray]
+    solve: Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray] | None
 
     def moved(self, free: np.ndarray, to: np.ndarray) -> _Point:
         step = to - self.beta[free]
@@ -118,26 +125,47 @@ class _Point:
         grad[free] += self.problem.ridge[free] * step
         return replace(self, beta=beta, grad=grad)
 
-    def direction(self, free: np.ndarray) -> np.ndarray:
-        totals = _sums(self.problem, self.problem.start)
+    def direction(self, free: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The step to the optimum of the free variables, and a direction in which it has none."""
+        totals = sums(self.problem, self.problem.start)
+        if self.solve is not None:
+            return self._solved(free, totals - sums(self.problem, self.beta)), np.zeros(len(free))
         return _solve(self.problem, free, self.beta, self.grad, self.gram(free), totals)
+
+    def _solved(self, free: np.ndarray, missing: np.ndarray) -> np.ndarray:
+        """The step by the solver given; what rounding leaves of the sums is shared out."""
+        assert self.solve is not None
+        a, group, n_groups = self.problem.a[free], self.problem.group[free], self.problem.n_groups
+        step = self.solve(free, -self.grad[free], missing[np.unique(group)])
+        if not self.problem.threshold:
+            return step
+        left = (missing - np.bincount(group, a * step, n_groups)) / np.maximum(
+            np.bincount(group, minlength=n_groups), 1
+        )
+        return step + a * left[group]
 
     def jump(self, free: np.ndarray) -> _Point:
         """To the optimum of the free variables, those that leave the box put at its ends."""
         lo, hi = self.problem.lo[free], self.problem.hi[free]
-        return self.moved(free, np.clip(self.beta[free] + self.direction(free), lo, hi))
+        return self.moved(free, np.clip(self.beta[free] + self.direction(free)[0], lo, hi))
 
-    def step(self, free: np.ndarray) -> tuple[_Point, np.ndarray]:
-        """Towards that optimum as far as the box allows; also the variables that are then at an
-        end.
+    def step(self, free: np.ndarray, enough: float) -> tuple[_Point, np.ndarray]:
+        """Towards that optimum as far as the box allows, or, where a direction leads down without
+        an end by more than `enough`, to where the box ends it; also the variables that are then at
+        an end.
         """
         lo, hi, at = self.problem.lo[free], self.problem.hi[free], self.beta[free]
-        step = self.direction(free)
+        step, ray = self.direction(free)
+        falling = float(np.abs(ray).max()) > enough
+        if falling:
+            step = ray
         room = np.where(step > 0, hi - at, at - lo)
         with np.errstate(divide="ignore", invalid="ignore"):
             reach = np.where(step != 0, room / np.abs(step), np.inf)
         first = float(reach.min())
-        if first >= 1:
+        if falling and not np.isfinite(first):
+            return self, np.empty(0, np.int64)
+        if first >= 1 and not falling:
             return self.moved(free, np.clip(at + step, lo, hi)), np.empty(0, np.int64)
         to = np.clip(at + first * step, lo, hi)
         blocked = reach <= first
@@ -146,19 +174,31 @@ class _Point:
 
     def violation(self) -> float:
         """Infinite where the sums are not kept."""
-        if self.problem.threshold:
-            drift = _sums(self.problem, self.beta) - _sums(self.problem, self.problem.start)
-            if np.abs(drift).max(initial=0.0) > 1e-12 * np.abs(self.beta).max():
-                return np.inf
+        if self._groups_off().any():
+            return np.inf
         return violation_of(self.problem, self.beta, self.grad)
+
+    def _groups_off(self) -> np.ndarray:
+        """The groups whose sums are not kept."""
+        if not self.problem.threshold:
+            return np.zeros(self.problem.n_groups, bool)
+        drift = sums(self.problem, self.beta) - sums(self.problem, self.problem.start)
+        size = np.abs(self.beta)
+        return np.abs(drift) > max(1e-12 * size.max(), ROUNDING * size.sum())
 
     def inside(self) -> np.ndarray:
         return np.flatnonzero((self.beta > self.problem.lo) & (self.beta < self.problem.hi))
 
     def guess(self) -> np.ndarray:
-        """The variables inside the box, and those at an end that should leave it."""
+        """The variables inside the box, those at an end that should leave it, and all of a group
+        that has neither where that keeps its sum from what it has to be.
+        """
         lack, rises, falls = self._lacks()
-        return np.flatnonzero((rises & falls) | (lack > 1e-13))
+        free = (rises & falls) | (lack > 1e-13)
+        group = self.problem.group
+        lost = self._groups_off()
+        lost[group[free]] = False
+        return np.flatnonzero(free | lost[group])
 
     def worst(self) -> int | None:
         """The variable at an end that should leave it most."""
@@ -212,8 +252,12 @@ def _sides(
     return -problem.a * grad, np.where(positive, below, above), np.where(positive, above, below)
 
 
-def _sums(problem: Problem, beta: np.ndarray) -> np.ndarray:
-    return np.bincount(problem.group, problem.a * beta, problem.n_groups)
+def sums(problem: Problem, beta: np.ndarray) -> np.ndarray:
+    """The sums that are kept; of many variables in pairs, which rounds less."""
+    terms = problem.a * beta
+    if problem.n_groups > FEW_GROUPS:
+        return np.bincount(problem.group, terms, problem.n_groups)
+    return np.array([terms[problem.group == g].sum() for g in range(problem.n_groups)])
 
 
 def _solve(
@@ -223,19 +267,21 @@ def _solve(
     grad: np.ndarray,
     K: np.ndarray,
     totals: np.ndarray,
-) -> np.ndarray:
-    """The step of the free variables to where their gradients agree and the sums are met."""
+) -> tuple[np.ndarray, np.ndarray]:
+    """The step of the free variables to where their gradients agree and the sums are met; and a
+    direction that keeps the sums, without curvature, in which the gradients do not agree.
+    """
     n = len(free)
     H = np.array(K, np.float64)
     H[np.diag_indices(n)] += problem.ridge[free]
     a, group = problem.a[free], problem.group[free]
-    step = np.zeros(n)
     if not problem.threshold:
         return positive_solve(H, -grad[free])
+    step = np.zeros(n)
     # of each group the first variable makes up for the others: d_first = a_first (missing - sum a
     # d)
     groups, leaders, mine = np.unique(group, return_index=True, return_inverse=True)
-    step[leaders] = a[leaders] * (totals - _sums(problem, beta))[groups]
+    step[leaders] = a[leaders] * (totals - sums(problem, beta))[groups]
     first = leaders[mine]
     swap = a * a[first]
     right = -(grad[free] + H @ step)
@@ -244,23 +290,35 @@ def _solve(
     H = H - R - R.T + np.outer(swap, swap) * H[first][:, first]
     rest = np.ones(n, bool)
     rest[leaders] = False
-    u = np.zeros(n)
-    u[rest] = positive_solve(H[np.ix_(rest, rest)], right[rest])
-    u[leaders] = -a[leaders] * np.bincount(mine, a * u, len(groups))
-    return step + u
+
+    def whole(part: np.ndarray) -> np.ndarray:
+        u = np.zeros(n)
+        u[rest] = part
+        u[leaders] = -a[leaders] * np.bincount(mine, a * u, len(groups))
+        return u
+
+    x, ray = positive_solve(H[np.ix_(rest, rest)], right[rest])
+    return step + whole(x), whole(ray)
 
 
-def positive_solve(H: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """H x = right for a positive semi-definite H; directions that it does not see stay zero."""
-    x = np.zeros(len(right))
-    if not len(right):
-        return x
+def positive_solve(H: np.ndarray, right: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """H x = right for a positive semi-definite H, where directions that H does not see stay zero;
+    and what of `right` is in such directions, which is one, if not zero.
+    """
+    n = len(right)
+    x, ray = np.zeros(n), np.zeros(n)
+    if not n:
+        return x, ray
     largest = float(np.diagonal(H).max())
     if not largest > 0:
-        return x
-    factor, pivots, rank, _ = dpstrf(H, tol=1e-13 * len(right) * largest, lower=1)
+        return x, right.copy()
+    factor, pivots, rank, _ = dpstrf(H, tol=1e-13 * n * largest, lower=1)
     L = np.tril(factor[:rank, :rank])
-    seen = pivots[:rank] - 1
+    seen, unseen = pivots[:rank] - 1, pivots[rank:] - 1
     y = solve_triangular(L, right[seen], lower=True, check_finite=False)
     x[seen] = solve_triangular(L.T, y, check_finite=False)
-    return x
+    if len(unseen):
+        below = factor[rank:, :rank]  # H[unseen, seen] = below L'
+        ray[unseen] = right[unseen] - below @ y
+        ray[seen] = -solve_triangular(L.T, below.T @ ray[unseen], check_finite=False)
+    return x, ray

@@ -1,13 +1,22 @@
-"""A block by the interior-point method, for when steps of two variables would never get there.
+"""A block by the interior-point method, for when steps of a few variables would never get there.
 
-    minimise 1/2 x'Qx + c'x,   lo <= x <= hi,   sums of a x over each group kept
+    minimise 1/2 x'Qx + c'x,   lo <= x <= hi,   sums Ax kept
 
-Steps of two variables slow down with the condition of Q: unscaled features or a large C can take
-them millions. Here a few dozen linear systems always do (Mehrotra's predictor-corrector method),
-each the price of a factorisation of the whole block.
+Steps of two variables, or of one example, slow down with the condition of Q: unscaled features or a
+large C can take them millions. Here a few dozen linear systems always do (Mehrotra's predictor-
+corrector method). What Q looks like is known to a `System` alone, which solves
+
+    (Q + diag(theta)) dx - A'dy = right,   A dx = short
+
+so the price of one is that of a factorisation of the whole block (`Dense`), of one the size of the
+features (`factor.Factored`), or of one a class (`crammer_singer.Simplices`).
 """
 
 from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Protocol
 
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
@@ -20,6 +29,69 @@ GOOD = 1e-8  # no need to try again
 ACCEPTED = 1e-3  # what is further from optimal is no solution
 TINY = 1e-300
 INSIDE = 0.995  # of the way to the nearest bound
+RIDGE = 1e-14  # of the largest value of Q, added to its diagonal
+
+Solver = Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]
+
+
+class System(Protocol):
+    """The matrix Q, its diagonal and the largest value of that, and the sums A that are kept."""
+
+    diagonal: np.ndarray
+    largest: float
+
+    def times(self, x: np.ndarray) -> np.ndarray:
+        """Q x"""
+
+    def sums(self, x: np.ndarray) -> np.ndarray:
+        """A x"""
+
+    def spread(self, y: np.ndarray) -> np.ndarray:
+        """A'y"""
+
+    def factor(self, theta: np.ndarray) -> Solver:
+        """What gives dx and dy for (right, short); raises LinAlgError where there is no such."""
+
+
+class Dense:
+    """Q as a matrix, and few sums, a row of A each."""
+
+    def __init__(self, Q: np.ndarray, A: np.ndarray) -> None:
+        self.Q, self.A = Q, A
+        self.diagonal = np.diagonal(Q)
+        self.largest = float(self.diagonal.max(initial=0.0)) or 1.0
+
+    def times(self, x: np.ndarray) -> np.ndarray:
+        return np.asarray(self.Q @ x)
+
+    def sums(self, x: np.ndarray) -> np.ndarray:
+        return np.asarray(self.A @ x)
+
+    def spread(self, y: np.ndarray) -> np.ndarray:
+        return np.asarray(self.A.T @ y)
+
+    def factor(self, theta: np.ndarray) -> Solver:
+        factor = cho_factor(
+            self.Q + np.diag(theta + RIDGE * self.largest), lower=True, check_finite=False
+        )
+        return with_sums(lambda right: cho_solve(factor, right, check_finite=False), self.A)
+
+
+def with_sums(solve: Callable[[np.ndarray], np.ndarray], A: np.ndarray) -> Solver:
+    """The solver of a system with few sums, from one for H dx = right that takes columns."""
+    weighed = solve(A.T) if len(A) else np.zeros(A.T.shape)
+    if not np.isfinite(weighed).all():
+        raise LinAlgError("the system is singular")
+    inverse = np.linalg.pinv(A @ weighed)
+
+    def direction(right: np.ndarray, short: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        dx = solve(right)
+        if not len(A):
+            return dx, np.zeros(0)
+        dy = inverse @ (short - A @ dx)
+        return dx + weighed @ dy, dy
+
+    return direction
 
 
 def solve_interior(
@@ -28,105 +100,151 @@ def solve_interior(
     K: np.ndarray,
     grad: np.ndarray,
     beta: np.ndarray,
+    stopped: Callable[[], object] = lambda: "",
 ) -> np.ndarray | None:
     """The optimal values of the variables `working`, the others kept; None where it fails, as it
-    may with a kernel that is not positive semi-definite.
+    may with a kernel that is not positive semi-definite, or where it is stopped.
     """
     lo, hi = problem.lo[working], problem.hi[working]
     at = beta[working].astype(float)
     moving = hi > lo
     Q = K[np.ix_(moving, moving)].astype(np.float64)
     Q[np.diag_indices(len(Q))] += problem.ridge[working][moving]
+    A = np.zeros((0, len(Q)))
+    if problem.threshold:
+        A = sum_rows(problem.a[working][moving], problem.group[working][moving])
     x0 = at[moving]
     c = grad[working][moving] - Q @ x0
-    lo, hi = lo[moving], hi[moving]
-    A = np.zeros((0, len(x0)))
-    if problem.threshold:
-        group, a = problem.group[working][moving], problem.a[working][moving]
-        A = np.array([a * (group == g) for g in np.unique(group)])
-    scale = max(float(np.abs(c).max(initial=0.0)), float(np.abs(Q @ x0).max(initial=0.0)), TINY)
-    best, least = None, ACCEPTED
-    for far in (False, True):
-        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-            found, left = _predictor_corrector(Q, c, A, A @ x0, lo, hi, scale, far)
-        if found is not None and left < least:
-            best, least = found, left
-        if least < GOOD:
-            break
-    if best is None:
+    inner = minimise(Dense(Q, A), c, x0, lo[moving], hi[moving], stopped=stopped)
+    if inner.x is None or inner.left >= ACCEPTED:
         return None
-    at[moving] = best
+    at[moving] = inner.x
     return at
 
 
-def _predictor_corrector(
-    Q: np.ndarray,
+def sum_rows(a: np.ndarray, group: np.ndarray) -> np.ndarray:
+    """A, a row a group that has a variable."""
+    return np.array([a * (group == g) for g in np.unique(group)])
+
+
+@dataclass(frozen=True)
+class Inner:
+    """What the method found, how far from optimal it is (relative to the objective, the gradients
+    and the variables), and the number of systems solved.
+    """
+
+    x: np.ndarray | None
+    left: float
+    n_solved: int
+
+
+def minimise(
+    system: System,
     c: np.ndarray,
-    A: np.ndarray,
+    x0: np.ndarray,
+    lo: np.ndarray,
+    hi: np.ndarray,
+    middle: np.ndarray | None = None,
+    stopped: Callable[[], object] = lambda: "",
+    nothing: float = 0.0,
+) -> Inner:
+    """The optimum, with the sums of x0; `middle` is a point well within the bounds. Where x'Qx is
+    less than `nothing`, that is all there is to know.
+
+    Some starts are tried until one leads there. From the middle, if that is given, which is best
+    for variables that end far away; near zero, with products of a slack and its price that are all
+    alike; the same with bounds that are far off as dear as near ones, slower, and safer where many
+    variables end at them.
+    """
+    if not len(x0):
+        return Inner(x0, 0.0, 0)
+    b = system.sums(x0)
+    scale = max(float(np.abs(c).max()), float(np.abs(system.times(x0)).max()), TINY)
+    best = Inner(None, np.inf, 0)
+    for start in _starts(system, c, lo, hi, scale, middle):
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore", under="ignore"):
+            found = _predictor_corrector(system, c, b, lo, hi, scale, start, stopped, nothing)
+        best = replace(
+            found if found.left < best.left else best, n_solved=best.n_solved + found.n_solved
+        )
+        if best.left < GOOD or stopped():
+            break
+    return best
+
+
+Start = tuple[np.ndarray, np.ndarray, np.ndarray]
+
+
+def _starts(
+    system: System, c: np.ndarray, lo: np.ndarray, hi: np.ndarray, scale: float,
+    middle: np.ndarray | None,
+) -> Iterator[Start]:  # fmt: skip
+    """Points within the bounds and prices of these."""
+    below, above = np.isfinite(lo), np.isfinite(hi)
+    if middle is not None:
+        price = float(np.abs(system.times(middle) + c).max())
+        yield middle, np.where(below, price, 0.0), np.where(above, price, 0.0)
+    width = np.where(below & above, hi - lo, np.inf)
+    reach = np.minimum(width / 2, scale / system.largest)
+    x = np.clip(0.0, np.where(below, lo + reach, -np.inf), np.where(above, hi - reach, np.inf))
+    balance = scale * float(reach.min())
+    yield (
+        x,
+        np.where(below, balance / np.where(below, x - lo, 1.0), 0.0),
+        np.where(above, balance / np.where(above, hi - x, 1.0), 0.0),
+    )
+    yield x, np.where(below, scale, 0.0), np.where(above, scale, 0.0)
+
+
+def _predictor_corrector(
+    system: System,
+    c: np.ndarray,
     b: np.ndarray,
     lo: np.ndarray,
     hi: np.ndarray,
     scale: float,
-    far: bool,
-) -> tuple[np.ndarray | None, float]:
-    """The solution and how far from optimal it is, gradients being of the size `scale`. `far`
-    starts with bounds that are far off as dear as near ones: slower, and safer where many variables
-    end at them.
-    """
+    start: Start,
+    stopped: Callable[[], object],
+    nothing: float,
+) -> Inner:
+    """From one start, gradients being of the size `scale`."""
     below, above = np.isfinite(lo), np.isfinite(hi)
-    n = len(c)
-    if not n:
-        return c, 0.0
-    width = np.where(below & above, hi - lo, np.inf)
-    largest = float(np.diagonal(Q).max(initial=0.0)) or 1.0
-    reach = np.minimum(width / 2, scale / largest)
-    x = np.clip(0.0, np.where(below, lo + reach, -np.inf), np.where(above, hi - reach, np.inf))
-    y = np.zeros(len(A))
-    zl, zu = np.where(below, scale, 0.0), np.where(above, scale, 0.0)
-    if not far:  # all products of a slack and its price alike
-        balance = scale * float(reach.min())
-        zl = np.where(below, balance / np.where(below, x - lo, 1.0), 0.0)
-        zu = np.where(above, balance / np.where(above, hi - x, 1.0), 0.0)
+    x, zl, zu = start
+    y = np.zeros(len(b))
     count = max(1, int(below.sum() + above.sum()))
-    best, least, worse = None, np.inf, 0
-    for _ in range(ITERATIONS):
+    best, least, worse, n_solved = None, np.inf, 0, 0
+    while n_solved < ITERATIONS:
         sl = np.where(below, np.maximum(x - lo, TINY), 1.0)
         su = np.where(above, np.maximum(hi - x, TINY), 1.0)
-        slope = Q @ x
-        dual = slope + c - A.T @ y - zl + zu
-        primal = A @ x - b
+        slope = system.times(x)
+        dual = slope + c - system.spread(y) - zl + zu
+        primal = system.sums(x) - b
         mu = float(zl @ sl + zu @ su) / count
         size = abs(float(x @ slope)) + abs(float(c @ x)) + np.finfo(float).tiny
         left = mu * count / size + float(np.abs(dual).max()) / scale
-        left += float(np.abs(primal).max(initial=0.0)) / (float(np.abs(x).max()) or 1.0)
+        short = float(np.abs(primal).max(initial=0.0)) / (float(np.abs(x).max()) or 1.0)
+        if float(x @ slope) < nothing and short < GOOD:
+            return Inner(x, 0.0, n_solved)
+        left += short
         if left < least:
             best, least, worse = (x.copy(), zl.copy(), zu.copy(), sl.copy(), su.copy()), left, 0
         elif least < 1:
             worse += 1
-        if left < CLOSE or worse > 3 or mu * count < 1e-22 * size:
+        if left < CLOSE or worse > 3 or mu * count < 1e-22 * size or stopped():
             break
         theta = zl / sl + zu / su
         if not np.isfinite(theta).all():
             break
         try:
-            factor = cho_factor(
-                Q + np.diag(theta + 1e-14 * largest), lower=True, check_finite=False
-            )
+            solve = system.factor(theta)
+            n_solved += 1
         except (LinAlgError, ValueError):
             break
-        weighed = cho_solve(factor, A.T, check_finite=False) if len(A) else np.zeros((n, 0))
 
         def direction(rl: np.ndarray, ru: np.ndarray) -> tuple[np.ndarray, ...]:
-            right = -dual + rl / sl - ru / su  # noqa: B023
-            dx = cho_solve(factor, right, check_finite=False)  # noqa: B023
-            dy = np.zeros(len(A))
-            if len(A):
-                dy = np.linalg.pinv(A @ weighed) @ (-primal - A @ dx)  # noqa: B023
-                dx = dx + weighed @ dy  # noqa: B023
+            dx, dy = solve(-dual + rl / sl - ru / su, -primal)  # noqa: B023
             return dx, dy, (rl - zl * dx) / sl, (ru + zu * dx) / su  # noqa: B023
 
-        if not np.isfinite(weighed).all():
-            break
         dx, dy, dzl, dzu = direction(-zl * sl, -zu * su)
         step = _longest(sl, su, zl, zu, dx, dzl, dzu, below, above)
         after = (zl + step * dzl) @ (sl + step * dx * below) + (zu + step * dzu) @ (
@@ -143,11 +261,14 @@ def _predictor_corrector(
         x, y = x + step * dx, y + step * dy
         zl, zu = zl + step * dzl, zu + step * dzu
     if best is None:
-        return None, np.inf
+        return Inner(None, np.inf, n_solved)
     x, zl, zu, sl, su = best
-    unit = np.abs(x).max() / scale or 1.0  # a variable at its bound is nearer to it than its price
+    # a variable at its bound is nearer to it than its price, in units of the variables and of what
+    # they do to the gradient
+    unit = np.abs(x).max() / scale or 1.0
+    unit = np.minimum(unit, 1 / np.maximum(system.diagonal, RIDGE * system.largest))
     x = np.where(below & (sl < unit * zl), lo, x)
-    return np.where(above & (su < unit * zu), hi, x), least
+    return Inner(np.where(above & (su < unit * zu), hi, x), least, n_solved)
 
 
 def _longest(

@@ -12,12 +12,15 @@ A row is paid for when its variable changes, not when it is looked at. The colum
 A problem is first solved on its first portion, a small part of the examples, where few rows tell
 which matter; then the gradient of the rest is made up, as in the chunking of Cortes & Vapnik. Until
 then the rest is settled at its start, at no cost, and before a problem is done it is all looked at.
+A round that the watch ends is taken back, and where it would take too long to look at the rest,
+that is left out: the machine is then that of a part of the examples, and its gap is not known.
+
 Problems share rows and nothing else, and the memory does not change an answer.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
 import numpy as np
@@ -33,6 +36,10 @@ from largemargin.workers import Workers
 WORKING_SET = 1024  # variables; up to twice as many where there are very many, or many are free
 NEW = 4  # one in so many of it is new and has a row, and one has no row yet
 EARLY = 0.3  # the violation at which a portion is good enough to go on to the next
+PIECE = 1024  # rows that are fetched at a time, in between which the clock is looked at
+SPARE = 0.1  # of the time taken, and seconds, that may be spent on looking at the rest
+SPARE_SECONDS = 0.5
+USUAL_SPEED = 1e8  # kernel values a second, before one is known
 LOCAL = 0.1  # how far a working set is solved, relative to the violation it was chosen for
 
 
@@ -55,8 +62,9 @@ class Progress:
         tol: float,
         max_steps: float,
         sizes: np.ndarray | None = None,
+        stopped: Callable[[], object] = lambda: "",
     ) -> None:
-        self.asked_for = asked_for
+        self.asked_for, self.stopped = asked_for, stopped
         self.problem, self.rows, self.tol, self.max_steps = problem, rows, tol, max_steps
         self.portions = portions
         self.beta = problem.start.copy()
@@ -84,6 +92,25 @@ class Progress:
             size = 2 + (float(np.abs(self.beta) @ self._sizes) + summed) * largest
             self.drift += UNIT * (len(self.changed) + 4) * summed * largest
             self.drift += UNIT * (len(self.changed) // 4 + 8) * size
+
+    def save(self) -> None:
+        """Keep what a round changes, to go `back` to."""
+        self._kept = self.beta.copy(), self.grad.copy(), self.stage, self.n_steps, self.working
+
+    def back(self) -> None:
+        self.beta, self.grad, self.stage, self.n_steps, self.working = self._kept
+        self._local = None
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether the gradient of all is up to date."""
+        return self.stage == len(self.portions) - 1
+
+    @property
+    def values_left(self) -> int:
+        """The kernel values that it takes to look at the rest."""
+        seen = self.ends[self.stage] if self.stage >= 0 else 0
+        return int(np.count_nonzero(self.beta)) * int(len(self.beta) - seen)
 
     def _lay_out(self) -> None:
         self._start_of: dict[int, int] = {}
@@ -214,7 +241,7 @@ class Progress:
         beta, steps = solve_block(
             self.problem, working, local, self.grad, self.beta,
             max(self.tol / 2, LOCAL * self.violation) * self.state.unit,
-            self.max_steps - self.n_steps,
+            self.max_steps - self.n_steps, stopped=self.stopped,
         )  # fmt: skip
         self.n_steps += steps
         delta = beta - self.beta[working]
@@ -261,38 +288,54 @@ class Progress:
         return found
 
     def solution(self) -> Solution:
+        seen = None
+        if not self.is_complete:
+            seen = np.arange(len(self.beta)) < (self.ends[self.stage] if self.stage >= 0 else 0)
         return Solution(
-            self.beta, self.grad, self.violation, self.n_steps, self.converged, self.drift
+            self.beta, self.grad, self.violation, self.n_steps, self.converged, self.drift, seen
         )
 
 
 def solve(progress: Sequence[Progress], rows: KernelRows, team: Workers, watch: Watch) -> None:
     """Run all problems until each is finished or the watch says stop; then bring gradients up to
-    date.
+    date, if there is time.
     """
     live = list(progress)
     while live and not watch.stopped:
         team.map(Progress.choose, live)
         done = [one for one in live if one.finished]
         live = [one for one in live if not one.finished]
-        _round(live, rows, team)
-        left = max((one.violation for one in live), default=0.0)
-        watch.advance(len(done), f"{len(live)} to go, violation {left:.2g}")
+        # without a solution so far there is nothing to go back to
+        whole = _round(live, rows, team, watch if any(one.beta.any() for one in live) else None)
+        worst = max((one.violation for one in live), default=0.0)
+        watch.advance(len(done), f"{len(live)} to go, violation {worst:.2g}")
+        if not whole:
+            break
     for one in live:  # stopped early: the gap needs the gradient of all
         one.max_steps = 0
+    if watch.stopped:
+        left, speed = sum(one.values_left for one in live), rows.n_computed / watch.elapsed
+        if left > (speed or USUAL_SPEED) * (SPARE * watch.elapsed + SPARE_SECONDS):
+            live = []  # the gap will not be known
     while live:
         team.map(Progress.choose, live)
         live = [one for one in live if not one.finished]
-        _round(live, rows, team)
+        _round(live, rows, team, None)
 
 
-def _round(live: Sequence[Progress], rows: KernelRows, team: Workers) -> None:
-    """Solve the working sets, then bring the gradients up to date, each with the rows it takes."""
+def _round(live: Sequence[Progress], rows: KernelRows, team: Workers, watch: Watch | None) -> bool:
+    """Solve the working sets, then bring the gradients up to date, each with the rows it takes.
+    Returns whether that was done: where the watch says stop in between, all is as it was.
+    """
+    for one in live:
+        one.save()
     known = [(one, one.known) for one in live]
     rows.announce(_wanted(known))
     for party in _parties(known, rows.capacity):
         for first, piece in _fetched(party, rows):
             team.map(partial(_gather_and_step, first), piece)
+            if watch is not None and watch.look():
+                return _take_back(live)
     team.map(Progress.step, [one for one, variables in known if not len(variables)])
     # back the way it came: what was fetched last is at hand, whatever the memory
     changed = [(one, one.changed) for one in reversed(live)]
@@ -301,6 +344,8 @@ def _round(live: Sequence[Progress], rows: KernelRows, team: Workers) -> None:
     rows.announce(_wanted(changed))
     for party in _parties(changed, rows.capacity):
         for first, piece in _fetched(party, rows):
+            if watch is not None and watch.look():
+                return _take_back(live)
             work = [
                 (one, s, variables, one.delta[first : first + len(variables)])
                 for one, variables in piece
@@ -309,6 +354,13 @@ def _round(live: Sequence[Progress], rows: KernelRows, team: Workers) -> None:
             team.map(lambda task: task[0].add(*task[1:]), work)
     for one in live:
         one.asked_for[one.examples[one.changed]] = True
+    return True
+
+
+def _take_back(live: Sequence[Progress]) -> bool:
+    for one in live:
+        one.back()
+    return False
 
 
 def _gather_and_step(first: int, pair: tuple[Progress, np.ndarray]) -> None:
@@ -347,7 +399,7 @@ def _fetched(party: Party, rows: KernelRows) -> Iterator[tuple[int, Party]]:
     each with the number of the first.
     """
     most = max(len(variables) for _, variables in party)
-    step = most if most <= rows.capacity else rows.capacity // 4 * 4
+    step = min(most, PIECE) if most <= rows.capacity else min(PIECE, rows.capacity // 4 * 4)
     for first in range(0, most, step):
         piece = [(one, variables[first : first + step]) for one, variables in party]
         piece = [(one, variables) for one, variables in piece if len(variables)]

@@ -61,8 +61,9 @@ class Problem:
 
 @dataclass(frozen=True)
 class Solution:
-    """Where a solver got: variables, gradient, the violation left and the steps made, and how far
-    rounding may have taken the gradient from that of its kernel values.
+    """Where a solver got: variables, gradient, the violation left and the steps made; how far
+    rounding may have taken the gradient from that of its kernel values; and whose gradient is up to
+    date, if not everybody's.
     """
 
     beta: np.ndarray
@@ -71,3 +72,4 @@ class Solution:
     n_steps: int
     converged: bool
     drift: float = np.inf
+    seen: np.ndarray | None = None

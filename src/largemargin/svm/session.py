@@ -22,6 +22,7 @@ from largemargin.kernels import Kernel
 from largemargin.svm.block import BURST, PATIENCE, State, solve_block
 from largemargin.svm.evaluation import Evaluation, Near, Outputs, Stored
 from largemargin.svm.exact import is_exact, polish
+from largemargin.svm.few_features import has_few_features, solve_in_features
 from largemargin.svm.lockstep import WORKING_SET, Progress, solve
 from largemargin.svm.machines import (
     HardMargin,
@@ -39,6 +40,8 @@ from largemargin.workers import Workers
 ROUNDING = 1e-13  # of the largest part of w, below which a coefficient is zero
 CLOSER = 1e-8  # of the tolerance, to which small problems are taken by steps
 STUCK = 4  # rounds that do not halve the violation, after which it is left at that
+EASY = 512  # rows up to which a few steps are tried first
+QUICK = 3_000_000  # kernel values that these may look at: about the time of the other way
 HELD = 150  # bytes an example and class: bounds, gradients, coefficients
 WHOLE = 2048  # rows up to which the whole Gram matrix is computed at once
 
@@ -91,7 +94,7 @@ class Stated:
 @dataclass(frozen=True)
 class Trained:
     """A machine, the examples that its coefficients belong to, and their outputs without the
-    threshold, as the solver has them.
+    threshold, as the solver has them, NaN where there was no time to compute them.
     """
 
     job: Job
@@ -142,47 +145,77 @@ class Session:
         self.whole = self.n <= WHOLE and self.n**2 * dtype.itemsize <= memory
         large = self.n > SMALL_PROBLEM and not self.whole
         self.layout = Layout(labels, n_classes, portions and large)
-        if self.whole:
-            self._place = np.argsort(self.order)
-            self._ends = [0, *np.cumsum(np.bincount(labels, minlength=n_classes)).tolist()]
-            self._gram = whole_gram(X[self.order], self.order, kernel, dtype, team)
-        else:
-            # a thread's rows in the making and the matrix of its working set
-            scratch = BATCH * SEGMENT + (2 * WORKING_SET) ** 2
-            memory -= team.count * scratch * dtype.itemsize + HELD * self.n * n_classes
-            self.rows = KernelRows(X, kernel, dtype, self.layout.segments, memory, team)
-            self._asked_for: dict[tuple[int, ...], np.ndarray] = {}  # by classes: rows of examples
+        self._dtype, self._memory = dtype, memory
+        self._place = np.argsort(self.order) if self.whole else np.empty(0, np.int64)
+        self._ends = [0, *np.cumsum(np.bincount(labels, minlength=n_classes)).tolist()]
+        self._asked_for: dict[tuple[int, ...], np.ndarray] = {}  # by classes: rows of examples
         self._multiplied = np.zeros(self.n, bool)  # rows asked for by `products`
         self.evaluation = Evaluation(self)
+
+    @cached_property
+    def _gram(self) -> np.ndarray:
+        return whole_gram(self.X[self.order], self.order, self.kernel, self._dtype, self.team)
+
+    @cached_property
+    def rows(self) -> KernelRows:
+        # a thread's rows in the making and the matrix of its working set
+        scratch = BATCH * SEGMENT + (2 * WORKING_SET) ** 2
+        used = self.team.count * scratch * self._dtype.itemsize + HELD * self.n * self.n_classes
+        return KernelRows(
+            self.X, self.kernel, self._dtype, self.layout.segments, self._memory - used, self.team
+        )
 
     def train(
         self, jobs: Sequence[Job], *, tol: float, max_steps: float = np.inf, watch: Watch
     ) -> list[Trained]:
         """Train all jobs, together."""
         stated = [self._state(job) for job in jobs]
+        found: list[Solution | None] = [None] * len(stated)
+        if has_few_features(self.X, self.kernel) and max_steps > BURST + PATIENCE * self.n:
+            found = [self._solve_in_features(one, tol, watch) for one in stated]
+        left = [k for k, at in enumerate(found) if not (at and (at.converged or watch.stopped))]
+        solutions = self._solve([stated[k] for k in left], tol, max_steps, watch)
+        for k, at in zip(left, solutions, strict=True):
+            other = found[k]
+            found[k] = at if other is None or at.violation < other.violation else other
+        return [self._read_seen(one, at) for one, at in zip(stated, found, strict=True) if at]
+
+    def _solve(
+        self, stated: Sequence[Stated], tol: float, max_steps: float, watch: Watch
+    ) -> list[Solution]:
+        """Solve all problems over kernel values."""
+        if not stated:
+            return []
         if self.whole:
-            solutions = [
-                self._solve_whole(one.problem, one.job.split, tol, max_steps, watch)
-                for one in stated
-            ]
-        else:
-            runs = [
-                Progress(
-                    one.problem,
-                    self.layout.portions(one.job.split),
-                    self.rows,
-                    self._asked_for.setdefault(one.job.split.classes, np.zeros(self.n, bool)),
-                    tol,
-                    max_steps,
-                    self._sizes,
-                )
-                for one in stated
-            ]
-            solve(runs, self.rows, self.team, watch)
-            if self.exact and not watch.stopped:
-                self._finish([run for run in runs if run.converged], watch)
-            solutions = [run.solution() for run in runs]
-        return [self._read(*pair) for pair in zip(stated, solutions, strict=True)]
+            return [self._solve_whole(one, tol, max_steps, watch) for one in stated]
+        runs = [
+            Progress(
+                one.problem,
+                self.layout.portions(one.job.split),
+                self.rows,
+                self._asked_for.setdefault(one.job.split.classes, np.zeros(self.n, bool)),
+                tol,
+                max_steps,
+                self._sizes,
+                watch.look,
+            )
+            for one in stated
+        ]
+        solve(runs, self.rows, self.team, watch)
+        if self.exact and not watch.stopped:
+            self._finish([run for run in runs if run.converged], watch)
+        return [run.solution() for run in runs]
+
+    def _solve_in_features(self, one: Stated, tol: float, watch: Watch) -> Solution:
+        """Solve a problem in the space of its few features, unless a few steps are enough."""
+        if self.whole and self.n <= EASY:
+            at = self._solve_whole(one, tol, QUICK // self.n, watch)
+            if at.converged or watch.stopped:
+                return at
+        X = self.X[one.examples]
+        at = solve_in_features(one.problem, X, tol, self.team, watch)
+        watch.advance(int(at.converged))
+        return at
 
     def _finish(self, runs: Sequence[Progress], watch: Watch) -> None:
         """Beyond the tolerance as far as it is cheap, then to the exact solutions."""
@@ -191,11 +224,12 @@ class Session:
         solve(runs, self.rows, self.team, watch)
         for run in runs:
             run.converged = True
-            run.polish()
+            if not watch.look():
+                run.polish()
 
     def close(self) -> None:
         """Give up the kernel values."""
-        if not self.whole:
+        if "rows" in vars(self):
             self.rows.close()
 
     @property
@@ -278,6 +312,9 @@ class Session:
         judge, b = one.judge or one.job.formulation, machine.intercept
         stored = Stored(one.job.split, one.examples, machine.coefs[None])
         if watch.stopped and not self.whole and one.drift < np.inf:
+            if np.isnan(one.outputs[stored.used]).any():  # not even w.w is known
+                unknown = Outputs(one.outputs[None], np.full((1, len(y)), np.inf), np.nan, np.inf)
+                return replace(machine, objective=-np.inf, gap=np.inf, rounding=np.inf), unknown
             found = self.evaluation.rough(stored, one.outputs[None], one.drift)
         else:
             found = self.evaluation.outputs(stored, judge.near(y, s, b), machine.n_steps)
@@ -323,6 +360,18 @@ class Session:
     def signs(self, job: Job, examples: np.ndarray) -> np.ndarray:
         return np.where(self.labels[examples] == job.split.positive, 1.0, -1.0)
 
+    def _read_seen(self, one: Stated, solution: Solution) -> Trained:
+        """Read a solution of which some outputs may not be known: nor is then the gap."""
+        seen, problem = solution.seen, one.problem
+        if seen is None:
+            return self._read(one, solution)
+        problem = replace(
+            problem, lo=np.where(seen, problem.lo, 0.0), hi=np.where(seen, problem.hi, 0.0)
+        )
+        trained = self._read(replace(one, problem=problem), solution)
+        machine = replace(trained.machine, gap=np.inf)
+        return replace(trained, machine=machine, outputs=np.where(seen, trained.outputs, np.nan))
+
     def _read(self, one: Stated, solution: Solution) -> Trained:
         from largemargin.svm._loops import snap
 
@@ -345,19 +394,12 @@ class Session:
     @cached_property
     def _norms(self) -> np.ndarray:
         """Of the examples in feature space."""
-        if self.whole:
+        if "_gram" in vars(self):
             return np.asarray(np.sqrt(np.abs(np.diagonal(self._gram)[self._place])), np.float64)
         return np.sqrt(np.abs(self.kernel.diag(self.X)))
 
-    def _solve_whole(
-        self,
-        problem: Problem,
-        split: Split,
-        tol: float,
-        max_steps: float,
-        watch: Watch,
-    ) -> Solution:
-        K = self._gram_of_split(split)
+    def _solve_whole(self, one: Stated, tol: float, max_steps: float, watch: Watch) -> Solution:
+        problem, K = one.problem, self._gram_of_split(one.job.split)
         beta = problem.start.copy()
         grad = problem.p + problem.ridge * beta
         if beta.any():
@@ -383,7 +425,7 @@ class Session:
             # beyond the tolerance, as far as it is cheap: it often makes the solution exact
             found, steps = solve_block(
                 problem, slice(None), K, at.grad, at.beta, tol * state.unit,
-                max_steps - at.n_steps, CLOSER * tol * state.unit,
+                max_steps - at.n_steps, CLOSER * tol * state.unit, watch.look,
             )  # fmt: skip
             grad = problem.p + K @ found  # afresh: what many steps add up to is rounding too
             grad += problem.ridge * found

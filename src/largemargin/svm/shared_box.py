@@ -214,7 +214,8 @@ def _read(session: Session, one: Trained, C: float) -> Trained:
     delta = _delta(machine.coefs, one.job.weights[one.examples])
     primal = machine.square / 2 + C * _slack(session, one) ** 2
     dual = float(np.abs(machine.coefs).sum()) - machine.square / 2 - delta**2 / (4 * C)
-    return replace(one, machine=replace(machine, objective=dual, gap=relative_gap(primal, dual)))
+    gap = relative_gap(primal, dual) if np.isfinite(one.outputs).all() else np.inf
+    return replace(one, machine=replace(machine, objective=dual, gap=gap))
 
 
 def _judged(one: Trained, n_steps: int, done: bool) -> Trained:

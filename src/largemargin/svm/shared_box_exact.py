@@ -201,11 +201,11 @@ def _direction(point: Point, sets: _Sets) -> tuple[np.ndarray, float, np.ndarray
         right -= x[0] * H[:, 0]
         right = (right - right[0] * e)[1:]
         R = np.outer(e, H[0])
-        rest = positive_solve((H - R - R.T + H[0, 0] * np.outer(e, e))[1:, 1:], right)
+        rest = positive_solve((H - R - R.T + H[0, 0] * np.outer(e, e))[1:, 1:], right)[0]
         x[1:] += rest
         x[0] -= e[1:] @ rest
     else:
-        x = positive_solve(H, right)
+        x = positive_solve(H, right)[0]
     rise = float(unit * x[n])
     step = np.zeros(len(point.y))
     step[F] = x[:n]

@@ -1,0 +1,259 @@
+"""The linear kernel of few features: K = X X', and a problem solved in the space of the features.
+
+Steps of two variables crawl where K has far more rows than rank. The interior-point method does not
+mind, and with D = ridge + theta its systems are as small as there are features (Woodbury):
+
+    (D + X X')^-1 r = D^-1 (r - X v),   (1 + X' D^-1 X) v = X' D^-1 r
+
+at n d^2 multiplications each, a few dozen times. The exact solution, where few variables are free,
+is then a guess or two away (`exact`); with squared slack, where many are, it is one such system.
+
+Products run over blocks of rows, each on one thread, and are added up in the order of the blocks: a
+solution depends neither on the threads nor on the memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.linalg import LinAlgError, cho_factor, cho_solve
+
+from largemargin.kernels import Kernel, Linear
+from largemargin.svm.block import State
+from largemargin.svm.exact import ROUNDING, is_exact, polish, sums
+from largemargin.svm.interior_point import RIDGE, Solver, minimise, sum_rows, with_sums
+from largemargin.svm.problem import Problem, Solution
+from largemargin.watch import Watch
+from largemargin.workers import Workers
+
+MOST_FEATURES = 256
+ROWS = 2048  # a block
+AT_ONCE = 32  # blocks whose normal matrices are held
+
+
+def has_few_features(X: Any, kernel: Kernel) -> bool:
+    """Whether solving in the space of the features is less work than in that of the examples."""
+    return isinstance(kernel, Linear) and 2 * X.shape[1] <= min(X.shape[0], 2 * MOST_FEATURES)
+
+
+class Stopped(LinAlgError):
+    """There is no time for the rest of a product."""
+
+
+class Features:
+    """Rows of few features, less a `shift`, with the products that solving takes, in float64."""
+
+    def __init__(
+        self,
+        X: Any,
+        team: Workers,
+        shift: np.ndarray | float = 0.0,
+        stopped: Callable[[], object] = lambda: "",
+    ) -> None:
+        self.X, self.team, self.shift, self.stopped = X, team, shift, stopped
+        self.n, self.d = X.shape
+        self._parts = [slice(k, k + ROWS) for k in range(0, self.n, ROWS)]
+
+    def shifted(self, shift: np.ndarray) -> Features:
+        return Features(self.X, self.team, shift, self.stopped)
+
+    def taken(self, which: np.ndarray) -> Features:
+        """Some of the rows."""
+        return Features(self.X[which], self.team, self.shift, self.stopped)
+
+    def rows(self, which: np.ndarray | slice) -> np.ndarray:
+        part = self.X[which]
+        if sp.issparse(part):
+            part = part.toarray()
+        return np.asarray(part, np.float64) - self.shift
+
+    def mean(self) -> np.ndarray:
+        return self.turned(np.ones(self.n)) / self.n
+
+    def times(self, v: np.ndarray) -> np.ndarray:
+        """X v"""
+        found = np.empty((self.n, *v.shape[1:]))
+
+        def fill(part: slice) -> None:
+            found[part] = self.rows(part) @ v
+
+        self.team.map(fill, self._parts)
+        return found
+
+    def turned(self, u: np.ndarray) -> np.ndarray:
+        """X'u"""
+        return self._sum(lambda part: self.rows(part).T @ u[part], (self.d, *u.shape[1:]))
+
+    def normal(self, weights: np.ndarray) -> np.ndarray:
+        """X' diag(weights) X; raises `Stopped` when there is no time for it."""
+
+        def product(part: slice) -> np.ndarray:
+            if self.stopped():
+                raise Stopped
+            rows = self.rows(part)
+            return np.asarray((rows.T * weights[part]) @ rows)
+
+        return self._sum(product, (self.d, self.d))
+
+    def _sum(self, product: Callable[[slice], np.ndarray], shape: tuple[int, ...]) -> np.ndarray:
+        """The products of all blocks, added up in their order."""
+        total = np.zeros(shape)
+        for first in range(0, len(self._parts), AT_ONCE):
+            parts = self._parts[first : first + AT_ONCE]
+            found: list[Any] = [None] * len(parts)
+
+            def work(k: int, found: list[Any] = found, parts: list[slice] = parts) -> None:
+                found[k] = product(parts[k])
+
+            self.team.map(work, range(len(parts)))
+            for one in found:
+                total += one
+        return total
+
+    def squares(self) -> np.ndarray:
+        found = np.empty(self.n)
+        for part in self._parts:
+            found[part] = (self.rows(part) ** 2).sum(axis=1)
+        return found
+
+
+class Factored:
+    """X X' + diag(ridge) for the interior-point method, and few sums, a row of A each."""
+
+    def __init__(self, features: Features, ridge: np.ndarray, A: np.ndarray) -> None:
+        self.features, self.ridge, self.A = features, ridge, A
+        self.diagonal = features.squares() + ridge
+        self.largest = float(self.diagonal.max(initial=0.0)) or 1.0
+
+    def times(self, x: np.ndarray) -> np.ndarray:
+        return self.features.times(self.features.turned(x)) + self.ridge * x
+
+    def sums(self, x: np.ndarray) -> np.ndarray:
+        return np.asarray(self.A @ x)
+
+    def spread(self, y: np.ndarray) -> np.ndarray:
+        return np.asarray(self.A.T @ y)
+
+    def factor(self, theta: np.ndarray) -> Solver:
+        features = self.features
+        D = np.maximum(theta + self.ridge, RIDGE * self.largest)
+        M = features.normal(1 / D)
+        M[np.diag_indices(features.d)] += 1.0
+        factor = cho_factor(M, lower=True, check_finite=False)
+
+        def once(right: np.ndarray) -> np.ndarray:
+            v = cho_solve(factor, features.turned((right.T / D).T), check_finite=False)
+            return ((right - features.times(v)).T / D).T
+
+        def solve(right: np.ndarray) -> np.ndarray:
+            x = once(right)
+            # what D^-1 magnifies of the rounding of r - X v
+            left = right - features.times(features.turned(x)) - (x.T * D).T
+            return x + once(left)
+
+        return with_sums(solve, self.A)
+
+
+def solve_in_features(
+    problem: Problem, X: Any, tol: float, team: Workers, watch: Watch
+) -> Solution:
+    """The exact solution, or what is found on the way."""
+    plain = Features(X, team, stopped=watch.look)
+    # where the coefficients sum to zero the origin may be anywhere
+    total, size = float(problem.start.sum()), float(np.abs(problem.start).sum())
+    balanced = problem.threshold and (problem.a == 1).all() and abs(total) <= ROUNDING * size
+    features = plain.shifted(plain.mean()) if balanced else plain
+    at = _point(problem, features, _at_ends(problem), 0)
+    state = State.of(problem, at.beta, at.grad, len(problem))
+    if not state.meets(tol):
+        inner = _interior(problem, features)
+        if _dual(problem, inner) > _dual(problem, at):
+            at = inner
+        state = State.of(problem, at.beta, at.grad, len(problem))
+    if not (watch.look() or state.hopeless or is_exact(problem, state.violation)):
+        at = _polished(problem, features, at)
+    at = _point(problem, plain, at.beta, at.n_steps)
+    state = State.of(problem, at.beta, at.grad, len(problem))
+    return replace(at, violation=state.violation, converged=state.meets(tol))
+
+
+def _at_ends(problem: Problem) -> np.ndarray:
+    """The start, with what rounding keeps from the far end of its box put there."""
+    lo, hi, beta = problem.lo, problem.hi, problem.start
+    near = beta * (1 + ROUNDING)
+    return np.where((near >= hi) & (hi > 0), hi, np.where((near <= lo) & (lo < 0), lo, beta))
+
+
+def _point(problem: Problem, features: Features, beta: np.ndarray, n_steps: int) -> Solution:
+    grad = problem.p + problem.ridge * beta
+    if beta.any():
+        grad = grad + features.times(features.turned(beta))
+    return Solution(beta, grad, np.inf, n_steps, False)
+
+
+def _dual(problem: Problem, at: Solution) -> float:
+    return -float(at.beta @ (at.grad + problem.p)) / 2
+
+
+def _interior(problem: Problem, features: Features) -> Solution:
+    """By the interior-point method, within the bounds and with the sums that are to be kept."""
+    moving = problem.hi > problem.lo
+    beta = problem.start.copy()
+    part = features if moving.all() else features.taken(moving)
+    A = np.zeros((0, part.n))
+    if problem.threshold:
+        A = sum_rows(problem.a[moving], problem.group[moving])
+    lo, hi = problem.lo[moving], problem.hi[moving]
+    inner = minimise(
+        Factored(part, problem.ridge[moving], A), problem.p[moving], beta[moving], lo, hi,
+        (lo + hi) / 2 if np.isfinite(hi - lo).all() else None, features.stopped,
+        problem.least_norm**2 / 4,
+    )  # fmt: skip
+    if inner.x is not None and np.isfinite(inner.x).all():
+        beta[moving] = inner.x
+        beta = _with_sums(problem, np.clip(beta, problem.lo, problem.hi))
+    return _point(problem, features, beta, inner.n_solved)
+
+
+def _with_sums(problem: Problem, beta: np.ndarray) -> np.ndarray:
+    """A point with the sums of the start near one that has them nearly: what is missing is shared
+    by the variables inside the box, or by all if they have no room for it.
+    """
+    if not problem.threshold:
+        return beta
+    for inside in (True, False):
+        missing = sums(problem, problem.start) - sums(problem, beta)
+        missing[np.abs(missing) < ROUNDING * np.abs(beta).sum()] = 0.0  # which nothing can mend
+        wanted = problem.a * missing[problem.group]
+        room = np.where(wanted > 0, problem.hi - beta, beta - problem.lo)
+        if inside:
+            room = np.where((beta > problem.lo) & (beta < problem.hi), room, 0.0)
+        room = np.minimum(room, np.abs(wanted))
+        rooms = np.bincount(problem.group, room, problem.n_groups)
+        share = np.minimum(1.0, np.abs(missing) / np.where(rooms > 0, rooms, 1.0))
+        beta = beta + np.sign(wanted) * room * share[problem.group]
+        beta = np.clip(beta, problem.lo, problem.hi)
+    return beta
+
+
+def _polished(problem: Problem, features: Features, at: Solution) -> Solution:
+    def gram(F: np.ndarray) -> np.ndarray:
+        rows = features.rows(F)
+        return np.asarray(rows @ rows.T)
+
+    def products(F: np.ndarray, d: np.ndarray) -> np.ndarray:
+        return features.times(features.rows(F).T @ d)
+
+    def solve(F: np.ndarray, right: np.ndarray, short: np.ndarray) -> np.ndarray:
+        A = np.zeros((0, len(F)))
+        if problem.threshold:
+            A = sum_rows(problem.a[F], problem.group[F])
+        return Factored(features.taken(F), problem.ridge[F], A).factor(np.zeros(len(F)))(
+            right, short
+        )[0]
+
+    return polish(problem, at, gram, products, solve if problem.ridge.any() else None)
