@@ -233,9 +233,10 @@ class Gaussian(Kernel):
         return super().exact_in(dtype, square) and rounding < EXPONENT_ERROR
 
     def rounding(self, squares: np.ndarray, terms: np.ndarray, unit: float) -> Rounding:
-        # the exponent is a sum of three numbers of the size of gamma (|a|^2 + |b|^2), each good to
-        # m and a few units; e^t - 1 <= 1.3 t up to a half, and beyond nothing is known of a value
-        slope = self.gamma * unit * (2 * terms + 20)
+        # the exponent is a sum of three numbers of the size of gamma (|a|^2 + |b|^2), good to m and
+        # a few units (squared norms are summed in float64 whatever the type); e^t - 1 <= 1.3 t up
+        # to a half, and beyond nothing is known of a value
+        slope = self.gamma * unit * ((2 if unit == UNIT else 1) * terms + 20)
         unknown = slope.max(initial=0.0) * squares > 0.25
         return Rounding(
             value=6 * unit, distance=1.3 * slope, left=1.0, right=unknown.astype(float),

@@ -106,13 +106,54 @@ def snap(beta, lo, hi, sizes, rounding):
 
 @njit(cache=True, nogil=True)
 def add_sizes(sums, start, values, slots, weights):
-    """sums[start + j] += sum_r weights[r] |values[slots[r], j]|"""
-    for r in range(len(slots)):
-        row = values[slots[r]]
-        out = sums[start : start + len(row)]
-        if weights[r] != 0.0:
-            for j in range(len(row)):
-                out[j] += weights[r] * abs(row[j])
+    """sums[start + j] += sum_r weights[r] |values[slots[r], j]|, four rows at a time."""
+    n = len(slots)
+    whole = n // 4 * 4
+    for left in range(0, values.shape[1], 2048):
+        size = min(2048, values.shape[1] - left)
+        out = sums[start + left : start + left + size]
+        for r in range(0, whole, 4):
+            k0 = values[slots[r], left : left + size]
+            k1 = values[slots[r + 1], left : left + size]
+            k2 = values[slots[r + 2], left : left + size]
+            k3 = values[slots[r + 3], left : left + size]
+            w0, w1, w2, w3 = weights[r], weights[r + 1], weights[r + 2], weights[r + 3]
+            for j in range(size):
+                out[j] += (w0 * abs(k0[j]) + w1 * abs(k1[j])) + (w2 * abs(k2[j]) + w3 * abs(k3[j]))
+        for r in range(whole, n):
+            k0 = values[slots[r], left : left + size]
+            w0 = weights[r]
+            for j in range(size):
+                out[j] += w0 * abs(k0[j])
+
+
+@njit(cache=True, nogil=True)
+def add_rows_and_sizes(grad, sums, start, values, slots, coefs, weights):
+    """What `add_rows` and `add_sizes` do, in one pass over the rows."""
+    n = len(slots)
+    whole = n // 4 * 4
+    for left in range(0, values.shape[1], 2048):
+        size = min(2048, values.shape[1] - left)
+        out = grad[start + left : start + left + size]
+        total = sums[start + left : start + left + size]
+        for r in range(0, whole, 4):
+            k0 = values[slots[r], left : left + size]
+            k1 = values[slots[r + 1], left : left + size]
+            k2 = values[slots[r + 2], left : left + size]
+            k3 = values[slots[r + 3], left : left + size]
+            c0, c1, c2, c3 = coefs[r], coefs[r + 1], coefs[r + 2], coefs[r + 3]
+            w0, w1, w2, w3 = weights[r], weights[r + 1], weights[r + 2], weights[r + 3]
+            for j in range(size):
+                out[j] += (c0 * k0[j] + c1 * k1[j]) + (c2 * k2[j] + c3 * k3[j])
+                total[j] += (w0 * abs(k0[j]) + w1 * abs(k1[j])) + (
+                    w2 * abs(k2[j]) + w3 * abs(k3[j])
+                )
+        for r in range(whole, n):
+            k0 = values[slots[r], left : left + size]
+            c0, w0 = coefs[r], weights[r]
+            for j in range(size):
+                out[j] += c0 * k0[j]
+                total[j] += w0 * abs(k0[j])
 
 
 @njit(cache=True, nogil=True)

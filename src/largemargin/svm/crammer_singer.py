@@ -18,13 +18,11 @@ nothing.
 
 from __future__ import annotations
 
-from math import fsum
-
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from largemargin.svm.block import BURST
-from largemargin.svm.evaluation import Outputs, Stored
+from largemargin.svm.evaluation import Outputs, Stored, summed
 from largemargin.svm.exact import polish
 from largemargin.svm.interior_point import RIDGE, Solver, minimise
 from largemargin.svm.lockstep import LOCAL, WORKING_SET
@@ -261,7 +259,7 @@ class _Run:
         low = self._lacks(outputs.values, -outputs.errors - 2 * FEW * (1 + np.abs(outputs.values)))
         half, loss = half_square(outputs), total(self.box * low, self.box * high)
         # each example's sum is to be zero
-        missing = fsum(np.abs(tau.sum(axis=0)) + FEW * np.abs(tau).sum(axis=0))
+        missing = summed(np.abs(tau.sum(axis=0)) + FEW * np.abs(tau).sum(axis=0))
         alpha = tau[self.own]
         return Told(
             Between(half.low + loss.low, half.high + loss.high),

@@ -29,21 +29,21 @@ import scipy.sparse as sp
 
 from largemargin.gram import fill, prepare
 from largemargin.kernel_rows import BLOCK, KernelRows
-from largemargin.kernels import UNIT, Gaussian, Kernel, Linear, squared_norms
+from largemargin.kernels import UNIT, Gaussian, Kernel, Laplacian, Linear, squared_norms
 
 if TYPE_CHECKING:
     from largemargin.svm.reductions import Split
     from largemargin.svm.session import Session
 
 SINGLE = 2.0**-24  # the unit of float32
-PIECE = 128  # vectors that are summed together
+PIECE = 64  # vectors that are summed together
 PANEL = 256  # examples a tile
 STRETCH = 4096  # examples that are multiplied by w together
 CHEAP = 4_000_000  # kernel values in float64 that no fit minds
 SHARE = 20  # one in so many of what the fit took may be spent on them
 STEP = 256  # kernel values that take as long as a step of the solver
 LONG = np.longdouble
-FEW = 1_000_000 if np.finfo(LONG).eps < UNIT / 64 else 0  # products that are summed in it
+FEW = 4_000 if np.finfo(LONG).eps < UNIT / 64 else 0  # products that are summed in it
 
 
 @dataclass(frozen=True)
@@ -67,9 +67,14 @@ class Stored:
     split: Split | None
     examples: np.ndarray
     coefs: np.ndarray
+    values: np.ndarray | None = None  # outputs that the solver has
+    drift: float = np.inf  # how far these may be from sums of its kernel values
+    spare: bool = True  # whether to leave out examples without a coefficient
 
     @cached_property
     def used(self) -> np.ndarray:
+        if not self.spare:
+            return np.arange(self.coefs.shape[1])
         return np.flatnonzero(self.coefs.any(axis=0))
 
 
@@ -148,92 +153,131 @@ class Evaluation:
             found[1] = replace(found[1], square=own.square, square_error=own.square_error)
         return found
 
-    def rough(self, stored: Stored, values: np.ndarray, drift: float) -> list[Outputs]:
-        """What the solver's own outputs tell, which are off by `drift` from sums of its kernel
-        values, or NaN if they are not known: for when there is no time to sum them up again.
+    def rough(self, stored: Stored) -> list[Outputs]:
+        """What the solver's own outputs tell, NaN where they are not known, for when there is no
+        time to look at kernel values again.
         """
         sizes = self.kernel.sizes(self.squares)
-        if sizes is None:
+        if sizes is None or stored.values is None or not np.isfinite(stored.drift):
             return [self._summed(stored)]
-        weights = np.abs(stored.coefs[:, stored.used])
-        vectors = stored.examples[stored.used]
-        of = sizes[stored.examples]
-        most = (weights @ sizes[vectors])[:, None] * of
-        far = (weights @ (sizes * self.squares)[vectors])[:, None] * of
-        errors = drift + self._errors(stored, stored.examples, self.unit, most, far)
-        known = ~np.isnan(values)
-        errors, values = np.where(known, errors, np.inf), np.where(known, values, 0.0)
+        weights = self._weights(stored) @ sizes[stored.examples[stored.used]]
+        most = weights[:, None] * sizes[stored.examples]
+        errors = stored.drift + self._errors(stored, stored.examples, self.unit, most)
+        known = ~np.isnan(stored.values)
+        values, errors = np.where(known, stored.values, 0.0), np.where(known, errors, np.inf)
         return [self._judged(stored, values, errors)]
 
     def _summed(self, stored: Stored) -> Outputs:
         """From the kernel values of the fit."""
-        used, vectors = stored.used, stored.examples[stored.used]
-        coefs = np.ascontiguousarray(stored.coefs[:, used])
-        weights = np.abs(coefs)
-        by_size = np.concatenate([weights, weights * self.squares[vectors]])
-        if self._by_norms:
-            by_size = by_size[:0]
-        of_sum = _of_sum(len(used))
+        if self.session.whole and 3 * len(stored.used) > len(stored.examples):
+            stored = replace(stored, spare=False)  # cheaper than to copy the rows of the others
+        coefs = np.ascontiguousarray(stored.coefs[:, stored.used])
+        weights = None if self._by_norms else self._weights(stored)
+        values, off = stored.values, stored.drift
+        known = values is not None and np.isfinite(off)
+        if not known:
+            off = 0.0
         if self.session.whole:
-            K = self.session.values_of(vectors, stored.examples)
-            if coefs.shape[0] * K.size <= FEW:
-                values = (coefs.astype(LONG) @ K.astype(LONG)).astype(np.float64)
-                sizes, of_sum = by_size @ np.abs(K), 4 * UNIT
-            else:
-                values, sizes = _products(coefs, by_size, K)
+            values, sizes, of_sum = self._from_whole(stored, coefs, weights)
         else:
-            segments = list(range(len(self.session.layout.segments)))
-            if stored.split is not None:
-                segments = [s for part in self.session.layout.portions(stored.split) for s in part]
-            values, sizes = _row_sums(self.session.rows, segments, vectors, coefs, by_size)
-        rows = stored.examples
-        most, far = self._sizes(stored, rows, sizes)
-        errors = self._errors(stored, rows, self.unit, most, far) + of_sum * most
+            of_sum = 0.0 if known else _of_sum(len(stored.used))
+            needed = None if known else coefs
+            found, sizes = self._from_rows(stored, needed, weights)
+            values = values if known else found
+        assert values is not None
+        most = self._most(stored, stored.examples, sizes)
+        errors = self._errors(stored, stored.examples, self.unit, most) + of_sum * most + off
         return self._judged(stored, values, errors)
+
+    def _from_whole(
+        self, stored: Stored, coefs: np.ndarray, weights: np.ndarray | None
+    ) -> tuple[np.ndarray, np.ndarray | None, float]:
+        """From the whole matrix; also the relative error of the sums."""
+        K = self.session.values_of(stored.examples[stored.used], stored.examples)
+        if coefs.shape[0] * K.size <= FEW:
+            values = (coefs.astype(LONG) @ K.astype(LONG)).astype(np.float64)
+            return values, None if weights is None else weights @ np.abs(K), 4 * UNIT
+        both = coefs if weights is None else np.concatenate([coefs, weights])
+        found = np.zeros((len(both), K.shape[1]))
+        signed = weights is not None and not self._is_positive
+        for k in range(0, len(K), PIECE):
+            part = K[k : k + PIECE].astype(np.float64, copy=False)
+            if signed:
+                found[: len(coefs)] += coefs[:, k : k + PIECE] @ part
+                found[len(coefs) :] += both[len(coefs) :, k : k + PIECE] @ np.abs(part)
+            else:
+                found += both[:, k : k + PIECE] @ part
+        sizes = None if weights is None else found[len(coefs) :]
+        return found[: len(coefs)], sizes, _of_sum(len(K))
+
+    def _from_rows(
+        self, stored: Stored, coefs: np.ndarray | None, weights: np.ndarray | None
+    ) -> tuple[np.ndarray | None, np.ndarray | None]:
+        layout = self.session.layout
+        segments = list(range(len(layout.segments)))
+        if stored.split is not None:
+            segments = [s for part in layout.portions(stored.split) for s in part]
+        if coefs is None and weights is None:
+            return None, None
+        vectors = stored.examples[stored.used]
+        return _row_sums(self.session.rows, segments, vectors, coefs, weights)
+
+    def _weights(self, stored: Stored) -> np.ndarray:
+        """|c_j| (1 + |x_j|^2 / mean): a sum of |k_ij| with these is no less than one with |c_j|,
+        and, times the larger of |x_i|^2 and the mean, than one with |c_j| (|x_i|^2 + |x_j|^2).
+        """
+        weights = np.abs(stored.coefs[:, stored.used])
+        if not isinstance(self.kernel, Gaussian):
+            return weights
+        return weights * (1 + self.squares[stored.examples[stored.used]] / self._mean_square)
+
+    @cached_property
+    def _mean_square(self) -> float:
+        return float(self.squares.mean()) or 1.0
+
+    @property
+    def _is_positive(self) -> bool:
+        """Whether no kernel value is negative."""
+        return isinstance(self.kernel, Gaussian | Laplacian)
 
     @property
     def _by_norms(self) -> bool:
         """Whether norms tell as much of the size of kernel values as there is to know."""
         return self.kernel.on_products and not isinstance(self.kernel, Gaussian)
 
-    def _sizes(
-        self, stored: Stored, rows: np.ndarray, sizes: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """sum_j |c_j k_ij| and sum_j |c_j k_ij| |x_j|^2, a row a function."""
-        if len(sizes):
-            half = len(sizes) // 2
-            return sizes[:half], sizes[half:]
+    def _most(self, stored: Stored, rows: np.ndarray, sizes: np.ndarray | None) -> np.ndarray:
+        """A bound of sum_j |c_j k_ij|, a row a function and a column each of some rows."""
+        if sizes is not None:
+            return sizes
         of = self.kernel.sizes(self.squares)
         assert of is not None
         weights = np.abs(stored.coefs[:, stored.used])
-        total = weights @ of[stored.examples[stored.used]]
-        most = total[:, None] * of[rows]
-        return most, np.zeros_like(most)
+        return np.asarray((weights @ of[stored.examples[stored.used]])[:, None] * of[rows])
 
     def _errors(
-        self, stored: Stored, rows: np.ndarray, unit: float, most: np.ndarray, far: np.ndarray
+        self, stored: Stored, rows: np.ndarray, unit: float, most: np.ndarray
     ) -> np.ndarray:
-        """What the errors of kernel values add up to, a column each of some rows."""
+        """What the errors of kernel values add up to, `most` being sums with `_weights`."""
         found = self.kernel.rounding(self.squares, self.terms, unit)
         weights = np.abs(stored.coefs[:, stored.used])
         vectors = stored.examples[stored.used]
 
-        def at(part: Any, which: np.ndarray) -> np.ndarray:
-            return np.broadcast_to(np.asarray(part, float), self.squares.shape)[which]
+        def at(part: Any, which: np.ndarray) -> Any:
+            return part[which] if isinstance(part, np.ndarray) else part
 
-        errors = at(found.value, rows) * most
-        errors = errors + at(found.distance, rows) * (self.squares[rows] * most + far)
-        errors = errors + np.outer(weights @ at(found.right, vectors), at(found.left, rows))
+        far = np.maximum(self.squares[rows], self._mean_square)
+        errors = (at(found.value, rows) + at(found.distance, rows) * far) * most
         total = weights.sum(axis=1, keepdims=True)
-        errors = errors + total * at(found.constant, rows)
-        errors = 1.01 * errors
+        right = at(found.right, vectors)
+        right = total * right if np.isscalar(right) else (weights @ right)[:, None]
+        errors = 1.01 * (errors + right * at(found.left, rows) + total * at(found.constant, rows))
         return np.minimum(errors, found.most * total) if np.isfinite(found.most) else errors
 
     def _judged(self, stored: Stored, values: np.ndarray, errors: np.ndarray) -> Outputs:
         coefs = stored.coefs[:, stored.used]
         parts = coefs * values[:, stored.used]
         off = np.abs(coefs) * errors[:, stored.used] + 2 * UNIT * np.abs(parts)
-        return Outputs(values, errors, fsum(parts.ravel()), fsum(off.ravel()))
+        return Outputs(values, errors, summed(parts), summed(off))
 
     def _again(
         self, stored: Stored, V: Any, Z: Any, chosen: np.ndarray, first: Outputs | None
@@ -241,13 +285,10 @@ class Evaluation:
         """In float64, for the examples chosen; the others as they were found first."""
         used, vectors = stored.used, stored.examples[stored.used]
         coefs = np.ascontiguousarray(stored.coefs[:, used])
-        weights = np.abs(coefs)
-        by_size = np.concatenate([weights, weights * self.squares[vectors]])
-        if self._by_norms:
-            by_size = by_size[:0]
+        weights = None if self._by_norms else self._weights(stored)
         by_column, by_norm = self.kernel.by_column, self.kernel.on_products
         values = np.zeros((len(coefs), len(chosen)))
-        sizes = np.zeros((len(by_size), len(chosen)))
+        sizes = None if weights is None else np.zeros_like(values)
         pieces = []
         for k in range(0, len(used), PIECE):
             part = vectors[k : k + PIECE]
@@ -262,13 +303,13 @@ class Evaluation:
                 K = np.empty((B.shape[0], rows.shape[0]))
                 fill(self.kernel, K.dtype, (rows, squares), (B, B_squares), K)
                 values[:, columns] += coefs[:, part] @ K
-                if len(by_size):
-                    sizes[:, columns] += by_size[:, part] @ np.abs(K)
+                if weights is not None and sizes is not None:
+                    sizes[:, columns] += weights[:, part] @ np.abs(K)
 
         self.session.team.map(panel, range(0, len(chosen), PANEL))
         rows = stored.examples[chosen]
-        most, far = self._sizes(stored, rows, sizes)
-        errors = self._errors(stored, rows, UNIT, most, far) + _of_sum(len(used)) * most
+        most = self._most(stored, rows, sizes)
+        errors = self._errors(stored, rows, UNIT, most) + _of_sum(len(used)) * most
         if first is not None:
             all_values, all_errors = first.values.copy(), first.errors.copy()
             all_values[:, chosen], all_errors[:, chosen] = values, errors
@@ -282,15 +323,7 @@ class Evaluation:
         vectors = stored.examples[stored.used]
         coefs = stored.coefs[:, stored.used]
         norms = np.sqrt(self.squares)
-        extended = coefs.size * V.shape[1] <= CHEAP
-        dtype: Any = np.float64
-        unit = _of_sum(len(vectors))
-        if extended:
-            dtype, unit = LONG, float(np.finfo(LONG).eps) * (len(vectors) + 2)
-        w = np.zeros((len(coefs), V.shape[1]))
-        for k in range(0, len(vectors), PIECE if not extended else max(1, len(vectors))):
-            part = slice(k, len(vectors) if extended else k + PIECE)
-            w += (V[vectors[part]].astype(dtype).T @ coefs[:, part].astype(dtype).T).T
+        w, unit = _weighted_sums(V, vectors, coefs)
         lengths = np.sqrt((w.astype(LONG) ** 2).sum(axis=1)).astype(float) * (1 + 4 * UNIT)
         off = unit * (np.abs(coefs) @ norms[vectors]) + UNIT * lengths
         values = np.empty((len(coefs), len(stored.examples)))
@@ -303,6 +336,31 @@ class Evaluation:
         square = float((lengths**2).sum())
         square_error = float((2 * lengths * off + off**2).sum()) * 1.01 + 16 * UNIT * square
         return Outputs(values, errors, square, square_error)
+
+
+def _weighted_sums(V: Any, vectors: np.ndarray, coefs: np.ndarray) -> tuple[np.ndarray, float]:
+    """coefs @ V[vectors], and its error relative to the sum of the sizes of its terms.
+
+    If there are few terms, they are multiplied in extended precision and added in pairs; else
+    PIECE at a time, and only what these give is added in extended precision.
+    """
+    eps, count = float(np.finfo(LONG).eps), len(vectors)
+    if coefs.size * V.shape[1] <= CHEAP:
+        rows = V[vectors].toarray() if sp.issparse(V) else V[vectors]
+        columns = np.ascontiguousarray(rows.T.astype(LONG))
+        w = np.array([(columns * row).sum(axis=1) for row in coefs.astype(LONG)])
+        # NumPy adds up to 128 terms in eight sums of 16, and what these give in pairs
+        return w.astype(float), eps * (24 + np.log2(count + 1))
+    total = np.zeros((len(coefs), V.shape[1]), LONG)
+    for k in range(0, count, PIECE):
+        rows = V[vectors[k : k + PIECE]].astype(np.float64, copy=False)
+        total += (rows.T @ coefs[:, k : k + PIECE].T).T
+    return total.astype(float), (PIECE + 2) * UNIT + eps * (count // PIECE + 1)
+
+
+def summed(values: np.ndarray) -> float:
+    """The sum, rounded once."""
+    return fsum(values.ravel().tolist())
 
 
 def _of_sum(count: int) -> float:
@@ -319,36 +377,24 @@ def _squares(X: Any, by_norm: bool) -> np.ndarray:
     return squared_norms(X) if by_norm else np.zeros(X.shape[0])
 
 
-def _products(
-    coefs: np.ndarray, by_size: np.ndarray, K: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """coefs @ K and by_size @ |K|"""
-    values, sizes = np.zeros((len(coefs), K.shape[1])), np.zeros((len(by_size), K.shape[1]))
-    for k in range(0, len(K), PIECE):
-        part = K[k : k + PIECE].astype(np.float64, copy=False)
-        values += coefs[:, k : k + PIECE] @ part
-        if len(by_size):
-            sizes += by_size[:, k : k + PIECE] @ np.abs(part)
-    return values, sizes
-
-
 def _row_sums(
     rows: KernelRows,
     segments: Sequence[int],
     vectors: np.ndarray,
-    coefs: np.ndarray,
-    by_size: np.ndarray,
-) -> tuple[np.ndarray, np.ndarray]:
-    """The same from kernel rows, the columns of some segments one after the other. Rows are summed
-    in the same blocks whatever the memory.
+    coefs: np.ndarray | None,
+    weights: np.ndarray | None,
+) -> tuple[np.ndarray | None, np.ndarray | None]:
+    """coefs @ K and weights @ |K| from kernel rows, the columns of some segments one after the
+    other. Rows are summed in the same blocks whatever the memory.
     """
     from largemargin._loops import add_rows
-    from largemargin.svm._loops import add_sizes
+    from largemargin.svm._loops import add_rows_and_sizes, add_sizes
 
     starts = np.cumsum([0, *(rows.segments[s].width for s in segments)])
-    values, sizes = np.zeros((len(coefs), starts[-1])), np.zeros((len(by_size), starts[-1]))
-    wanted = {s: [vectors] for s in segments}
-    rows.announce(wanted)
+    values, sizes = (
+        None if part is None else np.zeros((len(part), starts[-1])) for part in (coefs, weights)
+    )
+    rows.announce({s: [vectors] for s in segments})
     step = max(BLOCK, rows.capacity // BLOCK * BLOCK)
     for first in range(0, len(vectors), step):
         part = vectors[first : first + step]
@@ -357,13 +403,19 @@ def _row_sums(
         def add(task: tuple[int, int], part: np.ndarray = part, first: int = first) -> None:
             row, k = task
             segment = rows.segments[segments[k]]
-            slots, at = segment.slot_of[part], slice(first, first + len(part))
-            if row < len(coefs):
-                add_rows(values[row], starts[k], segment.values, slots, coefs[row, at])
+            held = segment.values, segment.slot_of[part]
+            at = slice(first, first + len(part))
+            if values is None or coefs is None:
+                assert sizes is not None
+                assert weights is not None
+                add_sizes(sizes[row], starts[k], *held, weights[row, at])
+            elif sizes is None or weights is None:
+                add_rows(values[row], starts[k], *held, coefs[row, at])
             else:
-                row -= len(coefs)
-                add_sizes(sizes[row], starts[k], segment.values, slots, by_size[row, at])
+                add_rows_and_sizes(
+                    values[row], sizes[row], starts[k], *held, coefs[row, at], weights[row, at]
+                )
 
-        tasks = [(r, k) for r in range(len(coefs) + len(by_size)) for k in range(len(segments))]
-        rows.team.map(add, tasks)
+        count = len(coefs) if coefs is not None else len(weights) if weights is not None else 0
+        rows.team.map(add, [(r, k) for r in range(count) for k in range(len(segments))])
     return values, sizes

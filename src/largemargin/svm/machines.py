@@ -17,12 +17,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from math import fsum
 
 import numpy as np
 
 from largemargin.kernels import UNIT
-from largemargin.svm.evaluation import Near, Outputs
+from largemargin.svm.evaluation import Near, Outputs, summed
 from largemargin.svm.problem import Problem, Solution
 
 ROUNDING = 1e-13
@@ -150,7 +149,7 @@ def slack_bounds(
 
 def total(low: np.ndarray, high: np.ndarray, factor: float = 1.0) -> Between:
     """factor times the sum of numbers that are not negative."""
-    return Between(factor * fsum(low) * (1 - FEW), factor * fsum(high) * (1 + FEW))
+    return Between(factor * summed(low) * (1 - FEW), factor * summed(high) * (1 + FEW))
 
 
 def half_square(outputs: Outputs) -> Between:
@@ -168,8 +167,8 @@ def dual_bounds(
     coefficients no further than `missing` away meet all, with a w that is at most missing * reach
     longer. It is their objective that no machine is below.
     """
-    half, sum_ = half_square(outputs), fsum(alpha)
-    missing += FEW * fsum(np.abs(alpha))
+    half, sum_ = half_square(outputs), summed(alpha)
+    missing += FEW * summed(np.abs(alpha))
     longest = lengthened(half, missing * reach)
     size = FEW * (abs(sum_) + abs(longest) + other)
     low = sum_ - missing - longest - other
@@ -268,9 +267,9 @@ class SoftMargin:
         if self.squared:
             low, high = low**2, high**2
             used = s > 0
-            other = fsum(alpha[used] ** 2 / s[used]) / (4 * self.C)
+            other = summed(alpha[used] ** 2 / s[used]) / (4 * self.C)
         loss = total(s * low, s * high, self.C)
-        missing = abs(fsum(coefs)) if self.threshold else 0.0
+        missing = abs(summed(coefs)) if self.threshold else 0.0
         return Told(
             Between(half.low + loss.low, half.high + loss.high),
             dual_bounds(alpha, outputs, missing, reach, other), outputs.square,
@@ -288,7 +287,7 @@ class SoftMargin:
             return None
         margins, errors = margins_of(y, machine.intercept, outputs)
         parts = np.abs(machine.coefs) * norms
-        lack = float((1 - margins + errors)[s > 0].max()) + 4 * UNIT * fsum(parts) * norms.max()
+        lack = float((1 - margins + errors)[s > 0].max()) + 4 * UNIT * summed(parts) * norms.max()
         grown = 1 + 1.5 * lack
         bounded = (np.abs(machine.coefs) * (1 + 2 * lack) >= self.C * s) & (machine.coefs != 0)
         if not 0 < lack < LITTLE or bounded.any() or not parts.any():
@@ -365,7 +364,7 @@ class HardMargin:
         margins, errors = margins_of(y, b, outputs)
         least = Between((margins - errors)[s > 0].min(), (margins + errors)[s > 0].min())
         half = half_square(outputs)
-        missing = abs(fsum(coefs)) if self.threshold else 0.0
+        missing = abs(summed(coefs)) if self.threshold else 0.0
         with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
             primal = Between(
                 float(np.divide(max(half.low, 0.0), least.high**2)) if least.high > 0 else 0.0,
@@ -376,7 +375,7 @@ class HardMargin:
 
 def multiple_bounds(coefs: np.ndarray, outputs: Outputs, missing: float, reach: float) -> Between:
     """(sum alpha)^2 / (2 w.w), the dual objective of the best multiple."""
-    half, sum_ = half_square(outputs), fsum(np.abs(coefs))
+    half, sum_ = half_square(outputs), summed(np.abs(coefs))
     missing += FEW * sum_
     longest = lengthened(half, missing * reach)
     with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
@@ -424,7 +423,7 @@ class SharedBox:
         half, alpha, loss = half_square(outputs), y * coefs, total(s * low, s * high)
         used = s > 0
         delta = float((alpha[used] / s[used]).max(initial=0.0))
-        missing = abs(fsum(coefs)) if self.threshold else 0.0
+        missing = abs(summed(coefs)) if self.threshold else 0.0
         return Told(
             Between(
                 half.low + self.C * loss.low**2 * (1 - FEW),
@@ -487,14 +486,14 @@ class Nu:
     ) -> Told:  # fmt: skip
         """With the rho at which the coefficients sum to nu, what is stored having a margin of 1."""
         alpha, share = np.abs(coefs), s / s.sum()
-        rho = self.nu / fsum(alpha)
+        rho = self.nu / summed(alpha)
         low, high = slack_bounds(y, s, b, outputs)
         loss, half = total(share * low, share * high, rho), half_square(outputs)
         half = Between(rho**2 * half.low * (1 - FEW), rho**2 * half.high * (1 + FEW))
         # no further than this from coefficients that meet their conditions
-        missing = 2 * fsum(np.maximum(0.0, rho * alpha - share)) + FEW * self.nu
+        missing = 2 * summed(np.maximum(0.0, rho * alpha - share)) + FEW * self.nu
         if self.threshold:
-            missing += rho * abs(fsum(coefs))
+            missing += rho * abs(summed(coefs))
         longest = lengthened(half, missing * reach)
         off = FEW * (self.nu * rho + abs(longest))
         primal = Between(

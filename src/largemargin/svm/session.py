@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from math import fsum
 from typing import Any, Protocol
 
 import numpy as np
@@ -20,7 +19,7 @@ from largemargin.gram import SMALL_PROBLEM
 from largemargin.kernel_rows import BATCH, KernelRows, whole_gram
 from largemargin.kernels import Kernel
 from largemargin.svm.block import BURST, PATIENCE, State, solve_block
-from largemargin.svm.evaluation import Evaluation, Near, Outputs, Stored
+from largemargin.svm.evaluation import Evaluation, Near, Outputs, Stored, summed
 from largemargin.svm.exact import is_exact, polish
 from largemargin.svm.few_features import has_few_features, solve_in_features
 from largemargin.svm.lockstep import WORKING_SET, Progress, solve
@@ -276,10 +275,10 @@ class Session:
 
     def values_of(self, vectors: np.ndarray, examples: np.ndarray) -> np.ndarray:
         """Kernel values of some examples, down, against others, from the whole matrix."""
-        rows = self._gram[self._place[vectors]]
+        places = self._place[vectors]
         if len(examples) == self.n and np.array_equal(examples, self.order):
-            return np.asarray(rows)
-        return np.asarray(rows[:, self._place[examples]])
+            return self._gram if len(vectors) == self.n else self._gram[places]
+        return np.asarray(self._gram[np.ix_(places, self._place[examples])])
 
     def certify(self, trained: Sequence[Trained], watch: Watch, tol: float) -> list[Trained]:
         """The same machines with what is known of their coefficients as they will be stored."""
@@ -311,11 +310,13 @@ class Session:
         """A machine with what holds for it, and the outputs that show it."""
         judge, b = one.judge or one.job.formulation, machine.intercept
         stored = Stored(one.job.split, one.examples, machine.coefs[None])
-        if watch.stopped and not self.whole and one.drift < np.inf:
-            if np.isnan(one.outputs[stored.used]).any():  # not even w.w is known
-                unknown = Outputs(one.outputs[None], np.full((1, len(y)), np.inf), np.nan, np.inf)
-                return replace(machine, objective=-np.inf, gap=np.inf, rounding=np.inf), unknown
-            found = self.evaluation.rough(stored, one.outputs[None], one.drift)
+        if machine is one.machine:
+            stored = replace(stored, values=one.outputs[None], drift=one.drift)
+        if np.isnan(one.outputs[stored.used]).any():  # not even w.w is known
+            unknown = Outputs(one.outputs[None], np.full((1, len(y)), np.inf), np.nan, np.inf)
+            return replace(machine, objective=-np.inf, gap=np.inf, rounding=np.inf), unknown
+        if watch.stopped and not self.whole:
+            found = self.evaluation.rough(stored)
         else:
             found = self.evaluation.outputs(stored, judge.near(y, s, b), machine.n_steps)
         reach = self.evaluation.reach
@@ -330,7 +331,7 @@ class Session:
         stored = Stored(one.job.split, one.examples, machine.witness[None])
         hard = isinstance(formulation, HardMargin)
         problem = formulation.problem(y, s)
-        missing = abs(fsum(machine.witness)) if problem.n_groups > 1 else 0.0
+        missing = abs(summed(machine.witness)) if problem.n_groups > 1 else 0.0
         objective, separable = np.inf, machine.separable
         for outputs in self.evaluation.outputs(stored, formulation.near(y, s, 0.0)):
             longest = np.sqrt(max(outputs.square + outputs.square_error, 0.0))
@@ -394,7 +395,7 @@ class Session:
     @cached_property
     def _norms(self) -> np.ndarray:
         """Of the examples in feature space."""
-        if "_gram" in vars(self):
+        if self.whole and not self.kernel.on_products:
             return np.asarray(np.sqrt(np.abs(np.diagonal(self._gram)[self._place])), np.float64)
         return np.sqrt(np.abs(self.kernel.diag(self.X)))
 
@@ -455,7 +456,7 @@ class Session:
 
 def _balance(problem: Problem, beta: np.ndarray) -> None:
     """Take what rounding left of a sum that is to be zero from a free variable with room for it."""
-    off = fsum(beta)
+    off = summed(beta)
     room = np.minimum(problem.hi - beta, beta - problem.lo)
     if off != 0.0 and room.max(initial=0.0) > 4 * abs(off):
         free = np.flatnonzero(room > 4 * abs(off))
