@@ -143,7 +143,7 @@ def test_learns_what_it_should():
 
 def test_max_seconds():
     X, y = noisy(0)
-    with pytest.warns(UserWarning, match="stopped after 1 of 10 steps because max_seconds"):
+    with pytest.warns(UserWarning, match="stopped after 0 of 10 steps because max_seconds"):
         model = RBFNetwork(max_seconds=1e-9, random_state=0).fit(X, y)
     assert model.n_iter_ == 1
 

@@ -22,6 +22,10 @@ import numpy as np
 from scipy.optimize import minimize
 
 MOST_LLOYD_STEPS = 10  # a start need not be a local optimum
+BEYOND = (
+    "centres, widths and output weights of these data are more or less than float64 can compute "
+    "with: scale the data (to 0..1, say)"
+)
 LARGEST_SQUARE = 1e290  # sums of many of them must still be finite
 
 
@@ -61,6 +65,29 @@ def train(
     `after_step` is called after every step and says whether to go on; `look` is asked in between
     whether to stop with what there is.
     """
+    with np.errstate(all="ignore"):  # what is no number is refused below
+        found = _trained(
+            X, labels, targets, weights, n_centers, regularization, max_iter, random_state,
+            after_step, look,
+        )  # fmt: skip
+    parts = (found.centers, found.widths, found.weights, np.array(found.objective))
+    if not all(np.isfinite(part).all() for part in parts) or not (found.widths > 0).all():
+        raise ValueError(BEYOND)
+    return found
+
+
+def _trained(
+    X: np.ndarray,
+    labels: np.ndarray,
+    targets: np.ndarray,
+    weights: np.ndarray,
+    n_centers: int,
+    regularization: float,
+    max_iter: int,
+    random_state: np.random.RandomState,
+    after_step: Callable[[], bool],
+    look: Callable[[], Any],
+) -> Network:
     X, labels, d = _distinct(X, labels, weights)
     middle = d @ X
     X = X - middle
@@ -69,19 +96,7 @@ def train(
     start = np.concatenate([centers.ravel(), np.log(_first_widths(X, d, centers))])
     best, n_iter = _descend(problem, start, max_iter, after_step)
     centers, widths = problem.parts(best.vector)
-    found = Network(centers + middle, widths, best.weights, best.value, n_iter)
-    _check_finite(found)
-    return found
-
-
-def _check_finite(network: Network) -> None:
-    """Refuse a network that is not made of numbers."""
-    parts = (network.centers, network.widths, network.weights, np.array(network.objective))
-    if not all(np.isfinite(part).all() for part in parts) or not (network.widths > 0).all():
-        raise ValueError(
-            "centres, widths and output weights of these data are more or less than float64 can "
-            "compute with: scale the data (to 0..1, say)"
-        )
+    return Network(centers + middle, widths, best.weights, best.value, n_iter)
 
 
 def _descend(
@@ -149,7 +164,10 @@ class _Problem:
     def best_weights(self, G: np.ndarray) -> np.ndarray:
         """The output weights that are best for these values of the basis functions."""
         dG = self.d * G
-        return np.linalg.solve(dG.T @ G + self.ridge, dG.T @ self.Y)
+        try:
+            return np.linalg.solve(dG.T @ G + self.ridge, dG.T @ self.Y)
+        except np.linalg.LinAlgError:
+            raise ValueError(BEYOND) from None
 
     def fitted(self, vector: np.ndarray) -> _Fitted:
         """What belongs to a vector, computed anew if it is not the best of all."""

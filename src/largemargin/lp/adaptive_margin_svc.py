@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.base import clone
 
 from largemargin.lp.distinct_set import DistinctSet
-from largemargin.lp.estimator import LinearProgramMachine, sides
+from largemargin.lp.estimator import LinearProgramMachine, checked, sides
 from largemargin.lp.exact_values import ExactValues
 from largemargin.lp.kernel_values import KernelValues
 from largemargin.lp.programs import Program, adaptive_margin
@@ -148,7 +148,7 @@ class AdaptiveMarginSVC(LinearProgramMachine):
                     search = Search(program, values, watch)
                 else:
                     search.change(program.own)
-                found[k].append(search.run(self._accepted(data), exact))
+                found[k].append(checked(search.run(self._accepted(data), exact)))
                 watch.advance(1)
         return found
 

@@ -63,7 +63,8 @@ class LinearProgramMachine(ExpansionClassifier):
                 solved = []
                 for signs in sides(data):
                     program = self._program(signs, data.weights, exact.diagonal)
-                    solved.append(Search(program, values, watch).run(self._accepted(data), exact))
+                    search = Search(program, values, watch)
+                    solved.append(checked(search.run(self._accepted(data), exact)))
                     watch.advance(1)
             self._keep(data, solved)
         self._say(solved)
@@ -88,7 +89,8 @@ class LinearProgramMachine(ExpansionClassifier):
             if watch.look():
                 raise OutOfTime
 
-        with watch, workers(self.n_jobs) as team:
+        # numbers that are none are refused when a problem is solved
+        with watch, workers(self.n_jobs) as team, np.errstate(all="ignore"):
             data = DistinctSet(self, X, y, sample_weight)
             self._check_data(data)
             enough = len(data) ** 2 * data.dtype.itemsize
@@ -136,6 +138,17 @@ class LinearProgramMachine(ExpansionClassifier):
         if not isinstance(self.verbose, Integral):
             raise ValueError(f"verbose must be 0 or 1, got {self.verbose!r}")
         check_seconds(self.max_seconds)
+
+
+def checked(solved: Solved) -> Solved:
+    """What was found of a problem, refused if it is not made of numbers."""
+    known = (solved.coefs.sum(), solved.b, solved.rho, solved.objective)
+    if not np.isfinite(known).all() or np.isnan(solved.gap):
+        raise ValueError(
+            "the kernel values of these data, or the coefficients that they need, are more or less "
+            "than float64 can compute with: scale the data (to 0..1, say) or give another gamma"
+        )
+    return solved
 
 
 def sides(data: TrainingSet) -> list[np.ndarray]:

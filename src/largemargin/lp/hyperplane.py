@@ -22,12 +22,17 @@ lower bound of every primal objective, and the gap between them.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from largemargin.lp.norms import Norm
+from largemargin.lp.exact_values import UNIT
+from largemargin.lp.norms import Norm, power
+from largemargin.lp.proof import LARGER
 from largemargin.svm.machines import ROUNDING, larger_side, relative_gap, slacks
+
+NEAR = 4.0  # of what rounding can do to an output: within it a margin should be 1
 
 
 @dataclass(frozen=True)
@@ -66,6 +71,20 @@ class Program:
     def pull(self, alpha: np.ndarray) -> np.ndarray:
         """v, the sum of alpha_i y_i x_i."""
         return np.asarray(self.X.T @ (self.y * alpha))
+
+    @cached_property
+    def sizes(self) -> Any:
+        """|x_ij|, of which errors of sums are made."""
+        return abs(self.X)
+
+    def output_errors(self, w: np.ndarray, b: float) -> np.ndarray:
+        """What rounding can have done to the outputs."""
+        terms = self.X.shape[1] + 4
+        return np.asarray(terms * UNIT * (self.sizes @ np.abs(w) + abs(b)))
+
+    def pull_errors(self, alpha: np.ndarray) -> np.ndarray:
+        """What rounding can have done to v."""
+        return np.asarray((len(self.y) + 4) * UNIT * (self.sizes.T @ alpha))
 
 
 @dataclass(frozen=True)
@@ -119,18 +138,62 @@ def judge(program: Program, found: Proposal) -> Hyperplane:
     w, b = found.w, best_threshold(program, found.w, found.b)
     if program.hard:
         w, b = scaled(program, w, b)
-        dual = program.norm.best_dual(total, size, np.inf)
+        room = np.inf
     else:
+        w, b = clear_of_rounding(program, w, b)
         used = alpha > 0
-        room = (program.C * program.s[used] / alpha[used]).min(initial=np.inf)
-        dual = program.norm.best_dual(total, size, float(room) if used.any() else 1.0)
-    primal = objective(program, w, b)
-    gap = relative_gap(primal, dual) if np.isfinite(primal) else np.inf
+        room = (
+            (program.C * program.s[used] / alpha[used]).min(initial=np.inf) if used.any() else 1.0
+        )
+    primal, upper = objective(program, w, b), upper_objective(program, w, b)
+    dual = lower_bound(program, alpha, float(room), abs(b) + float(np.abs(program.X @ w).max()))
+    gap = max(relative_gap(upper, dual), relative_gap(upper, primal)) if upper < np.inf else np.inf
     if primal == dual == 0:
         gap = 0.0
     return Hyperplane(
         w, b, primal, gap, margin(program, w, b), found.n_steps, True, found.trouble
     )  # fmt: skip
+
+
+def upper_objective(program: Program, w: np.ndarray, b: float) -> float:
+    """What the objective is at most, whatever rounding did."""
+    outputs, error = program.outputs(w, b), program.output_errors(w, b)
+    price = program.norm.price(program.norm.of(w)) * (1 + (len(w) + 8) * UNIT * program.norm.power)
+    if program.hard:
+        # the hyperplane that separates is this one, made as much larger as margins may be short
+        short = float((1 - outputs + error).max())
+        if not short < 0.5:
+            return np.inf
+        return price / power(1 - max(0.0, short), program.norm.power)
+    loss = program.C * float(program.s @ np.maximum(1 - outputs + error, 0.0))
+    return price + loss * (1 + (len(error) + 4) * UNIT)
+
+
+def lower_bound(program: Program, alpha: np.ndarray, room: float, reach: float) -> float:
+    """What no objective is below, by feasible multipliers; their sum over sides, which should be
+    zero, may be off by rounding, times a threshold as large as outputs are or LARGER times that.
+    """
+    total = float(alpha.sum()) * (1 - len(alpha) * UNIT)
+    if program.threshold:
+        total -= (
+            LARGER
+            * (1 + reach)
+            * (abs(float(program.y @ alpha)) + len(alpha) * UNIT * float(alpha.sum()))
+        )
+    v = np.abs(program.pull(alpha)) + program.pull_errors(alpha)
+    size = program.norm.dual_of(v) * (1 + (len(v) + 8) * UNIT)
+    return program.norm.best_dual(max(total, 0.0), size, room) * (1 - 16 * UNIT)
+
+
+def clear_of_rounding(program: Program, w: np.ndarray, b: float) -> tuple[np.ndarray, float]:
+    """The hyperplane, or a little more of it, if what rounding leaves of margins that should be 1
+    costs more than that does.
+    """
+    outputs, error = program.outputs(w, b), program.output_errors(w, b)
+    near = np.abs(1 - outputs) <= NEAR * error
+    more = 1 + (NEAR + 1) * float(error[near].max(initial=0.0))
+    better = upper_objective(program, more * w, more * b) < upper_objective(program, w, b)
+    return (more * w, more * b) if better else (w, b)
 
 
 def _none(program: Program, found: Proposal) -> Hyperplane:
@@ -179,11 +242,11 @@ def scaled(program: Program, w: np.ndarray, b: float) -> tuple[np.ndarray, float
 
 
 def objective(program: Program, w: np.ndarray, b: float) -> float:
-    lack = slacks(1.0, program.outputs(w, b))
+    outputs = program.outputs(w, b)
     price = program.norm.price(program.norm.of(w))
     if program.hard:
-        return np.inf if lack.any() else price
-    return price + program.C * float(program.s @ lack)
+        return np.inf if slacks(1.0, outputs).any() else price
+    return price + program.C * float(program.s @ np.maximum(1.0 - outputs, 0.0))
 
 
 def margin(program: Program, w: np.ndarray, b: float) -> float:

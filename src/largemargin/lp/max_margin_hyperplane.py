@@ -22,6 +22,8 @@ from largemargin.svm.svc import SMALLEST_C, SVC
 from largemargin.training_set import TrainingSet
 from largemargin.watch import Watch, check_seconds
 
+SMALLEST_SIZE = 1e-300  # whose inverse is no infinite number yet
+BEYOND = "more or less than float64 can compute with: scale the data (to 0..1, say)"
 SVM_TOL = 1e-5  # for the support vector machine, beyond which it is exact wherever it can be
 
 
@@ -159,7 +161,9 @@ class MaxMarginHyperplane(KernelClassifier):
             few = distinct(data.X, data.labels, data.weights)
             data.X, data.labels = data.X[few.first], data.labels[few.first]
             data.weights = few.weights
-            found = self._solve(data)
+            check_size(data.X)
+            with np.errstate(all="ignore"):  # what is no number is refused below
+                found = [checked(one) for one in self._solve(data)]
             self._keep(data, found)
         self._say(found)
         return self
@@ -272,3 +276,22 @@ class MaxMarginHyperplane(KernelClassifier):
         if not isinstance(self.verbose, Integral):
             raise ValueError(f"verbose must be 0 or 1, got {self.verbose!r}")
         check_seconds(self.max_seconds)
+
+
+def check_size(X: Any) -> None:
+    """Refuse data whose hyperplanes have no size that float64 can hold."""
+    largest = float(abs(X).max()) if X.shape[1] else 0.0
+    if 0 < largest < SMALLEST_SIZE:
+        raise ValueError(
+            f"X has no number larger than {largest:.3g}, whose hyperplanes are {BEYOND}"
+        )
+
+
+def checked(found: Hyperplane) -> Hyperplane:
+    """What was found of a problem, refused if it is not made of numbers."""
+    known = [found.w.sum(), found.b]
+    if found.separable:
+        known += [found.objective] if np.isfinite(found.margin) and found.margin > 0 else []
+    if not np.isfinite(known).all() or np.isnan([found.objective, found.gap, found.margin]).any():
+        raise ValueError(f"the hyperplane of these data is {BEYOND}")
+    return found

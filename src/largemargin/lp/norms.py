@@ -44,7 +44,7 @@ class Norm:
 
     def price(self, size: float) -> float:
         """size^r / r for a norm of that size."""
-        return float(size**self.power / self.power)
+        return power(size, self.power) / self.power
 
     def best_dual(self, total: float, size: float, most: float) -> float:
         """The largest value of  t total - |t v|^r' / r',  for 0 <= t <= most and |v|_q = size.
@@ -57,11 +57,17 @@ class Norm:
             return total * most if total else 0.0
         # in terms of s = t size, so that powers of small numbers do not vanish
         slope = total / size
-        s = min(1.0 if r == 1 else slope ** (r - 1), most * size)
+        s = min(1.0 if r == 1 else power(slope, r - 1), most * size)
         if r == 1:
             return slope * s
         r_dual = conjugate(r)
-        return float(slope * s - s**r_dual / r_dual)
+        return slope * s - power(s, r_dual) / r_dual
+
+
+def power(base: float, exponent: float) -> float:
+    """A power that may be infinite."""
+    with np.errstate(over="ignore", under="ignore"):
+        return float(np.float64(base) ** exponent)
 
 
 def conjugate(p: float) -> float:
