@@ -182,7 +182,8 @@ def test_float32_is_told_to_its_rounding(kernel, C):
         model = SVC(kernel=kernel, C=C, precision="float32").fit(rows, y)
         told_holds(model, rows, y)
         true = float(true_gaps(model, rows, y)[0])
-        assert true > 1e-9
+        if kernel != "linear":  # which is solved in float64
+            assert true > 1e-9
         assert model.dual_gap_[0] < 2 * true + 1e-7
 
 
