@@ -118,7 +118,7 @@ def cross_validate(
                 scores[k, f] = _score(model, fit, data, test)
                 gaps[k, f] = model.dual_gap_.max()
                 if not model.converged_:
-                    model._say(watch.stopped)
+                    model._say(watch.stopped, fit.rounding)
     return CrossValidation(np.array([model.C for model in models]), scores, gaps)
 
 

@@ -37,6 +37,11 @@ class Fit:
     machines: Sequence[Machine]
     trained: Sequence[Trained] = ()
 
+    @property
+    def rounding(self) -> float:
+        """The most that rounding accounts for in a gap."""
+        return max(machine.rounding for machine in self.machines)
+
 
 class SupportVectorMachine(ExpansionReader):
     """Training; subclasses say which machines to train."""
@@ -81,7 +86,7 @@ class SupportVectorMachine(ExpansionReader):
             with self._session(data, total, portions=start is None) as (session, watch):
                 (fit,) = self._train(session, [data.weights], [start], watch)
             self._keep(data, fit)
-        self._say(watch.stopped)
+        self._say(watch.stopped, fit.rounding)
         return self
 
     @contextmanager
@@ -177,9 +182,8 @@ class SupportVectorMachine(ExpansionReader):
         self.n_iter_ = np.array([max(1, m.n_steps) for m in machines])
         self.converged_ = bool(all(m.converged for m in machines))
         self._separable = bool(all(m.separable for m in machines))
-        self._rounding = max(m.rounding for m in machines)
 
-    def _say(self, stopped: str) -> None:
+    def _say(self, stopped: str, rounding: float) -> None:
         """Warn of what kept the fit from its solution."""
         name = type(self).__name__
         if not self._separable:
@@ -192,22 +196,21 @@ class SupportVectorMachine(ExpansionReader):
                 f"{name} stopped before it converged because {reason}; the largest relative "
                 f"duality gap is {self.dual_gap_.max():.3g}. The model can be used; {self._remedy}"
             )
-        elif self._is_far_off:
+        elif self._is_far_off(rounding):
             message = (
                 f"{name} met its tolerance and may be far from optimal all the same: its relative "
                 f"duality gap may be {self.dual_gap_.max():.3g}, to which rounding adds "
-                f"{self._rounding:.3g}, with values of this size. The model can be used; scale the "
+                f"{rounding:.3g}, with values of this size. The model can be used; scale the "
                 "features, give a smaller C or ask for precision='float64'"
             )
         else:
             return
         warnings.warn(message, ConvergenceWarning, stacklevel=3)
 
-    @property
-    def _is_far_off(self) -> bool:
+    def _is_far_off(self, rounding: float) -> bool:
         """Whether rounding, of kernel values or of what is told, may have made a bad machine."""
         gap = float(self.dual_gap_.max())
-        return FAR < gap < np.inf and (self.tol <= USUAL_TOL or gap < 2 * self._rounding)
+        return FAR < gap < np.inf and (self.tol <= USUAL_TOL or gap < 2 * rounding)
 
     @property
     def _no_margin(self) -> str:
