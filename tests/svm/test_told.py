@@ -325,3 +325,22 @@ def test_a_gamma_that_cannot_be_computed_with(model):
     X, y = noisy(2, n=20)
     with pytest.raises(ValueError, match="lower gamma"):
         model.fit(X, y)
+
+
+@pytest.mark.bits
+@pytest.mark.parametrize("precision", ["float32", "float64"])
+@pytest.mark.parametrize("multiclass", ["ovr", "ovo", "crammer-singer"])
+@pytest.mark.parametrize("cheap", [evaluation.CHEAP, 0])
+def test_what_is_told_depends_neither_on_memory_nor_on_threads(precision, multiclass, cheap):
+    X, y = several(1, n=200)
+    told = []
+    with small_blocks(working_set=64, portions=True), pytest.MonkeyPatch.context() as patch:
+        patch.setattr(evaluation, "CHEAP", cheap)
+        for memory, n_jobs in (("1GB", 1), ("100KB", 1), ("100KB", 2)):
+            model = SVC(
+                C=10.0, precision=precision, memory=memory, n_jobs=n_jobs, multiclass=multiclass
+            )
+            model.fit(X, y)
+            told.append(np.concatenate([model.dual_gap_, model.objective_, model.margin_]))
+    assert np.array_equal(told[0], told[1])
+    assert np.array_equal(told[0], told[2])

@@ -39,7 +39,7 @@ class Fit:
 
     @property
     def rounding(self) -> float:
-        """The most that rounding may have added to a gap."""
+        """The most that rounding accounts for in a gap."""
         return max(machine.rounding for machine in self.machines)
 
 

@@ -123,15 +123,14 @@ class KernelAdatron(SupportVectorMachine):
         self.verbose = verbose
 
     _in_portions = False
-
-    def _is_far_off(self, rounding: float) -> bool:
-        return False  # it ends by another rule, which leaves what gap it leaves
-
     _remedy = "it may need a larger max_iter, or a finite C"
 
     def fit(self, X: Any, y: Any) -> Self:  # type: ignore[override]
         """Train on the rows of X; see `SVC.fit`. An online rule has no meaning for weights."""
         return super().fit(X, y)
+
+    def _is_far_off(self, rounding: float) -> bool:
+        return False  # it ends by another rule, which leaves what gap it leaves
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

@@ -310,7 +310,8 @@ class Session:
         """A machine with what holds for it, and the outputs that show it."""
         judge, b = one.judge or one.job.formulation, machine.intercept
         stored = Stored(one.job.split, one.examples, machine.coefs[None])
-        if machine is one.machine:
+        if machine is one.machine and isinstance(one.job.formulation, SoftMargin):
+            # the outputs of others are at another scale than their coefficients
             stored = replace(stored, values=one.outputs[None], drift=one.drift)
         if np.isnan(one.outputs[stored.used]).any():  # not even w.w is known
             unknown = Outputs(one.outputs[None], np.full((1, len(y)), np.inf), np.nan, np.inf)

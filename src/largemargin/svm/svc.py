@@ -255,16 +255,16 @@ class SVC(SupportVectorMachine):
         X, y = template._validate(X, y)
         data = TrainingSet(template, X, y, sample_weight)
         total = len(models) * len(splits(data.n_classes, self.multiclass))
-        roundings = [0.0] * len(models)
         with template._session(data, total) as (session, watch):
+            rounding = np.zeros(len(models))
             for k, fits in template._sweep(session, [data.weights], models, watch):
                 models[k]._keep(data, fits[0])
-                roundings[k] = fits[0].rounding
-        for model, rounding in zip(models, roundings, strict=True):
+                rounding[k] = fits[0].rounding
+        for model, off in zip(models, rounding.tolist(), strict=True):
             model.n_features_in_ = template.n_features_in_
             if hasattr(template, "feature_names_in_"):
                 model.feature_names_in_ = template.feature_names_in_
-            model._say(watch.stopped, rounding)
+            model._say(watch.stopped, off)
         return models
 
     @staticmethod
