@@ -256,4 +256,6 @@ def _polished(problem: Problem, features: Features, at: Solution) -> Solution:
             right, short
         )[0]
 
-    return polish(problem, at, gram, products, solve if problem.ridge.any() else None)
+    return polish(
+        problem, at, gram, products, solve if problem.ridge.any() else None, features.stopped
+    )
