@@ -10,6 +10,8 @@ import pytest
 
 from largemargin.watch import Watch
 
+from .clock import driven_clock
+
 
 def press_ctrl_c():
     os.kill(os.getpid(), signal.SIGINT)
@@ -24,13 +26,24 @@ def test_nothing_happens():
 
 
 def test_the_time_limit():
-    with Watch("work", 10, max_seconds=0.02) as watch:
+    with driven_clock() as clock, Watch("work", 10, max_seconds=2) as watch:
+        watch.advance(1)
+        clock.now += 1.5
         watch.advance(1)
         assert watch.stopped == ""
-        time.sleep(0.03)
+        assert (watch.elapsed, watch.seconds_left) == (1.5, 0.5)
+        clock.now += 1
         assert watch.stopped == ""
         watch.advance(1)
-        assert watch.stopped == "max_seconds=0.02 was reached"
+        assert watch.stopped == "max_seconds=2 was reached"
+        assert watch.seconds_left == 0
+
+
+def test_a_look_is_enough():
+    with driven_clock(tick=1.0), Watch("work", 10, max_seconds=2.5) as watch:
+        assert watch.look() == ""
+        assert watch.look() == ""
+        assert watch.look() == watch.stopped == "max_seconds=2.5 was reached"
 
 
 @pytest.mark.parametrize("wrong", [0, -1, "1", np.nan, True])
@@ -76,14 +89,16 @@ def test_in_another_thread():
     before, seen = signal.getsignal(signal.SIGINT), []
 
     def work():
-        with Watch("work", 10, max_seconds=1e-9) as watch:
+        with Watch("work", 10, max_seconds=1) as watch:
+            clock.now += 2
             watch.advance(1)
             seen.append(watch.stopped)
 
-    thread = threading.Thread(target=work)
-    thread.start()
-    thread.join()
-    assert seen == ["max_seconds=1e-09 was reached"]
+    with driven_clock() as clock:
+        thread = threading.Thread(target=work)
+        thread.start()
+        thread.join()
+    assert seen == ["max_seconds=1 was reached"]
     assert signal.getsignal(signal.SIGINT) is before
 
 

@@ -79,13 +79,17 @@ def train_for_long(folder, *args):
     """Start a long training, and wait until it has begun."""
     started = folder / "started"
     code = (
-        "import sys, pathlib\n"
+        "import pathlib, signal, sys, time\n"
         "from largemargin import watch as module\n"
-        "advance = module.Watch.advance\n"
-        "def told(self, *args):\n"
-        f"    pathlib.Path({str(started)!r}).touch()\n"
-        "    return advance(self, *args)\n"
-        "module.Watch.advance = told\n"
+        "look, looks = module.Watch.look, []\n"
+        "def told(self):\n"
+        "    looks.append(1)\n"
+        "    if len(looks) == 5:\n"  # well on its way, and waits for what is to come
+        f"        pathlib.Path({str(started)!r}).touch()\n"
+        "        while signal.getsignal(signal.SIGINT) is not signal.default_int_handler:\n"
+        "            time.sleep(0.01)\n"
+        "    return look(self)\n"
+        "module.Watch.look = told\n"
         "from largemargin.cli import main\n"
         "main()\n"
     )
@@ -93,7 +97,7 @@ def train_for_long(folder, *args):
         [sys.executable, "-c", code, "train", "long.csv", "-o", "m", *args],
         cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 600
     while not started.exists():
         assert running.poll() is None, running.communicate()
         assert time.monotonic() < deadline
@@ -114,7 +118,7 @@ def long_data(tmp_path):
 def test_ctrl_c_leaves_a_usable_model(long_data):
     running = train_for_long(long_data, "--kernel", "linear", "--epochs", "10000000")
     running.send_signal(signal.SIGINT)
-    out, err = running.communicate(timeout=60)
+    out, err = running.communicate(timeout=600)
     assert running.returncode == 0, err
     assert err.startswith("warning: stopped after")
     assert len(err.splitlines()) == 1
@@ -125,7 +129,7 @@ def test_ctrl_c_leaves_a_usable_model(long_data):
 def test_ctrl_c_leaves_a_usable_machine(long_data):
     running = train_for_long(long_data, "--model", "svc", "--kernel", "linear", "--C", "1e9")
     running.send_signal(signal.SIGINT)
-    out, err = running.communicate(timeout=60)
+    out, err = running.communicate(timeout=600)
     assert running.returncode == 0, err
     assert "because it was interrupted" in err
     assert len(err.splitlines()) == 1

@@ -16,6 +16,7 @@ from .extended import true_gaps
 from .problems import noisy, separable, several
 
 SLACKS = ["linear", "squared", "squared-sum"]
+STEPS = 2 * 10**6  # what no fit needs that ends
 
 
 def quiet(model, X, y, sample_weight=None):
@@ -103,7 +104,7 @@ def test_constant_features_cannot_be_separated(kernel, threshold):
 @pytest.mark.parametrize("threshold", [True, False])
 def test_extreme_prices(C, kernel, slack, threshold):
     X, y = noisy(4, n=60)
-    model = SVC(C=C, kernel=kernel, slack=slack, fit_intercept=threshold, max_seconds=6)
+    model = SVC(C=C, kernel=kernel, slack=slack, fit_intercept=threshold, max_iter=STEPS)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         model.fit(X, y)
@@ -131,7 +132,7 @@ def test_a_kernel_that_is_not_positive_definite(slack, C, threshold):
     params = {"kernel": "sigmoid", "gamma": 2.0, "coef0": -1.0}
     K = pairwise.sigmoid_kernel(X, gamma=2.0, coef0=-1.0)
     assert np.linalg.eigvalsh(K)[0] < -0.1
-    model = SVC(slack=slack, C=C, fit_intercept=threshold, max_seconds=6, **params)
+    model = SVC(slack=slack, C=C, fit_intercept=threshold, max_iter=STEPS, **params)
     bounded = slack != "squared" or np.linalg.eigvalsh(K)[0] + 1 / (2 * C) > 0
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -157,7 +158,7 @@ def test_a_kernel_that_is_not_positive_definite(slack, C, threshold):
 @pytest.mark.parametrize("model", [SVC(C=np.inf), NuSVC(nu=0.3), SVC(C=5.0, multiclass="ovo")])
 def test_other_machines_with_such_a_kernel(model):
     X, y = several(2, n=60)
-    model.set_params(kernel="sigmoid", gamma=2.0, coef0=-1.0, max_seconds=6)
+    model.set_params(kernel="sigmoid", gamma=2.0, coef0=-1.0, max_iter=STEPS)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         model.fit(X, y)
@@ -175,7 +176,7 @@ def test_a_negative_kernel():
     for slack in ("linear", "squared-sum"):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
-            model = SVC(kernel=negative, slack=slack, max_seconds=6).fit(X, y)
+            model = SVC(kernel=negative, slack=slack, max_iter=STEPS).fit(X, y)
         assert np.isfinite(model.decision_function(X)).all()
     with pytest.raises(ValueError, match="not positive semi-definite"):
         SVC(kernel=negative, slack="squared").fit(X, y)
@@ -241,18 +242,18 @@ def test_many_duplicates():
 def test_unscaled_features():
     X, y = load_breast_cancer(return_X_y=True)
     for estimator in (
-        SVC(kernel="linear", C=np.inf, max_seconds=30),
-        NuSVC(nu=0.2, kernel="linear", max_seconds=6),
-        SVC(kernel="poly", gamma=1e-3, max_seconds=6),
+        SVC(kernel="linear", C=np.inf, max_iter=STEPS),
+        NuSVC(nu=0.2, kernel="linear", max_iter=STEPS),
+        SVC(kernel="poly", gamma=1e-3, max_iter=STEPS),
     ):
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             estimator.fit(X, y)
-        assert all("max_seconds" not in str(w.message) for w in caught)
+        assert all("max_iter" not in str(w.message) for w in caught)
 
 
 def test_a_feature_that_outweighs_all_others():
     X, y = noisy(7, n=60)
-    model = quiet(SVC(kernel="linear", max_seconds=6), X * [1.0, 1e3, 1e4], y)
+    model = quiet(SVC(kernel="linear", max_iter=STEPS), X * [1.0, 1e3, 1e4], y)
     assert model.converged_
     assert model.dual_gap_[0] < 1e-3

@@ -207,17 +207,26 @@ def test_interrupted_twice_is_interrupted():
 
 @pytest.mark.parametrize("n", [1500, 2500])
 def test_interrupted_from_outside(n):
+    """The fit waits for it, at its third block of kernel values."""
     program = f"""
-        import signal, warnings
+        import signal, time, warnings
         import numpy as np
         from largemargin.svm import SVC
         rng = np.random.default_rng(0)
         X, y = rng.normal(size=({n}, 3)), rng.integers(0, 3, {n})
-        SVC(n_jobs=1).fit(X[:100], y[:100])  # compiled
-        print("go", flush=True)
+        calls = []
+
+        def kernel(A, B):
+            calls.append(1)
+            if len(calls) == 3:
+                print("go", flush=True)
+                while signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+                    time.sleep(0.01)
+            return np.exp(-3 * ((A[:, None, :] - B[None, :, :]) ** 2).sum(axis=2))
+
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            model = SVC(C=1e8, gamma=3.0, tol=1e-9).fit(X, y)
+            model = SVC(kernel=kernel, n_jobs=1).fit(X, y)
         assert [w.category.__name__ for w in caught] == ["ConvergenceWarning"], caught
         assert "interrupted" in str(caught[0].message), caught[0].message
         assert model.predict(X[:50]).shape == (50,)
@@ -229,9 +238,8 @@ def test_interrupted_from_outside(n):
     )
     try:
         assert process.stdout.readline() == "go\n"
-        time.sleep(0.5)
         process.send_signal(signal.SIGINT)
-        out, _ = process.communicate(timeout=30)
+        out, _ = process.communicate(timeout=600)
     finally:
         process.kill()
         process.wait()

@@ -87,7 +87,7 @@ def test_noise_beyond_what_steps_can_do(C, slack):
     )
     model = SVC(kernel="linear", C=C, slack=slack).fit(X, y)
     assert model.converged_
-    assert model.dual_gap_[0] < 1e-9 + 1e-12 * C  # of which most is what rounding may have added
+    assert model.dual_gap_[0] < 1e-9 + 4e-12 * C  # most of it may be rounding
     assert model.n_iter_[0] < MOST
     inside = (abs(model.dual_coef_[0]) < C).sum()
     assert slack == "squared" or inside <= 21  # a vertex in as many dimensions as there are

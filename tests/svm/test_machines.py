@@ -234,7 +234,7 @@ def test_no_point_is_better(seed, n, n_features, log_c, slack, threshold):
     s = rng.integers(1, 4, n).astype(float)
     C = 10.0**log_c
     K = (X @ X.T + 1) ** 2
-    params = {"kernel": "poly", "degree": 2, "gamma": 1.0, "max_seconds": 10}
+    params = {"kernel": "poly", "degree": 2, "gamma": 1.0, "max_iter": 10**6}
     model = SVC(C=C, slack=slack, fit_intercept=threshold, **params).fit(X, y, s)
     coefs = full(model, n)
     expected = twin.soft_margin(K, y, s, C, slack, threshold)

@@ -166,8 +166,8 @@ def test_gap_and_slackness_recomputed(slack, data):
 def test_unscaled_features_end():
     """Numbers from 0.001 to 4,000 in one row, the linear kernel: slow for pairs of steps."""
     X, y = load_breast_cancer(return_X_y=True)
-    model = SVC(kernel="linear", max_seconds=60).fit(X, y)
+    model = SVC(kernel="linear", max_iter=10**6).fit(X, y)
     assert model.converged_
     assert model.dual_gap_[0] < 1e-4
     small = minmax_scale(X)
-    assert SVC(kernel="linear", C=1e6, max_seconds=60).fit(small, y).converged_
+    assert SVC(kernel="linear", C=1e6, max_iter=10**6).fit(small, y).converged_

@@ -52,8 +52,9 @@ def polish(
     gram: Callable[[np.ndarray], np.ndarray],
     products: Callable[[np.ndarray, np.ndarray], np.ndarray],
     solve: Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray] | None = None,
+    stopped: Callable[[], object] = lambda: "",
 ) -> Solution:
-    """The exact solution near a good one, or what is found on the way.
+    """The exact solution near a good one, or what is found on the way until it is stopped.
 
     `gram(F)` gives the kernel values among variables F, `products(F, d)` those of all against F,
     times d. `solve(F, right, short)`, if there is one, gives d with (K + ridge)_FF d + a_F t =
@@ -69,6 +70,8 @@ def polish(
     for _ in range(GUESSES):
         if least <= enough(problem) * scale or worse > (PATIENCE if least > EXACT * scale else 0):
             break
+        if stopped():
+            break
         free = point.guess()
         if not 0 < len(free) <= (MOST_FREE if solve is None else len(problem)):
             break
@@ -78,7 +81,7 @@ def polish(
         if left < least:
             best, least, worse = point, left, 0
     if least > EXACT * scale and solve is None:
-        best, least = _walk(best, least, EXACT * scale)
+        best, least = _walk(best, least, EXACT * scale, stopped)
     if best.beta is solution.beta:
         return solution
     return replace(
@@ -86,10 +89,12 @@ def polish(
     )
 
 
-def _walk(best: _Point, least: float, enough: float) -> tuple[_Point, float]:
+def _walk(
+    best: _Point, least: float, enough: float, stopped: Callable[[], object]
+) -> tuple[_Point, float]:
     """The classical active set method: one variable joins or leaves the free ones at a time."""
     point, free, spent = best, best.inside(), 0.0
-    while spent < WORK:
+    while spent < WORK and not stopped():
         if not 0 < len(free) <= MOST_FREE:
             break
         spent += len(free) ** 3 + 3e6

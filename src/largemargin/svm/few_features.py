@@ -216,7 +216,18 @@ def _interior(problem: Problem, features: Features) -> Solution:
     if inner.x is not None and np.isfinite(inner.x).all():
         beta[moving] = inner.x
         beta = _with_sums(problem, np.clip(beta, problem.lo, problem.hi))
-    return _point(problem, features, beta, inner.n_solved)
+    at = _point(problem, features, beta, inner.n_solved)
+    return at if problem.relative else _best_multiple(problem, at)
+
+
+def _best_multiple(problem: Problem, at: Solution) -> Solution:
+    """The best of t b, 0 <= t <= 1, which matters where the method was stopped on the way."""
+    slope = float(problem.p @ at.beta)
+    curve = float(at.beta @ (at.grad - problem.p))
+    if slope >= 0 or curve <= -slope:
+        return at
+    t = -slope / curve
+    return replace(at, beta=t * at.beta, grad=problem.p + t * (at.grad - problem.p))
 
 
 def _with_sums(problem: Problem, beta: np.ndarray) -> np.ndarray:
@@ -256,4 +267,6 @@ def _polished(problem: Problem, features: Features, at: Solution) -> Solution:
             right, short
         )[0]
 
-    return polish(problem, at, gram, products, solve if problem.ridge.any() else None)
+    return polish(
+        problem, at, gram, products, solve if problem.ridge.any() else None, features.stopped
+    )

@@ -25,6 +25,7 @@ from functools import partial
 
 import numpy as np
 
+from largemargin.gram import fill
 from largemargin.kernel_rows import KernelRows
 from largemargin.kernels import UNIT
 from largemargin.svm.block import State, solve_block
@@ -50,7 +51,8 @@ class Progress:
     columns in that order, and `examples` says which example each one is. `asked_for` says of every
     example whether its row was; problems on the same columns share it, so that a row that one of
     them has paid for is none that another has to be sparing with. `sizes` are the norms of all
-    examples in feature space, if these bound kernel values.
+    examples in feature space, if these bound kernel values. `given` says that the start is a
+    solution of the user's.
     """
 
     def __init__(
@@ -63,8 +65,9 @@ class Progress:
         max_steps: float,
         sizes: np.ndarray | None = None,
         stopped: Callable[[], object] = lambda: "",
+        given: bool = False,
     ) -> None:
-        self.asked_for, self.stopped = asked_for, stopped
+        self.asked_for, self.stopped, self.given = asked_for, stopped, given
         self.problem, self.rows, self.tol, self.max_steps = problem, rows, tol, max_steps
         self.portions = portions
         self.beta = problem.start.copy()
@@ -100,6 +103,27 @@ class Progress:
     def back(self) -> None:
         self.beta, self.grad, self.stage, self.n_steps, self.working = self._kept
         self._local = None
+        if self.stage >= 0:
+            return
+        if self.given or np.count_nonzero(self.beta) ** 2 <= SPARE_SECONDS * USUAL_SPEED:
+            self._look_at_own()
+        else:
+            self.beta[:] = 0.0  # any point to begin with, and not worth the time
+            self.grad = self.problem.p.copy()
+
+    def _look_at_own(self) -> None:
+        """Bring the gradient of the variables up to date that a start begins with, and of no
+        others: what it takes to read a machine from them.
+        """
+        rows, own = self.rows, np.flatnonzero(self.beta)
+        examples = self.examples[own]
+        columns = rows.X[examples], rows.squares[examples]
+        for k in range(0, len(own), PIECE):
+            part = examples[k : k + PIECE]
+            vectors = part[:, None] if rows.kernel.by_column else rows.X[part]
+            values = np.empty((len(part), len(own)), rows.dtype)
+            fill(rows.kernel, rows.dtype, columns, (vectors, rows.squares[part]), values)
+            self.grad[own[k : k + PIECE]] += values @ self.beta[own]
 
     @property
     def is_complete(self) -> bool:
@@ -268,7 +292,9 @@ class Progress:
 
     def polish(self) -> None:
         """Go on to the exact solution, if few enough variables are free."""
-        exact = polish(self.problem, self.solution(), self._gram, self._products)
+        exact = polish(
+            self.problem, self.solution(), self._gram, self._products, stopped=self.stopped
+        )
         self.beta, self.grad, self.violation = exact.beta, exact.grad, exact.violation
         self.drift = np.inf
 
@@ -290,7 +316,8 @@ class Progress:
     def solution(self) -> Solution:
         seen = None
         if not self.is_complete:
-            seen = np.arange(len(self.beta)) < (self.ends[self.stage] if self.stage >= 0 else 0)
+            seen = self.beta != 0
+            seen[: self.ends[self.stage] if self.stage >= 0 else 0] = True
         return Solution(
             self.beta, self.grad, self.violation, self.n_steps, self.converged, self.drift, seen
         )

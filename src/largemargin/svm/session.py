@@ -197,6 +197,7 @@ class Session:
                 max_steps,
                 self._sizes,
                 watch.look,
+                one.job.start is not None,
             )
             for one in stated
         ]
@@ -371,7 +372,7 @@ class Session:
             problem, lo=np.where(seen, problem.lo, 0.0), hi=np.where(seen, problem.hi, 0.0)
         )
         trained = self._read(replace(one, problem=problem), solution)
-        machine = replace(trained.machine, gap=np.inf)
+        machine = replace(trained.machine, gap=np.inf, converged=False, separable=True)
         return replace(trained, machine=machine, outputs=np.where(seen, trained.outputs, np.nan))
 
     def _read(self, one: Stated, solution: Solution) -> Trained:
@@ -433,7 +434,7 @@ class Session:
             grad += problem.ridge * found
             at = Solution(found, grad, np.inf, at.n_steps + steps, False)
             if steps >= PATIENCE * len(problem) + BURST:  # hard going: it may be a guess away
-                at = self._exact(problem, K, at)
+                at = self._exact(problem, K, at, watch)
             state = State.of(problem, at.beta, at.grad, len(problem))
             watch.advance(0)
             stuck = 0 if state.violation < least / 2 else stuck + 1
@@ -447,12 +448,14 @@ class Session:
             and not is_exact(problem, state.violation)
             and not watch.stopped
         ):
-            at = self._exact(problem, K, at)
+            at = self._exact(problem, K, at, watch)
         return at
 
     @staticmethod
-    def _exact(problem: Problem, K: np.ndarray, at: Solution) -> Solution:
-        return polish(problem, at, lambda F: K[np.ix_(F, F)], lambda F, d: K[:, F] @ d)
+    def _exact(problem: Problem, K: np.ndarray, at: Solution, watch: Watch) -> Solution:
+        return polish(
+            problem, at, lambda F: K[np.ix_(F, F)], lambda F, d: K[:, F] @ d, stopped=watch.look
+        )
 
 
 def _balance(problem: Problem, beta: np.ndarray) -> None:

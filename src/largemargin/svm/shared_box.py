@@ -139,8 +139,8 @@ def train(
             used = _delta(one.machine.coefs, one.job.weights[one.examples])
             searches[k].note(used, _slack(session, one))
             one = _read(session, one, C)
-            if session.exact and one.machine.converged:
-                one, done[k] = _exact(session, one, C, threshold)
+            if session.exact and one.machine.converged and not watch.look():
+                one, done[k] = _exact(session, one, C, threshold, watch)
             searches[k].note_gap(one.machine.gap, one.machine.converged)
             # with a great C rounding may be all that is left of the slacks
             done[k] |= searches[k].is_root(tol if searches[k].stalled > PATIENCE else limit)
@@ -178,7 +178,9 @@ def _slack(session: Session, one: Trained) -> float:
     return float(weights @ slacks(1.0, signs * (one.outputs + one.machine.intercept)))
 
 
-def _exact(session: Session, one: Trained, C: float, threshold: bool) -> tuple[Trained, bool]:
+def _exact(
+    session: Session, one: Trained, C: float, threshold: bool, watch: Watch
+) -> tuple[Trained, bool]:
     """The solution with the best delta and whether it is known to be it, if not a better one."""
     place = np.argsort(session.order)[one.examples]
     signs, weights = session.signs(one.job, one.examples), one.job.weights[one.examples]
@@ -191,7 +193,7 @@ def _exact(session: Session, one: Trained, C: float, threshold: bool) -> tuple[T
         delta=_delta(one.machine.coefs, weights), outputs=one.outputs,
         gram=lambda F: session.gram_of(one.examples[F]), products=products,
     )  # fmt: skip
-    point, is_exact = solve_exactly(point)
+    point, is_exact = solve_exactly(point, watch.look)
     machine = SoftMargin(point.delta, False, threshold)
     problem = machine.problem(signs, weights)
     solution = Solution(

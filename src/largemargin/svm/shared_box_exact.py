@@ -76,14 +76,16 @@ class _Sets:
         return bool(self.bound.any()) and self.free.sum() <= MOST_FREE
 
 
-def solve_exactly(point: Point) -> tuple[Point, bool]:
-    """The optimum, and whether it is one; if not, a point that is no worse than the given one."""
+def solve_exactly(point: Point, stopped: Callable[[], object] = lambda: "") -> tuple[Point, bool]:
+    """The optimum, and whether it is one; if not, or if it is stopped on the way, a point that is
+    no worse than the given one.
+    """
     if not point.delta > 0:
         return point, False
-    found = _guess(point)
+    found = _guess(point, stopped)
     if found is not None and _is_feasible(found):
         return found, True
-    walked, done = _walk(point)
+    walked, done = _walk(point, stopped)
     return (walked, done) if _is_feasible(walked) else (point, False)
 
 
@@ -95,11 +97,11 @@ def _is_feasible(point: Point) -> bool:
     return not point.threshold or bool(abs(point.beta.sum()) <= 1e-10 * np.abs(point.beta).sum())
 
 
-def _guess(point: Point) -> Point | None:
+def _guess(point: Point, stopped: Callable[[], object]) -> Point | None:
     """The primal-dual active set method; None if it does not end."""
     sets, steady = _sets_of(point), 0
     for _ in range(GUESSES):
-        if not sets.solvable():
+        if not sets.solvable() or stopped():
             return None
         point = point.with_alpha(_at_ends(point, sets))
         step, rise, along = _direction(point, sets)
@@ -113,13 +115,13 @@ def _guess(point: Point) -> Point | None:
     return None
 
 
-def _walk(point: Point) -> tuple[Point, bool]:
+def _walk(point: Point, stopped: Callable[[], object]) -> tuple[Point, bool]:
     """The classical active set method: one variable changes its set at a time."""
     sets, spent = _sets_of(point), 0.0
-    if not sets.solvable():
+    if not sets.solvable() or stopped():
         return point, False
     point = point.with_alpha(_at_ends(point, sets))
-    while spent < WORK and sets.solvable():
+    while spent < WORK and sets.solvable() and not stopped():
         spent += float(sets.free.sum()) ** 3 + 3e6
         step, rise, along = _direction(point, sets)
         part, first = _reach(point, sets, step, rise)
