@@ -5,9 +5,11 @@ that a problem on two classes of ten need not pay for the other eight. What many
 one go is computed in products of hundreds of rows. What was computed is kept within the memory
 given, the least recently used giving way, and computed again when it is asked for again.
 
-The last bit of a float32 product depends on the place of a row in it, with a period that divides
-PLACES for the BLAS libraries at hand. So a row has a place, given at its first use, and is put
-there each time: a value is the same bits whatever the memory and the number of threads.
+The last bit of a value depends on the shape of the product that it comes from, since BLAS has
+special ways with small ones, and on the place of a row in it, with a period that divides PLACES for
+the libraries at hand. So a row is given both at its first use, the height of its product and its
+place there, and is computed in no other way again, whoever are its neighbours: a value is the same
+bits whatever the memory and the number of threads.
 """
 
 from __future__ import annotations
@@ -27,7 +29,8 @@ from largemargin.memory import untouched
 from largemargin.workers import Workers
 
 PLACES = 24
-BATCH = 8 * PLACES  # rows a product; more is hardly faster
+# rows a product can have; more are hardly faster, and fewer are slower but waste less
+HEIGHTS = (8 * PLACES, 4 * PLACES, 2 * PLACES, PLACES)
 STRETCH = 1024  # columns a product: its values stay in cache, and more features are zero in all
 BLOCK = 64  # rows that are always summed together; also the fewest that are held
 STRIP = 256  # rows of the whole Gram matrix at a time
@@ -58,8 +61,8 @@ class Segment:
         self.width = len(columns)
         self.columns = columns
         self.slot_of = np.full(n, -1, np.int32)
+        # number of the height times PLACES, plus the place; -1 for none yet
         self.place_of = np.full(n, -1, np.int8)
-        self.n_placed = 0
 
     def copy(self, X: Any, squares: np.ndarray, packed: bool) -> None:
         """Copy the examples of the columns, all at once, or, `packed`, in stretches without the
@@ -83,10 +86,16 @@ class Segment:
         self.n_filled = 0
 
     def give_places(self, rows: np.ndarray) -> None:
-        """A place in products for each of some rows, in order, that has none yet."""
+        """A height and a place for each of some rows, in order, that has none yet: in products as
+        high as there are rows for.
+        """
         new = rows[self.place_of[rows] < 0]
-        self.place_of[new] = (self.n_placed + np.arange(len(new))) % PLACES
-        self.n_placed += len(new)
+        for h, height in enumerate(HEIGHTS):
+            count = len(new) // height * height
+            if height == PLACES:
+                count = len(new)
+            self.place_of[new[:count]] = h * PLACES + np.arange(count) % PLACES
+            new = new[count:]
 
     def make_room(self, count: int, now: int) -> np.ndarray:
         """Slots for `count` new rows: unused ones first, then those not used for longest."""
@@ -103,7 +112,19 @@ class Segment:
         return np.concatenate([fresh, oldest])
 
 
-Task = tuple[Segment, Stretch, np.ndarray]
+@dataclass(frozen=True)
+class Task:
+    """Rows to compute over a stretch, in products of one height: a row of `layout` a product, -1
+    where there is none.
+    """
+
+    segment: Segment
+    part: Stretch
+    layout: np.ndarray
+
+    @property
+    def rows(self) -> np.ndarray:
+        return self.layout[self.layout >= 0]
 
 
 class KernelRows:
@@ -214,29 +235,25 @@ class KernelRows:
         return fill(self.kernel, self.dtype, (X, squares), (vectors, squares), out)
 
     def _plan(self, segment: Segment, rows: np.ndarray) -> list[Task]:
-        """What there is to compute: a stretch at a time, the rows by place, -1 where there is
-        none.
-        """
+        """What there is to compute: a stretch and a height at a time, the rows by place."""
         slots = segment.make_room(len(rows), self._now)
         segment.slot_of[rows] = slots
         segment.holder[slots] = rows
         segment.last_use[slots] = self._now
         segment.give_places(rows)
         self.n_computed += len(rows) * segment.width
-        place = segment.place_of[rows]
-        order = np.argsort(place, kind="stable")
-        counts = np.bincount(place, minlength=PLACES)
-        rank = np.arange(len(rows)) - np.repeat(np.cumsum(counts) - counts, counts)
-        layout = np.full((counts.max(), PLACES), -1, np.int64)
-        layout[rank, place[order]] = rows[order]
-        return [(segment, part, layout.ravel()) for part in segment.stretches]
+        of_height, place = np.divmod(segment.place_of[rows], PLACES)
+        layouts = []
+        for h in np.unique(of_height):
+            mine = of_height == h
+            layouts.append(_lay_out(rows[mine], place[mine], HEIGHTS[h]))
+        return [Task(segment, part, layout) for layout in layouts for part in segment.stretches]
 
     def _compute(self, task: Task) -> None:
         from largemargin._loops import copy_rows
 
-        segment, part, layout = task
-        for k in range(0, len(layout), BATCH):
-            places = layout[k : k + BATCH]
+        segment, part = task.segment, task.part
+        for places in task.layout:
             rows = np.maximum(places, 0)
             vectors = self._vectors(rows, part.features)
             out = self._room(len(rows), len(part.squares))
@@ -263,6 +280,20 @@ class KernelRows:
             self._scratch.size = n_rows * width
             self._scratch.flat = np.empty(n_rows * width, self.dtype)
         return self._scratch.flat[: n_rows * width].reshape(n_rows, width)
+
+
+def _lay_out(rows: np.ndarray, place: np.ndarray, height: int) -> np.ndarray:
+    """Rows in as few products of a height as their places allow, one a row; -1 where there is
+    none.
+    """
+    order = np.argsort(place, kind="stable")
+    counts = np.bincount(place, minlength=PLACES)
+    rank = np.arange(len(rows)) - np.repeat(np.cumsum(counts) - counts, counts)
+    per_product = height // PLACES
+    n_products = -(-counts.max() // per_product)
+    layout = np.full((n_products * per_product, PLACES), -1, np.int64)
+    layout[rank, place[order]] = rows[order]
+    return layout.reshape(n_products, height)
 
 
 def whole_gram(

@@ -22,6 +22,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from largemargin.workers import single_thread
+
 KERNEL_NAMES = ("linear", "poly", "rbf", "laplacian", "sigmoid", "precomputed")
 
 # A product of vectors of squared norm q is off by about eps q; past this error in the exponent of a
@@ -375,7 +377,8 @@ def _gamma(gamma: float | str, X: Any, sample_weight: np.ndarray | None) -> floa
             raise ValueError(f"gamma={gamma!r} needs data to be computed from: pass X or a number")
         if gamma == "auto":
             return 1.0 / X.shape[1]
-        variance = _variance(X, sample_weight)
+        with single_thread():
+            variance = _variance(X, sample_weight)
         return float(1.0 / (X.shape[1] * variance)) if variance > 0 else 1.0
     if not isinstance(gamma, Real) or isinstance(gamma, bool) or not 0 < gamma < np.inf:
         raise ValueError(f"gamma must be 'scale', 'auto' or a positive number, got {gamma!r}")

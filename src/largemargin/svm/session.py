@@ -15,7 +15,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from largemargin.gram import SMALL_PROBLEM
-from largemargin.kernel_rows import BATCH, KernelRows, whole_gram
+from largemargin.kernel_rows import HEIGHTS, KernelRows, whole_gram
 from largemargin.kernels import Kernel
 from largemargin.svm.block import BURST, PATIENCE, State, solve_block
 from largemargin.svm.exact import is_exact, polish
@@ -112,7 +112,8 @@ class Session:
         self.X, self.labels, self.kernel, self.team = X, labels, kernel, team
         self.n, self.n_classes = X.shape[0], n_classes
         self.exact = dtype == np.float64
-        self.whole = self.n <= WHOLE and self.n**2 * dtype.itemsize <= memory
+        # from the data alone: the two ways end in different last bits
+        self.whole = self.n <= WHOLE
         large = self.n > SMALL_PROBLEM and not self.whole
         self.layout = Layout(labels, n_classes, portions and large)
         if self.whole:
@@ -121,7 +122,7 @@ class Session:
             self._gram = whole_gram(X[self.order], self.order, kernel, dtype, team)
         else:
             # a thread's rows in the making and the matrix of its working set
-            scratch = BATCH * SEGMENT + (2 * WORKING_SET) ** 2
+            scratch = HEIGHTS[0] * SEGMENT + (2 * WORKING_SET) ** 2
             memory -= team.count * scratch * dtype.itemsize + HELD * self.n * n_classes
             self.rows = KernelRows(X, kernel, dtype, self.layout.segments, memory, team)
             self._asked_for: dict[tuple[int, ...], np.ndarray] = {}  # by classes: rows of examples
