@@ -28,9 +28,9 @@ from largemargin.kernels import Kernel, squared_norms
 from largemargin.memory import untouched
 from largemargin.workers import Workers
 
-PLACES = 24
-# rows a product can have; more are hardly faster, and fewer are slower but waste less
-HEIGHTS = (8 * PLACES, 4 * PLACES, 2 * PLACES, PLACES)
+PLACES = 12
+# rows a product can have: more are hardly faster, and fewer are for what is left over
+HEIGHTS = (16 * PLACES, 4 * PLACES)
 STRETCH = 1024  # columns a product: its values stay in cache, and more features are zero in all
 BLOCK = 64  # rows that are always summed together; also the fewest that are held
 STRIP = 256  # rows of the whole Gram matrix at a time
@@ -86,16 +86,11 @@ class Segment:
         self.n_filled = 0
 
     def give_places(self, rows: np.ndarray) -> None:
-        """A height and a place for each of some rows, in order, that has none yet: in products as
-        high as there are rows for.
-        """
+        """A height and a place for each of some rows, in order, that has none yet."""
         new = rows[self.place_of[rows] < 0]
-        for h, height in enumerate(HEIGHTS):
-            count = len(new) // height * height
-            if height == PLACES:
-                count = len(new)
-            self.place_of[new[:count]] = h * PLACES + np.arange(count) % PLACES
-            new = new[count:]
+        high = len(new) // HEIGHTS[0] * HEIGHTS[0]
+        self.place_of[new] = np.arange(len(new)) % PLACES
+        self.place_of[new[high:]] += PLACES
 
     def make_room(self, count: int, now: int) -> np.ndarray:
         """Slots for `count` new rows: unused ones first, then those not used for longest."""
@@ -114,17 +109,16 @@ class Segment:
 
 @dataclass(frozen=True)
 class Task:
-    """Rows to compute over a stretch, in products of one height: a row of `layout` a product, -1
-    where there is none.
-    """
+    """Rows to compute over a stretch: those of each product by place, -1 where there is none."""
 
     segment: Segment
     part: Stretch
-    layout: np.ndarray
+    products: Sequence[np.ndarray]
 
     @property
     def rows(self) -> np.ndarray:
-        return self.layout[self.layout >= 0]
+        rows = np.concatenate(self.products)
+        return rows[rows >= 0]
 
 
 class KernelRows:
@@ -242,25 +236,28 @@ class KernelRows:
         segment.last_use[slots] = self._now
         segment.give_places(rows)
         self.n_computed += len(rows) * segment.width
-        of_height, place = np.divmod(segment.place_of[rows], PLACES)
-        layouts = []
-        for h in np.unique(of_height):
-            mine = of_height == h
-            layouts.append(_lay_out(rows[mine], place[mine], HEIGHTS[h]))
-        return [Task(segment, part, layout) for layout in layouts for part in segment.stretches]
+        if self.kernel.value_by_value:
+            products = [rows[k : k + HEIGHTS[0]] for k in range(0, len(rows), HEIGHTS[0])]
+        else:
+            of_height, place = np.divmod(segment.place_of[rows], PLACES)
+            products = []
+            for h, height in enumerate(HEIGHTS):
+                mine = of_height == h
+                products += _lay_out(rows[mine], place[mine], height)
+        return [Task(segment, part, products) for part in segment.stretches]
 
     def _compute(self, task: Task) -> None:
         from largemargin._loops import copy_rows
 
         segment, part = task.segment, task.part
-        for places in task.layout:
-            rows = np.maximum(places, 0)
+        for product in task.products:
+            there = np.flatnonzero(product >= 0)
+            rows = np.maximum(product, 0)
             vectors = self._vectors(rows, part.features)
             out = self._room(len(rows), len(part.squares))
             columns = (part.X, part.squares)
-            fill(self.kernel, self.dtype, columns, (vectors, self.squares[rows]), out)
-            slots = np.where(places >= 0, segment.slot_of[rows], -1)
-            copy_rows(out, slots, segment.values, part.first)
+            fill(self.kernel, self.dtype, columns, (vectors, self.squares[rows]), out, there)
+            copy_rows(out, segment.slot_of[product[there]], segment.values, part.first)
 
     def _vectors(self, rows: np.ndarray, features: np.ndarray | None) -> Any:
         """Some examples, with some of their features."""
@@ -282,18 +279,17 @@ class KernelRows:
         return self._scratch.flat[: n_rows * width].reshape(n_rows, width)
 
 
-def _lay_out(rows: np.ndarray, place: np.ndarray, height: int) -> np.ndarray:
-    """Rows in as few products of a height as their places allow, one a row; -1 where there is
-    none.
-    """
+def _lay_out(rows: np.ndarray, place: np.ndarray, height: int) -> list[np.ndarray]:
+    """Rows by place in as few products of a height as there can be; -1 where there is none."""
+    if not len(rows):
+        return []
     order = np.argsort(place, kind="stable")
     counts = np.bincount(place, minlength=PLACES)
     rank = np.arange(len(rows)) - np.repeat(np.cumsum(counts) - counts, counts)
-    per_product = height // PLACES
-    n_products = -(-counts.max() // per_product)
-    layout = np.full((n_products * per_product, PLACES), -1, np.int64)
+    times = height // PLACES
+    layout = np.full((-(-counts.max() // times) * times, PLACES), -1, np.int64)
     layout[rank, place[order]] = rows[order]
-    return layout.reshape(n_products, height)
+    return list(layout.reshape(-1, height))
 
 
 def whole_gram(

@@ -52,6 +52,9 @@ class Kernel:
     ----------
     on_products : bool
         Whether values are a function of inner products and squared norms (`from_products`).
+    value_by_value : bool
+        Whether each value is computed by itself, so that its bits do not depend on what others are
+        computed with it.
     by_column : bool
         Whether an example is known by its column of a kernel matrix (a precomputed kernel).
     psd : bool
@@ -59,6 +62,7 @@ class Kernel:
     """
 
     on_products = True
+    value_by_value = False
     by_column = False
     psd = True
 
@@ -189,6 +193,7 @@ class Laplacian(Kernel):
 
     gamma: float = 1.0
     on_products = False
+    value_by_value = True
 
     def __call__(self, A: Any, B: Any) -> np.ndarray:
         from largemargin._exponential import exponentials
@@ -237,6 +242,7 @@ class Precomputed(Kernel):
     """Values that the user computed: A holds rows of a kernel matrix, B the columns wanted."""
 
     on_products = False
+    value_by_value = True
     by_column = True
     psd = False  # nothing is known about the matrix
 
@@ -284,6 +290,10 @@ class WithConstant(Kernel):
     @property
     def on_products(self) -> bool:  # type: ignore[override]
         return self.kernel.on_products
+
+    @property
+    def value_by_value(self) -> bool:  # type: ignore[override]
+        return self.kernel.value_by_value
 
     @property
     def by_column(self) -> bool:  # type: ignore[override]
