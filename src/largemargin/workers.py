@@ -31,6 +31,19 @@ def _libraries() -> list[LibController]:
     return libraries
 
 
+def _set_threads(library: LibController, count: int) -> None:
+    """Set the number of threads, from any thread: later versions of threadpoolctl leave that to the
+    first thread that did so and let it pass in silence for others, until they are told that nobody
+    is in control.
+    """
+    release = getattr(library, "clear_controlling_thread", None)
+    if release is not None:
+        release(force=True)
+    library.set_num_threads(count)
+    if release is not None:
+        release(force=True)
+
+
 class single_thread:
     """Every BLAS call of the process single-threaded for a while."""
 
@@ -62,7 +75,7 @@ class _Limit:
             if first:
                 for library, before in zip(_libraries(), self._before, strict=True):
                     if before != 1:
-                        library.set_num_threads(1)
+                        _set_threads(library, 1)
 
     def leave(self, who: object) -> None:
         with self._lock:
@@ -73,7 +86,7 @@ class _Limit:
         for library, before in zip(_libraries(), self._before, strict=True):
             # what somebody else has set in the meantime is left to them
             if before != 1 and library.num_threads == 1:
-                library.set_num_threads(before)
+                _set_threads(library, before)
 
     def allowed(self) -> list[int]:
         """The threads that each library may use, but for this limit."""
