@@ -128,7 +128,7 @@ MACHINES = {
     "pairs, squared": lambda **other: SVC(slack="squared", multiclass="ovo", **other),
     "float32": lambda **other: SVC(precision="float32", multiclass="ovo", **other),
     "crammer-singer": lambda **other: SVC(multiclass="crammer-singer", max_iter=2000, **other),
-    "nu": lambda **other: NuSVC(nu=0.05, **other),
+    "nu": lambda **other: NuSVC(nu=0.05, max_iter=2000, **other),
     "adatron": lambda **other: KernelAdatron(C=2.0, max_iter=10, **other),
 }
 

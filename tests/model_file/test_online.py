@@ -30,6 +30,7 @@ def assert_equal(one, other):
         np.testing.assert_array_equal(getattr(one, name), getattr(other, name), err_msg=name)
 
 
+@pytest.mark.bits
 @pytest.mark.parametrize("cls", [AggressivePerceptron, MIRA, ROMMA, ALMA])
 @pytest.mark.parametrize(("policy", "budget"), POLICIES)
 def test_a_loaded_learner_goes_on_bit_for_bit(cls, policy, budget, again):
