@@ -38,6 +38,7 @@ def test_sums(kernel, sparse, dtype, n_vectors, n):
     assert np.allclose(found, truth, rtol=0, atol=close * abs(truth).max() * 10)
 
 
+@pytest.mark.bits
 @pytest.mark.parametrize("kernel", KERNELS)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_threads_do_not_change_a_bit(kernel, dtype):

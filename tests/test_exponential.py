@@ -19,6 +19,7 @@ def units_off(found, x):
     return np.abs(found - truth) / np.spacing(truth.astype(found.dtype))
 
 
+@pytest.mark.bits
 @pytest.mark.skipif(np.finfo(np.longdouble).eps > 1e-18, reason="nothing to compare with")
 @pytest.mark.parametrize("dtype", TYPES)
 @pytest.mark.parametrize("smallest", [1e-9, 0.1, 1.0, 20.0, None])
@@ -32,6 +33,7 @@ def test_within_one_unit_in_the_last_place(dtype, smallest):
     assert found[0, 0] == found[0, 1] == 1
 
 
+@pytest.mark.bits
 @pytest.mark.parametrize("dtype", TYPES)
 def test_where_the_exponent_is_rounded_the_other_way(dtype):
     """Halfway between two powers of two the remainder is largest."""
@@ -53,6 +55,7 @@ def test_ends_of_the_range(dtype):
     assert np.isnan(lost).all()
 
 
+@pytest.mark.bits
 @settings(max_examples=50, deadline=None)
 @draw(st.integers(0, 2**32 - 1), st.integers(1, 9), st.integers(1, 40), st.floats(1e-3, 10))
 def test_gaussians(seed, n_a, n_b, gamma):

@@ -164,6 +164,7 @@ def test_tiles(monkeypatch, kernel, sparse, dtype):
             assert np.allclose(tile[:, : part.shape[1]], part, rtol=tolerance, atol=tolerance)
 
 
+@pytest.mark.bits
 @pytest.mark.parametrize("dtype", [F32, F64])
 @pytest.mark.parametrize("sparse", [False, True])
 def test_a_tile_is_the_same_bits_kept_or_computed_again(dtype, sparse):
@@ -230,6 +231,7 @@ def test_the_cache_keeps_to_its_budget(monkeypatch, budget):
     assert cache.claim() is None
 
 
+@pytest.mark.bits
 def test_the_cache_keeps_to_its_budget_on_many_threads(monkeypatch):
     monkeypatch.setattr(engine, "SLAB_BYTES", 3 * 4096)
     cache, claimed = TileCache(50 * 4096, (16, 32), F64), []

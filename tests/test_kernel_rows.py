@@ -120,6 +120,7 @@ def test_what_is_held_is_not_computed_again():
 
 
 @pytest.mark.crossing
+@pytest.mark.bits
 @pytest.mark.parametrize("stretch", [1024, 50])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize(
@@ -147,6 +148,7 @@ def test_the_same_bits_after_eviction_and_with_other_threads(
                         assert seen.setdefault((s, i), now) == now
 
 
+@pytest.mark.bits
 def test_memory_is_kept():
     X = examples(2000)
     for rows in rows_of(X, Linear(), cut(2000, [1500, 500]), 2_000_000):
@@ -156,6 +158,7 @@ def test_memory_is_kept():
         assert sum(segment.values.nbytes for segment in rows.segments) == held
 
 
+@pytest.mark.bits
 def test_products():
     X = examples()
     segments = cut(300, [120, 100, 80])

@@ -10,7 +10,7 @@ import pytest
 from joblib import Parallel, delayed
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from largemargin.workers import Workers, blas_threads, count_workers, workers
+from largemargin.workers import Workers, count_workers, for_each, single_thread, workers
 
 CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
 
@@ -145,11 +145,14 @@ def test_blas_is_single_threaded_within_and_as_before_afterwards():
     with pytest.raises(KeyError), workers(2):
         raise KeyError
     assert blas_limits() == before
-    with blas_threads(1):
+    with single_thread():
         assert blas_limits() == {1}
     assert blas_limits() == before
-    with blas_threads(None):
-        assert blas_limits() == before
+    for items in ([], [1], [1, 2, 3]):
+        seen = []
+        for_each(lambda item, seen=seen: seen.append((item, *blas_limits())), items, 2)
+        assert sorted(seen) == [(item, 1) for item in items]
+    assert blas_limits() == before
 
 
 def test_no_thread_is_left_behind():

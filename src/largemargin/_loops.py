@@ -15,14 +15,21 @@ def take(X, rows, columns, out):
 
 
 @njit(cache=True, nogil=True)
+def move_up(block, rows):
+    """block[r] = block[rows[r]], for rows that ascend."""
+    for r in range(len(rows)):
+        if rows[r] > r:
+            block[r] = block[rows[r]]
+
+
+@njit(cache=True, nogil=True)
 def copy_rows(block, slots, values, start):
-    """values[slots[r], start + j] = block[r, j] where there is a slot."""
+    """values[slots[r], start + j] = block[r, j]"""
     for r in range(len(slots)):
-        if slots[r] >= 0:
-            source = block[r]
-            target = values[slots[r], start : start + len(source)]
-            for j in range(len(source)):
-                target[j] = source[j]
+        source = block[r]
+        target = values[slots[r], start : start + len(source)]
+        for j in range(len(source)):
+            target[j] = source[j]
 
 
 @njit(cache=True, nogil=True)

@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from largemargin.classifier import KernelClassifier
-from largemargin.expansion import Expansion
+from largemargin.expansion import Expansion, linear_scores
 from largemargin.gram import Basis, prepare
 from largemargin.kernels import Linear
 from largemargin.training_set import TrainingSet
@@ -66,8 +66,8 @@ class ExpansionClassifier(KernelClassifier):
             X = self._validate(X, reset=False)
         expansion = self._expansion
         if self._linear:
-            product = X @ self.coef_.T
-            return np.asarray(product, np.float64).T + expansion.intercepts[:, None]
+            product = linear_scores(X, self.coef_, self.n_jobs)
+            return product.T + expansion.intercepts[:, None]
         return expansion(prepare(X, expansion.basis.kernel, expansion.basis.dtype), self.n_jobs)
 
     def _from_values(self, X: Any) -> np.ndarray:
@@ -88,7 +88,7 @@ class ExpansionClassifier(KernelClassifier):
             raise ValueError(
                 "the kernel values of the support vectors must be finite, got NaN or inf"
             )
-        return self._expansion.coefs @ values.T + self._expansion.intercepts[:, None]
+        return linear_scores(values, self._expansion.coefs).T + self._expansion.intercepts[:, None]
 
     @property
     def _n_trained(self) -> int:  # type: ignore[override]

@@ -238,9 +238,10 @@ def fill(
     rows: tuple[Any, np.ndarray],
     vectors: tuple[Any, np.ndarray],
     out: np.ndarray,
+    only: np.ndarray | None = None,
 ) -> np.ndarray:
     """Kernel values of vectors (down) against rows (across), each with their squared norms, into
-    `out`.
+    `out`; of `only` some vectors, in ascending order, into the first rows of it.
     """
     X, X_squares = rows
     V, V_squares = vectors
@@ -249,6 +250,11 @@ def fill(
             out[:] = _sparse_products(V, X)
         else:
             np.matmul(V, X.T, out=out)
+        if only is not None and len(only) < len(out):
+            from largemargin._loops import move_up
+
+            move_up(out, only)
+            out, V_squares = out[: len(only)], V_squares[only]
         step = max(1, IN_CACHE // out.shape[1])
         for lo in range(0, len(out), step):
             part = slice(lo, lo + step)
@@ -256,6 +262,9 @@ def fill(
         return out
     with np.errstate(over="ignore"):
         out[:] = kernel(X, V).T
+    if only is not None and len(only) < len(out):
+        out[: len(only)] = out[only]
+        out = out[: len(only)]
     fine = np.abs(out) < largest_value(dtype)
     if not fine.all():
         vector, row = np.argwhere(~fine)[0]

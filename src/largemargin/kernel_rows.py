@@ -5,9 +5,11 @@ that a problem on two classes of ten need not pay for the other eight. What many
 one go is computed in products of hundreds of rows. What was computed is kept within the memory
 given, the least recently used giving way, and computed again when it is asked for again.
 
-The last bit of a float32 product depends on the place of a row in it, with a period that divides
-PLACES for the BLAS libraries at hand. So a row has a place, given at its first use, and is put
-there each time: a value is the same bits whatever the memory and the number of threads.
+The last bit of a value depends on the shape of the product that it comes from, since BLAS has
+special ways with small ones, and on the place of a row in it, with a period that divides PLACES for
+the libraries at hand. So a row is given both at its first use, the height of its product and its
+place there, and is computed in no other way again, whoever are its neighbours: a value is the same
+bits whatever the memory and the number of threads.
 """
 
 from __future__ import annotations
@@ -26,8 +28,9 @@ from largemargin.kernels import Kernel, squared_norms
 from largemargin.memory import untouched
 from largemargin.workers import Workers
 
-PLACES = 24
-BATCH = 8 * PLACES  # rows a product; more is hardly faster
+PLACES = 12
+# rows a product can have: more are hardly faster, and fewer are for what is left over
+HEIGHTS = (16 * PLACES, 4 * PLACES)
 STRETCH = 1024  # columns a product: its values stay in cache, and more features are zero in all
 BLOCK = 64  # rows that are always summed together; also the fewest that are held
 STRIP = 256  # rows of the whole Gram matrix at a time
@@ -58,8 +61,8 @@ class Segment:
         self.width = len(columns)
         self.columns = columns
         self.slot_of = np.full(n, -1, np.int32)
+        # number of the height times PLACES, plus the place; -1 for none yet
         self.place_of = np.full(n, -1, np.int8)
-        self.n_placed = 0
 
     def copy(self, X: Any, squares: np.ndarray, packed: bool) -> None:
         """Copy the examples of the columns, all at once, or, `packed`, in stretches without the
@@ -83,10 +86,11 @@ class Segment:
         self.n_filled = 0
 
     def give_places(self, rows: np.ndarray) -> None:
-        """A place in products for each of some rows, in order, that has none yet."""
+        """A height and a place for each of some rows, in order, that has none yet."""
         new = rows[self.place_of[rows] < 0]
-        self.place_of[new] = (self.n_placed + np.arange(len(new))) % PLACES
-        self.n_placed += len(new)
+        high = len(new) // HEIGHTS[0] * HEIGHTS[0]
+        self.place_of[new] = np.arange(len(new)) % PLACES
+        self.place_of[new[high:]] += PLACES
 
     def make_room(self, count: int, now: int) -> np.ndarray:
         """Slots for `count` new rows: unused ones first, then those not used for longest."""
@@ -103,7 +107,18 @@ class Segment:
         return np.concatenate([fresh, oldest])
 
 
-Task = tuple[Segment, Stretch, np.ndarray]
+@dataclass(frozen=True)
+class Task:
+    """Rows to compute over a stretch: those of each product by place, -1 where there is none."""
+
+    segment: Segment
+    part: Stretch
+    products: Sequence[np.ndarray]
+
+    @property
+    def rows(self) -> np.ndarray:
+        rows = np.concatenate(self.products)
+        return rows[rows >= 0]
 
 
 class KernelRows:
@@ -214,36 +229,35 @@ class KernelRows:
         return fill(self.kernel, self.dtype, (X, squares), (vectors, squares), out)
 
     def _plan(self, segment: Segment, rows: np.ndarray) -> list[Task]:
-        """What there is to compute: a stretch at a time, the rows by place, -1 where there is
-        none.
-        """
+        """What there is to compute: a stretch and a height at a time, the rows by place."""
         slots = segment.make_room(len(rows), self._now)
         segment.slot_of[rows] = slots
         segment.holder[slots] = rows
         segment.last_use[slots] = self._now
         segment.give_places(rows)
         self.n_computed += len(rows) * segment.width
-        place = segment.place_of[rows]
-        order = np.argsort(place, kind="stable")
-        counts = np.bincount(place, minlength=PLACES)
-        rank = np.arange(len(rows)) - np.repeat(np.cumsum(counts) - counts, counts)
-        layout = np.full((counts.max(), PLACES), -1, np.int64)
-        layout[rank, place[order]] = rows[order]
-        return [(segment, part, layout.ravel()) for part in segment.stretches]
+        if self.kernel.value_by_value:
+            products = [rows[k : k + HEIGHTS[0]] for k in range(0, len(rows), HEIGHTS[0])]
+        else:
+            of_height, place = np.divmod(segment.place_of[rows], PLACES)
+            products = []
+            for h, height in enumerate(HEIGHTS):
+                mine = of_height == h
+                products += _lay_out(rows[mine], place[mine], height)
+        return [Task(segment, part, products) for part in segment.stretches]
 
     def _compute(self, task: Task) -> None:
         from largemargin._loops import copy_rows
 
-        segment, part, layout = task
-        for k in range(0, len(layout), BATCH):
-            places = layout[k : k + BATCH]
-            rows = np.maximum(places, 0)
+        segment, part = task.segment, task.part
+        for product in task.products:
+            there = np.flatnonzero(product >= 0)
+            rows = np.maximum(product, 0)
             vectors = self._vectors(rows, part.features)
             out = self._room(len(rows), len(part.squares))
             columns = (part.X, part.squares)
-            fill(self.kernel, self.dtype, columns, (vectors, self.squares[rows]), out)
-            slots = np.where(places >= 0, segment.slot_of[rows], -1)
-            copy_rows(out, slots, segment.values, part.first)
+            fill(self.kernel, self.dtype, columns, (vectors, self.squares[rows]), out, there)
+            copy_rows(out, segment.slot_of[product[there]], segment.values, part.first)
 
     def _vectors(self, rows: np.ndarray, features: np.ndarray | None) -> Any:
         """Some examples, with some of their features."""
@@ -263,6 +277,19 @@ class KernelRows:
             self._scratch.size = n_rows * width
             self._scratch.flat = np.empty(n_rows * width, self.dtype)
         return self._scratch.flat[: n_rows * width].reshape(n_rows, width)
+
+
+def _lay_out(rows: np.ndarray, place: np.ndarray, height: int) -> list[np.ndarray]:
+    """Rows by place in as few products of a height as there can be; -1 where there is none."""
+    if not len(rows):
+        return []
+    order = np.argsort(place, kind="stable")
+    counts = np.bincount(place, minlength=PLACES)
+    rank = np.arange(len(rows)) - np.repeat(np.cumsum(counts) - counts, counts)
+    times = height // PLACES
+    layout = np.full((-(-counts.max() // times) * times, PLACES), -1, np.int64)
+    layout[rank, place[order]] = rows[order]
+    return list(layout.reshape(-1, height))
 
 
 def whole_gram(

@@ -22,6 +22,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from largemargin.workers import single_thread
+
 KERNEL_NAMES = ("linear", "poly", "rbf", "laplacian", "sigmoid", "precomputed")
 
 # A product of vectors of squared norm q is off by about eps q; past this error in the exponent of a
@@ -72,6 +74,9 @@ class Kernel:
     ----------
     on_products : bool
         Whether values are a function of inner products and squared norms (`from_products`).
+    value_by_value : bool
+        Whether each value is computed by itself, so that its bits do not depend on what others are
+        computed with it.
     by_column : bool
         Whether an example is known by its column of a kernel matrix (a precomputed kernel).
     psd : bool
@@ -79,6 +84,7 @@ class Kernel:
     """
 
     on_products = True
+    value_by_value = False
     by_column = False
     psd = True
 
@@ -257,6 +263,7 @@ class Laplacian(Kernel):
 
     gamma: float = 1.0
     on_products = False
+    value_by_value = True
 
     def __call__(self, A: Any, B: Any) -> np.ndarray:
         from largemargin._exponential import exponentials
@@ -325,6 +332,7 @@ class Precomputed(Kernel):
     """Values that the user computed: A holds rows of a kernel matrix, B the columns wanted."""
 
     on_products = False
+    value_by_value = True
     by_column = True
     psd = False  # nothing is known about the matrix
 
@@ -388,6 +396,10 @@ class WithConstant(Kernel):
     @property
     def on_products(self) -> bool:  # type: ignore[override]
         return self.kernel.on_products
+
+    @property
+    def value_by_value(self) -> bool:  # type: ignore[override]
+        return self.kernel.value_by_value
 
     @property
     def by_column(self) -> bool:  # type: ignore[override]
@@ -491,7 +503,8 @@ def _gamma(gamma: float | str, X: Any, sample_weight: np.ndarray | None) -> floa
             raise ValueError(f"gamma={gamma!r} needs data to be computed from: pass X or a number")
         if gamma == "auto":
             return 1.0 / X.shape[1]
-        return _scale(X, sample_weight)
+        with single_thread():
+            return _scale(X, sample_weight)
     if not isinstance(gamma, Real) or isinstance(gamma, bool) or not 0 < gamma < np.inf:
         raise ValueError(f"gamma must be 'scale', 'auto' or a positive number, got {gamma!r}")
     return float(gamma)

@@ -2,13 +2,18 @@
 
 Threads run over tiles of fixed shape and each tile is one single-threaded product, so a result does
 not depend on how many threads there are.
+
+How many threads BLAS has is one number for the whole process, and fits and predictions may overlap
+in any order. So the limit is counted: the first who asks for it notes what was in force, the last
+to leave puts that back.
 """
 
 from __future__ import annotations
 
 import os
+import threading
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from functools import cache
@@ -16,13 +21,93 @@ from numbers import Integral
 from typing import Any
 
 from joblib.parallel import get_active_backend
-from threadpoolctl import ThreadpoolController
+from threadpoolctl import LibController, ThreadpoolController
 
 
 @cache
-def _controller() -> ThreadpoolController:
+def _libraries() -> list[LibController]:
     """The BLAS libraries of this process; looking them up takes milliseconds, so once."""
-    return ThreadpoolController().select(user_api="blas")
+    libraries: list[LibController] = ThreadpoolController().select(user_api="blas").lib_controllers
+    return libraries
+
+
+def _set_threads(library: LibController, count: int) -> None:
+    """Set the number of threads, from any thread: later versions of threadpoolctl leave that to the
+    first thread that did so and let it pass in silence for others, until they are told that nobody
+    is in control.
+    """
+    release = getattr(library, "clear_controlling_thread", None)
+    if release is not None:
+        release(force=True)
+    library.set_num_threads(count)
+    if release is not None:
+        release(force=True)
+
+
+class single_thread:
+    """Every BLAS call of the process single-threaded for a while."""
+
+    def __enter__(self) -> None:
+        try:  # an interrupt can come between any two steps
+            _limit.enter(self)
+        except BaseException:
+            _limit.leave(self)
+            raise
+
+    def __exit__(self, *failure: object) -> None:
+        _limit.leave(self)
+
+
+class _Limit:
+    """BLAS on one thread as long as anybody in the process is within."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._within: dict[object, int] = {}  # who, and on which thread
+        self._before: list[int] = []
+
+    def enter(self, who: object) -> None:
+        with self._lock:
+            first = not self._within
+            if first:
+                self._before = [library.num_threads for library in _libraries()]
+            self._within[who] = threading.get_ident()
+            if first:
+                for library, before in zip(_libraries(), self._before, strict=True):
+                    if before != 1:
+                        _set_threads(library, 1)
+
+    def leave(self, who: object) -> None:
+        with self._lock:
+            if self._within.pop(who, None) is not None and not self._within:
+                self._restore()
+
+    def _restore(self) -> None:
+        for library, before in zip(_libraries(), self._before, strict=True):
+            # what somebody else has set in the meantime is left to them
+            if before != 1 and library.num_threads == 1:
+                _set_threads(library, before)
+
+    def allowed(self) -> list[int]:
+        """The threads that each library may use, but for this limit."""
+        with self._lock:
+            now = [library.num_threads for library in _libraries()]
+            if not self._within:
+                return now
+            return [old if n == 1 else n for n, old in zip(now, self._before, strict=True)]
+
+    def after_fork(self) -> None:
+        """In a new process, which has the thread that forked and no other."""
+        self._lock = threading.Lock()
+        here, others = threading.get_ident(), bool(self._within)
+        self._within = {who: thread for who, thread in self._within.items() if thread == here}
+        if others and not self._within:
+            self._restore()
+
+
+_limit = _Limit()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_limit.after_fork)
 
 
 def count_workers(n_jobs: int | None) -> int:
@@ -31,22 +116,26 @@ def count_workers(n_jobs: int | None) -> int:
     None is every core that this process may use, within the BLAS and OpenMP limits in force, and 1
     inside a joblib worker. Negative numbers count back from all cores, -1 being all of them.
     """
-    if n_jobs is not None and (
-        not isinstance(n_jobs, Integral) or isinstance(n_jobs, bool) or n_jobs == 0
-    ):
-        raise ValueError(f"n_jobs must be None or a non-zero integer, got {n_jobs!r}")
+    _check(n_jobs)
     cores = (
         len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     )
     if n_jobs is None:
         if get_active_backend()[0].nesting_level:
             return 1
-        limits = [lib["num_threads"] for lib in _controller().info()]
+        limits = _limit.allowed()
         limits += [
             int(v) for v in [os.environ.get("OMP_NUM_THREADS", "")] if v.isdigit() and int(v)
         ]
         return max(1, min([cores, *limits]))
     return int(n_jobs) if n_jobs > 0 else max(1, cores + 1 + int(n_jobs))
+
+
+def _check(n_jobs: int | None) -> None:
+    if n_jobs is not None and (
+        not isinstance(n_jobs, Integral) or isinstance(n_jobs, bool) or n_jobs == 0
+    ):
+        raise ValueError(f"n_jobs must be None or a non-zero integer, got {n_jobs!r}")
 
 
 class Workers:
@@ -107,21 +196,25 @@ class Workers:
 
 
 @contextmanager
-def blas_threads(n_jobs: int | None) -> Iterator[None]:
-    """BLAS on as many threads as `n_jobs` means, for one product that is not worth cutting up."""
-    if n_jobs is None:
-        yield
-    else:
-        with _controller().limit(limits=count_workers(n_jobs)):
-            yield
-
-
-@contextmanager
 def workers(n_jobs: int | None) -> Iterator[Workers]:
     """Threads for a while, during which every BLAS call is single-threaded."""
     team = Workers(count_workers(n_jobs))
     try:
-        with _controller().limit(limits=1):
+        with single_thread():
             yield team
     finally:
         team.close()
+
+
+def for_each(work: Callable[[Any], Any], items: Sequence[Any], n_jobs: int | None) -> None:
+    """Call work(item) for each item, on as many threads as `n_jobs` means; for one item, none are
+    looked for.
+    """
+    if len(items) > 1:
+        with workers(n_jobs) as team:
+            team.map(work, items)
+        return
+    _check(n_jobs)
+    with single_thread():
+        for item in items:
+            work(item)

@@ -335,6 +335,7 @@ def test_a_client_that_waits_and_a_signal(number, stream, tmp_path):
     assert (tmp_path / "m").read_bytes() == (tmp_path / "whole").read_bytes()
 
 
+@pytest.mark.bits
 def test_one_byte_at_a_time(commands, tmp_path):
     numbers = np.random.default_rng(0)
     events = _random_events(numbers, 90)

@@ -79,6 +79,7 @@ def test_samples_that_grow(machine, monkeypatch):
     check(machine, fit(machine, X, y, gamma=0.5), rbf_kernel(X, gamma=0.5), y)
 
 
+@pytest.mark.bits
 @machines
 def test_rows_on_request(machine, monkeypatch):
     """Rows that are computed when asked for, with no memory to keep them, give the same."""
@@ -150,6 +151,7 @@ def test_sparse_and_float32_input(machine):
     assert np.allclose(dense.objective_, single.objective_, rtol=1e-4, atol=1e-6)
 
 
+@pytest.mark.bits
 @machines
 def test_the_number_of_threads_does_not_matter(machine, monkeypatch):
     monkeypatch.setattr(kernel_values, "WHOLE", 0)

@@ -31,6 +31,7 @@ def assert_equal(one, other):
 
 
 @pytest.mark.crossing
+@pytest.mark.bits
 @pytest.mark.parametrize("cls", [AggressivePerceptron, MIRA, ROMMA, ALMA])
 @pytest.mark.parametrize(("policy", "budget"), POLICIES)
 def test_a_loaded_learner_goes_on_bit_for_bit(cls, policy, budget, again):

@@ -31,6 +31,7 @@ def assert_equal(one, other):
 
 
 @pytest.mark.crossing
+@pytest.mark.bits
 @pytest.mark.parametrize(("policy", "budget"), POLICIES[:6])
 @pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize("n_classes", [2, 4])
@@ -166,6 +167,7 @@ def test_random_removal_follows_its_seed():
     assert not np.array_equal(supports[0], supports[2])
 
 
+@pytest.mark.bits
 @pytest.mark.parametrize("cls", [AggressivePerceptron, MIRA, ROMMA, ALMA])
 def test_threads_and_memory_change_nothing(cls):
     X, y = reals(9, n=600, n_classes=4)

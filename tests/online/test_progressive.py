@@ -44,6 +44,7 @@ def go(model, X, y, labelled, cuts, path):
     return found, path.read_bytes()
 
 
+@pytest.mark.bits
 @pytest.mark.parametrize("sparse", [False, True])
 @pytest.mark.parametrize("name", MODELS)
 def test_not_one_bit_depends_on_the_chunks(name, sparse, tmp_path):
@@ -60,6 +61,7 @@ def test_not_one_bit_depends_on_the_chunks(name, sparse, tmp_path):
         )
 
 
+@pytest.mark.bits
 def test_slots_are_given_up_where_the_stream_says(monkeypatch, tmp_path):
     """Most slots become free in the middle of a block: from there on sums run over fewer."""
     compacted, compact = [], Run._compact

@@ -76,6 +76,7 @@ def test_any_chunking_gives_the_trace_of_one_epoch(kernel, n_classes, sizes, for
             assert np.allclose(a[rule], b[rule])
 
 
+@pytest.mark.bits
 @pytest.mark.parametrize("kernel", ["rbf", "laplacian", "sigmoid", "poly"])
 def test_chunks_of_real_numbers(kernel):
     rng = np.random.default_rng(0)
@@ -215,6 +216,7 @@ def noisy(n=3000, width=20, n_classes=3):
 
 
 @pytest.mark.crossing
+@pytest.mark.bits
 @pytest.mark.parametrize("precision", ["float32", "float64"])
 @pytest.mark.parametrize("kernel", ["poly", "rbf", "laplacian", "sparse poly", "linear"])
 def test_the_model_depends_on_neither_threads_nor_memory(precision, kernel):
@@ -251,6 +253,7 @@ def test_the_default_tiles_give_one_model_too(precision):
     assert same(traces[2], traces[0])
 
 
+@pytest.mark.bits
 @pytest.mark.parametrize("precision", ["float32", "float64"])
 @pytest.mark.parametrize("n_test", [1, 20, 400])
 def test_decision_values_do_not_depend_on_threads(precision, n_test):
@@ -263,6 +266,7 @@ def test_decision_values_do_not_depend_on_threads(precision, n_test):
         assert same(model.decision_functions(X_test, RULES[:6]), truth), jobs
 
 
+@pytest.mark.bits
 @pytest.mark.parametrize("precision", ["float32", "float64"])
 def test_decision_values_do_not_depend_on_memory(precision):
     X, y, rng = noisy(1000)
@@ -275,6 +279,7 @@ def test_decision_values_do_not_depend_on_memory(precision):
         assert same(model.decision_functions(X_test, RULES[:6]), truth), columns
 
 
+@pytest.mark.bits
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_tiles_are_kept_within_the_memory(monkeypatch, jobs):
     from largemargin import gram

@@ -86,6 +86,7 @@ def test_several_classes_in_lockstep(machine, multiclass, threshold):
 
 
 @pytest.mark.crossing
+@pytest.mark.bits
 @pytest.mark.parametrize("precision", ["float32", "float64"])
 @pytest.mark.parametrize("machine", MACHINES)
 @pytest.mark.parametrize("multiclass", ["ovr", "ovo"])
@@ -102,6 +103,7 @@ def test_neither_threads_nor_memory_change_a_bit(precision, machine, multiclass)
             same_bits(estimator(n_jobs=n_jobs, memory=memory, **params).fit(X, y), first)
 
 
+@pytest.mark.bits
 @pytest.mark.parametrize("data", ["sparse", "laplacian", "precomputed"])
 def test_nor_with_other_data(data):
     X, y = several(3, n=200, n_features=5, n_classes=3, noise=0.6)
@@ -116,6 +118,7 @@ def test_nor_with_other_data(data):
             same_bits(SVC(n_jobs=n_jobs, memory=memory, **params).fit(X, y), first)
 
 
+@pytest.mark.bits
 def test_little_memory_with_classes_of_many_sizes():
     """Problems that need more rows than fit, beside small ones on other classes."""
     sizes = [300, 5, 6, 300, 200]
@@ -127,6 +130,7 @@ def test_little_memory_with_classes_of_many_sizes():
     same_bits(first, second)
 
 
+@pytest.mark.bits
 @pytest.mark.parametrize("company", [0, 2, 4])
 def test_company_does_not_change_an_answer(company):
     """A pair of classes alone and among others is the same problem."""
@@ -201,6 +205,7 @@ def test_the_fewest_rows_held_are_whole_blocks():
     assert kernel_rows.BLOCK % 4 == 0  # rows are added four at a time, in the same fours always
 
 
+@pytest.mark.bits
 def test_memory_changes_no_bit_of_wide_rows():
     """Products over many features depend on the place of a row: it must not follow the memory."""
     rng = np.random.default_rng(0)

@@ -77,6 +77,7 @@ def test_against_the_linear_machine_of_the_peer():
     assert np.array_equal(ours.predict(X), theirs.predict(X))
 
 
+@pytest.mark.bits
 @pytest.mark.parametrize("sparse", [False, True])
 def test_neither_threads_nor_memory_change_a_bit(sparse):
     X, y = several(3, n=200, n_features=5, n_classes=3, noise=0.6)

@@ -73,6 +73,7 @@ def test_data_that_cannot_be_separated_end():
     assert np.isfinite(model.decision_function(X)).all()
 
 
+@pytest.mark.bits
 @pytest.mark.parametrize("multiclass", ["ovr", "ovo"])
 def test_several_classes_and_blocks(multiclass):
     X, y = several(1, n=90, n_classes=4)

@@ -104,6 +104,7 @@ def test_cross_validation_is_scikit_learns(multiclass, cv):
     assert abs(found.dual_gaps).max() < 1e-6
 
 
+@pytest.mark.bits
 @pytest.mark.parametrize("slack", ["linear", "squared", "squared-sum"])
 def test_cross_validation_in_blocks(slack):
     X, y = several(2, n=100, noise=0.6)

@@ -138,9 +138,9 @@ class GramRows(KernelRows):
     def _compute(self, task: Task) -> None:
         self._look()
         super()._compute(task)
-        segment, part, layout = task
+        segment, part = task.segment, task.part
         here = slice(part.first, part.first + len(part.squares))
-        examples, columns = layout[layout >= 0], segment.columns[here]
+        examples, columns = task.rows, segment.columns[here]
         largest = np.zeros(len(columns))
         for example, slot in zip(examples, segment.slot_of[examples], strict=True):
             row, own = segment.values[slot, here], columns == example
@@ -172,6 +172,6 @@ def kernel_values(
 ) -> WholeGram | GramRows:
     """All values if there are few or they are given, else rows."""
     n = X.shape[0]
-    if kernel.by_column or (n <= WHOLE and n**2 * dtype.itemsize <= memory):
+    if kernel.by_column or n <= WHOLE:
         return WholeGram.of(X, kernel, dtype, team)
     return GramRows(X, kernel, dtype, memory, team, look)

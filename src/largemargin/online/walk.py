@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from largemargin.online.arrays import (
     EVERY,
+    FREE,
     LOG_LENGTH,
     LOGGED,
     MARGIN_ERRORS,
@@ -138,7 +139,8 @@ def _step(learner, block, cache, rows, work, example, label, square, accuracy):
     if policy != PROJECTRON or not projectron.add_projection(
         learner, cache, rows, work.steps, work.values, square, accuracy, work.slack
     ):
-        if tally[NEWEST] >= 0:
+        # the order of a sum depends on how many slots it runs over, those of zeros included
+        if tally[NEWEST] >= 0 or tally[FREE] == tally[TOP]:
             work.stands[:] = False
         source = block.against.shape[1] + block.since.shape[1] + example
         insert(learner, cache, rows, source, label, square, work.values, work.raw, work.steps)

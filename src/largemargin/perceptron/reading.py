@@ -11,9 +11,11 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from largemargin.classifier import KernelClassifier
+from largemargin.expansion import linear_scores
 from largemargin.gram import prepare
 from largemargin.perceptron.rules import METHODS, Rule, decide, expansion
 from largemargin.perceptron.run import Run
+from largemargin.workers import single_thread
 
 
 class TraceReader(KernelClassifier):
@@ -99,7 +101,7 @@ class TraceReader(KernelClassifier):
             for rule in rules:
                 if rule[0] not in ("vote", "random"):
                     weights = self._weights(rule)
-                    found = np.asarray(X @ weights[:, :-1].T + weights[:, -1], np.float64)
+                    found = linear_scores(X, weights[:, :-1], self.n_jobs) + weights[:, -1]
                     scores[rule] = found.T[None]
         rest = [rule for rule in rules if rule not in scores]
         if rest:
@@ -183,7 +185,8 @@ class TraceReader(KernelClassifier):
             vectors = self._run.basis.vectors
             weights = np.zeros((len(coefs), self.n_features_in_ + 1))
             if vectors is not None:
-                weights[:, :-1] = coefs @ vectors
+                with single_thread():
+                    weights[:, :-1] = coefs @ vectors
             if self._run.threshold:
                 weights[:, -1] = coefs.sum(axis=1)
             known[rule] = weights

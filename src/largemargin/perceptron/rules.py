@@ -18,20 +18,22 @@ The score of the zero vector is 0, normalized or not. Of equals, the oldest.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 from sklearn.utils import check_random_state
 
+from largemargin.expansion import strip_of
 from largemargin.gram import SLOTS, Basis, Gram
 from largemargin.memory import memory_bytes
 from largemargin.perceptron.trace import Trace
-from largemargin.workers import blas_threads, workers
+from largemargin.workers import for_each, workers
 
 METHODS = ("vote", "average", "last", "random", "longest", "pocket", "holdout")
 PICKS = ("last", "longest", "pocket", "holdout")  # rules that use one vector a problem
 PANEL = 256  # examples whose kernel values with the whole basis a thread holds at a time
-FEW_ROWS = 32  # up to here rows are multiplied as they are, not padded to a tile
+FEW_ROWS = 32  # up to here rows are multiplied as they are, not padded to a panel
 
 Rule = tuple[str, bool]
 
@@ -233,46 +235,53 @@ def for_each_panel(
     """Call work(values, lo, hi) for examples lo..hi of X at a time, with their kernel values (a row
     a slot).
 
-    A few rows are one plain product, so that predicting one row is one row's work; more are
-    computed in tiles, on all threads, each holding the values of as many examples as the memory
-    allows, and where that is not a whole panel, one tile to compute in.
+    Values are computed in tiles whose shapes do not depend on threads and memory. A few rows are
+    one panel, with tiles so high that predicting one row is one row's work, and threads share out
+    the tiles; of more rows they share out the panels, each holding the values of as many examples
+    as the memory allows, and where that is not a whole panel, one tile to compute in.
     """
     n, n_slots = X.shape[0], len(basis)
     gram = Gram(basis.match(X), basis)
     gram.check_overflow()
     column = n_slots * basis.dtype.itemsize
-    if n <= FEW_ROWS and (memory == "auto" or column * n <= memory_bytes(memory)):
-        with blas_threads(n_jobs):
-            values = np.empty((n_slots, n), basis.dtype)
-            work(gram.fill(gram.examples(0, n), (basis.vectors, basis.squares), values), 0, n)
-        return
-    memory = memory_bytes(memory)
-    if memory < column:
-        raise ValueError(
-            f"memory={memory} bytes is too little to predict with: allow at least {column}"
-        )
-    with workers(n_jobs) as team:
-        width = PANEL
-        while column * width > memory:
+    few = n <= FEW_ROWS
+    panel, height = (n, strip_of(gram.X)) if few else (PANEL, SLOTS)
+    width, allowed = panel, 0
+    if not few or memory != "auto":
+        allowed = memory_bytes(memory)
+        if allowed < column:
+            raise ValueError(
+                f"memory={allowed} bytes is too little to predict with: allow at least {column}"
+            )
+        while column * width > allowed:
             width //= 2
-        count = min(team.count, memory // (column * width))
-        tiles = [slice(lo, min(lo + SLOTS, n_slots)) for lo in range(0, n_slots, SLOTS)]
-        vectors, squares = basis.vectors, basis.squares
+    tiles = [slice(lo, min(lo + height, n_slots)) for lo in range(0, n_slots, height)]
+    vectors, squares = basis.vectors, basis.squares
+
+    def fill(values: np.ndarray, lo: int, tile: slice) -> None:
+        """The values of a tile of slots against the examples from `lo` on, cut out of a panel."""
+        first = lo // panel * panel
+        out = values[tile]
+        if width < panel:
+            out = np.empty((tile.stop - tile.start, panel), basis.dtype)
+        gram.fill(gram.examples(first, panel), (vectors[tile], squares[tile]), out)
+        if width < panel:
+            values[tile] = out[:, np.minimum(np.arange(lo, lo + width) - first, panel - 1)]
+
+    if few:
+        values = np.empty((n_slots, width), basis.dtype)
+        for lo in range(0, n, width):
+            for_each(partial(fill, values, lo), tiles, n_jobs)
+            work(values, lo, min(lo + width, n))
+        return
+    with workers(n_jobs) as team:
+        count = min(team.count, allowed // (column * width))
 
         def run(first: int) -> None:
             values = np.empty((n_slots, width), basis.dtype)
-            room = values
-            if width < PANEL:
-                room = np.empty((min(SLOTS, n_slots), PANEL), basis.dtype)
             for lo in range(first * width, n, count * width):
-                # products have one shape whatever the memory; of a wider one, a part is kept
-                panel = lo // PANEL * PANEL
-                rows = gram.examples(panel, PANEL)
                 for tile in tiles:
-                    out = room[tile] if width == PANEL else room[: tile.stop - tile.start]
-                    gram.fill(rows, (vectors[tile], squares[tile]), out)
-                    if width < PANEL:
-                        values[tile] = out[:, lo - panel : lo - panel + width]
+                    fill(values, lo, tile)
                 work(values, lo, min(lo + width, n))
 
         team.map(run, range(count))

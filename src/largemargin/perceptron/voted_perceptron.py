@@ -75,11 +75,11 @@ class VotedPerceptron(TraceReader):
         Ctrl-C does the same.
     memory : int or str, default="auto"
         Bytes, or a size such as "500MB", for kernel values held at any time. "auto" is half of what
-        is free. The model does not depend on it.
+        is free. Not one bit of the model depends on it.
     n_jobs : int or None, default=None
         Threads. None is every core this process may use, within the BLAS and OpenMP limits in
-        force, and 1 inside a joblib worker; note that scikit-learn's None means 1. The model does
-        not depend on it.
+        force, and 1 inside a joblib worker; note that scikit-learn's None means 1. Not one bit of
+        the model, or of its scores, depends on it.
     precision : {"auto", "float32", "float64"}, default="auto"
         The type of kernel values; sums are always float64. "auto" is float64 for up to 8,192 rows
         and float32 beyond; with `partial_fit` it follows the type of the first chunk.

@@ -304,6 +304,7 @@ class Progress:
     def _products(self, variables: np.ndarray, coefs: np.ndarray) -> np.ndarray:
         """The kernel values of all variables against some, times coefficients."""
         before, self.grad = self.grad, np.zeros(len(self.grad))
+        self.rows.announce({s: [self.examples[variables]] for s in self.segments})
         step = self.rows.capacity // 4 * 4
         for k in range(0, len(variables), step):
             part = slice(k, k + step)

@@ -16,7 +16,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from largemargin.gram import SMALL_PROBLEM
-from largemargin.kernel_rows import BATCH, KernelRows, whole_gram
+from largemargin.kernel_rows import HEIGHTS, KernelRows, whole_gram
 from largemargin.kernels import Kernel
 from largemargin.svm.block import BURST, PATIENCE, State, solve_block
 from largemargin.svm.evaluation import Evaluation, Near, Outputs, Stored, summed
@@ -141,7 +141,8 @@ class Session:
         self.given = X if given is None else given
         self.n, self.n_classes = X.shape[0], n_classes
         self.exact = dtype == np.float64
-        self.whole = self.n <= WHOLE and self.n**2 * dtype.itemsize <= memory
+        # from the data alone: the two ways end in different last bits
+        self.whole = self.n <= WHOLE
         large = self.n > SMALL_PROBLEM and not self.whole
         self.layout = Layout(labels, n_classes, portions and large)
         self._dtype, self._memory = dtype, memory
@@ -158,7 +159,7 @@ class Session:
     @cached_property
     def rows(self) -> KernelRows:
         # a thread's rows in the making and the matrix of its working set
-        scratch = BATCH * SEGMENT + (2 * WORKING_SET) ** 2
+        scratch = HEIGHTS[0] * SEGMENT + (2 * WORKING_SET) ** 2
         used = self.team.count * scratch * self._dtype.itemsize + HELD * self.n * self.n_classes
         return KernelRows(
             self.X, self.kernel, self._dtype, self.layout.segments, self._memory - used, self.team

@@ -65,11 +65,12 @@ class SVC(SupportVectorMachine):
         Start from the solution of the last fit, if it was on as many examples of the same classes.
     memory : int or str, default="auto"
         Bytes, or a size such as "500MB", for kernel values held at any time. "auto" is half of what
-        is free. The model does not depend on it.
+        is free. Not one bit of the model depends on it. The least that a fit works with is a matrix
+        of 2,048 by 2,048 values, 34 MB in float64, and a smaller size means as much.
     n_jobs : int or None, default=None
         Threads. None is every core this process may use, within the BLAS and OpenMP limits in
-        force, and 1 inside a joblib worker; note that scikit-learn's None means 1. The model does
-        not depend on it.
+        force, and 1 inside a joblib worker; note that scikit-learn's None means 1. Not one bit of
+        the model, or of its scores, depends on it.
     precision : {"auto", "float32", "float64"}, default="auto"
         The type of kernel values; sums are always float64. "auto" is float64 for up to 8,192 rows
         and float32 beyond.
