@@ -62,7 +62,8 @@ def fitted(seed):
     limit = params["C"] * float(weight @ rounding) / abs(model.objective_[0])
     if np.finfo(float).eps * params["C"] * weight.max() * K.max() > model.tol:
         limit = np.inf  # f of an example at its bound is not known to the tolerance
-    assert model.dual_gap_[0] <= 1e-9 + 64 * limit, seed  # told with all that rounding may add
+    # told with all that rounding may add: tens of units, of norms instead of values
+    assert model.dual_gap_[0] <= 1e-9 + 500 * limit, seed
     return model, K, y, weight, params, limit
 
 
