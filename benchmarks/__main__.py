@@ -18,6 +18,7 @@ from benchmarks.options import OPTIONS
 
 NAMES = {
     "budget": "benchmarks.budget",
+    "limits": "benchmarks.limits",
     "lp": "benchmarks.lp",
     "svm": "benchmarks.svm",
     "voted-perceptron": "benchmarks.voted_perceptron",

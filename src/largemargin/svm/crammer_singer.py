@@ -18,6 +18,8 @@ nothing.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
@@ -56,7 +58,8 @@ def train(
 ) -> tuple[np.ndarray, Machine]:
     """The coefficients, a row a class, and what they achieve; `start` is where to start from."""
     order = session.order
-    run = _Run(session, order, C * weights[order], None if start is None else start[:, order])
+    start = None if start is None else start[:, order]
+    run = _Run(session, order, C * weights[order], start, watch.look)
     violation = run.violation()
     least, most, stuck, n_hard = violation, run.dual(), 0, 0
     sets = max(1, 2 * run.n // WORKING_SET)
@@ -83,9 +86,14 @@ def train(
 
 class _Run:
     def __init__(
-        self, session: Session, order: np.ndarray, box: np.ndarray, start: np.ndarray | None
+        self,
+        session: Session,
+        order: np.ndarray,
+        box: np.ndarray,
+        start: np.ndarray | None,
+        stopped: Callable[[], object],
     ) -> None:
-        self.session, self.order, self.box = session, order, box
+        self.session, self.order, self.box, self.stopped = session, order, box, stopped
         self.labels = session.labels[order]
         self.n, self.n_classes = len(order), session.n_classes
         self.own = np.arange(self.n_classes)[:, None] == self.labels[None, :]
@@ -135,7 +143,7 @@ class _Run:
         )  # fmt: skip
         self.n_steps += steps
         found = tau.T
-        hard = not met and max_steps > BURST
+        hard = not met and max_steps > BURST and not self.stopped()
         if hard:
             found = self._by_interior_point(working, local, found)
         delta = found - self.tau[:, working]
@@ -167,6 +175,7 @@ class _Run:
             Simplices(K[np.ix_(counts, counts)] / np.outer(unit, unit), self.n_classes),
             (c[:, counts] / unit).ravel(), (before[:, counts] * unit).ravel(),
             np.full(len(hi), -np.inf), hi, (share * unit * self.box[examples]).ravel(),
+            self.stopped,
         )  # fmt: skip
         self.n_steps += inside.n_solved
         if inside.x is None:
@@ -215,7 +224,7 @@ class _Run:
 
         grad = (self.scores - self.own).ravel()
         solution = Solution(self.tau.ravel(), grad, violation, self.n_steps, True)
-        exact = polish(problem, solution, gram, products)
+        exact = polish(problem, solution, gram, products, stopped=self.stopped)
         tau, scores, before = self.tau, self.scores, self.dual()
         self.tau = exact.beta.reshape(k, n)
         self.scores = exact.grad.reshape(k, n) + self.own

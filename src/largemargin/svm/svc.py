@@ -54,13 +54,17 @@ class SVC(SupportVectorMachine):
         Whether there is a threshold; without, the hyperplane goes through the origin.
     tol : float, default=1e-3
         The largest violation of the optimality conditions that is left, as in LIBSVM. Problems in
-        float64 with up to 2,000 free variables are then solved exactly.
+        float64 with up to 2,000 free variables are then solved exactly, and so are all with the
+        linear kernel on up to 256 features, in the space of these.
     min_margin : float, default=1e-6
         With C=inf: data that is shown not to be separable with this margin is said to be so.
     max_iter : int, default=-1
-        Steps of the solver a problem at most; -1 is no limit.
+        Steps of the solver a problem at most; -1 is no limit. A linear system that is solved for
+        all examples counts as one.
     max_seconds : float or None, default=None
-        Stop after so many seconds, with a warning and a model that can be used. So does Ctrl-C.
+        Stop after so many seconds, with a warning and a model that can be used. So does Ctrl-C. On
+        large data the model may then be that of a part of the examples, with a gap of `inf`: there
+        was no time to find out.
     warm_start : bool, default=False
         Start from the solution of the last fit, if it was on as many examples of the same classes.
     memory : int or str, default="auto"
