@@ -119,7 +119,8 @@ class ExactValues:
         stopped: Callable[[], Any] = lambda: False,
     ) -> tuple[np.ndarray, np.ndarray] | None:
         """For all i, the sum over some j of coefs_j (k(x_i, x_j) - [i = j] own_j), and a bound of
-        its error; without `scores` k(x_j, x_i) takes the place of k(x_i, x_j).
+        its error, in which coefficients may be rounded twice; without `scores` they may not, and
+        k(x_j, x_i) takes the place of k(x_i, x_j).
 
         None if it was stopped.
         """
@@ -157,6 +158,8 @@ class ExactValues:
         relative = self.diagonal_errors[examples] / np.where(diagonal > 0, diagonal, 1.0)
         error[examples] += sizes * (own * (4 * UNIT + relative) + 2 * UNIT * diagonal)
         error += UNIT * np.abs(total).astype(np.float64)
+        if scores:  # of coefficients that will be multiplied and shared among copies
+            error += 2 * UNIT * weight
         return total.astype(np.float64), error * (1 + 1e-6)
 
     def _block(self, first: int, last: int, js: np.ndarray, scores: bool) -> np.ndarray:
