@@ -174,6 +174,7 @@ def check_hyperplane(seed):
 
 
 def test_machines_are_what_they_tell():
+    check_machine(1713)  # coefficients of 1e6 at C = 4e8: what a multiple is rounded by counts
     assert np.mean([check_machine(seed) for seed in range(100)]) > 0.9
 
 

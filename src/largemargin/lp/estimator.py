@@ -50,7 +50,9 @@ class LinearProgramMachine(ExpansionClassifier):
         y : array of shape (n_samples,)
             Labels of any type.
         sample_weight : array of shape (n_samples,), optional
-            A weight of 2 is exactly an example twice, a weight of 0 exactly its absence.
+            A weight of 2 is exactly an example twice, a weight of 0 exactly its absence: the
+            machine is the same, in whatever order rows come, though the program may have several
+            solutions. For kernel="precomputed" that is said of the objective.
 
         Returns
         -------

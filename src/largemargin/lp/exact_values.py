@@ -1,5 +1,5 @@
-"""Sums of kernel values for the proof of a solution: in float64, of the examples themselves, with a
-bound of what rounding can have done to them.
+"""Sums of kernel values for the proof of a solution: in float64 or beyond, of the examples
+themselves, with a bound of what rounding can have done to them.
 
 What a solver works with may be float32, and without what is tiny (see `kernel_values`). What its
 solution is worth is computed here once more, a strip of values at a time, from values that nothing
@@ -39,9 +39,11 @@ from largemargin.kernels import (
 from largemargin.workers import Workers
 
 UNIT = float(np.finfo(np.float64).eps) / 2
+FINER = float(np.finfo(np.longdouble).eps) / 2  # the same where there is nothing beyond float64
 BLOCK = 128  # terms that one product sums: its error grows with their number
 HEIGHT = 2048  # rows of a strip
-ELEMENTARY = 8 * UNIT  # of an exponential or a hyperbolic tangent, and what follows it
+ELEMENTARY = 8  # units: of an exponential or a hyperbolic tangent, and what follows it
+KNOWN = (Linear, Polynomial, Sigmoid, Gaussian, Laplacian)
 
 
 @dataclass(frozen=True)
@@ -53,13 +55,13 @@ class Rounding:
     sizes: np.ndarray
 
 
-def rounding_of(kernel: Kernel, X: Any) -> Rounding:
-    """What is known of values of a kernel among the rows of X, which are computed in float64."""
+def rounding_of(kernel: Kernel, X: Any, unit: float) -> Rounding:
+    """What is known of values of a kernel among the rows of X, computed to a unit of rounding."""
     n, nothing = X.shape[0], np.zeros(X.shape[0])
-    if not isinstance(kernel, Linear | Polynomial | Sigmoid | Gaussian | Laplacian):
+    if not isinstance(kernel, KNOWN):
         return Rounding(0.0, nothing, nothing)
     terms = int(np.diff(X.indptr).max(initial=0)) if sp.issparse(X) else X.shape[1]
-    sum_error = (terms + 4) * UNIT
+    sum_error = (terms + 4) * unit
     if isinstance(kernel, Laplacian):
         middle = np.asarray(X.mean(axis=0)).ravel()
         apart = np.empty(n)
@@ -67,31 +69,40 @@ def rounding_of(kernel: Kernel, X: Any) -> Rounding:
             part = X[first : first + HEIGHT]
             part = part.toarray() if sp.issparse(part) else part
             apart[first : first + HEIGHT] = np.abs(part - middle).sum(axis=1)
-        return Rounding(ELEMENTARY, sum_error * kernel.gamma * apart, nothing)
+        return Rounding(ELEMENTARY * unit, sum_error * kernel.gamma * apart, nothing)
     squares = squared_norms(X)
     if isinstance(kernel, Gaussian):
-        return Rounding(ELEMENTARY, 2 * sum_error * kernel.gamma * squares, nothing)
+        return Rounding(ELEMENTARY * unit, 2 * sum_error * kernel.gamma * squares, nothing)
     if isinstance(kernel, Linear):
         return Rounding(0.0, nothing, np.sqrt(sum_error * squares))
     inner = kernel.gamma * squares + abs(kernel.coef0)
     if isinstance(kernel, Sigmoid):
-        return Rounding(ELEMENTARY, nothing, np.sqrt(sum_error * inner))
+        return Rounding(ELEMENTARY * unit, nothing, np.sqrt(sum_error * inner))
     factors = max(1, kernel.degree)
     return Rounding(0.0, nothing, np.sqrt(factors * sum_error) * inner ** (factors / 2))
 
 
 class ExactValues:
-    """Kernel values among the rows of X, as `gram.prepare` gave them."""
+    """Kernel values among the rows of X, as `gram.prepare` gave them; with `finer`, in the longest
+    floating-point numbers there are, which takes a hundred times as long.
+    """
 
-    def __init__(self, X: Any, kernel: Kernel, team: Workers) -> None:
+    def __init__(self, X: Any, kernel: Kernel, team: Workers, finer: bool = False) -> None:
         self.X, self.kernel, self.team = X, kernel, team
-        self.rounding = rounding_of(kernel, X)
+        self.longer = finer and isinstance(kernel, KNOWN) and not sp.issparse(X)
+        self.dtype = np.longdouble if finer else np.float64
+        self.unit = FINER if finer else UNIT
+        self.rounding = rounding_of(kernel, X, FINER if self.longer else UNIT)
         self.diagonal = np.asarray(kernel.diag(X), np.float64)
         # of the diagonal of a Gaussian and a Laplacian nothing was computed
         self.diagonal_errors = self.rounding.sizes**2
 
     def __len__(self) -> int:
         return len(self.diagonal)
+
+    @property
+    def finer(self) -> ExactValues:
+        return ExactValues(self.X, self.kernel, self.team, finer=True)
 
     def work(self, count: int) -> int:
         """Multiplications that sums over so many examples take, about."""
@@ -108,12 +119,15 @@ class ExactValues:
         stopped: Callable[[], Any] = lambda: False,
     ) -> tuple[np.ndarray, np.ndarray] | None:
         """For all i, the sum over some j of coefs_j (k(x_i, x_j) - [i = j] own_j), and a bound of
-        its error; without `scores` k(x_j, x_i) takes the place of k(x_i, x_j).
+        its error, in which coefficients may be rounded twice; without `scores` they may not, and
+        k(x_j, x_i) takes the place of k(x_i, x_j).
 
         None if it was stopped.
         """
         n, rounding = len(self), self.rounding
-        total, weight, shared = np.zeros((3, n))
+        total: Any = np.zeros(n, self.dtype)
+        weight, shared = np.zeros((2, n))
+        coefs = coefs.astype(self.dtype)
         entries = self.diagonal - own
 
         def strip(first: int) -> None:
@@ -124,8 +138,10 @@ class ExactValues:
                 here = np.flatnonzero((js >= first) & (js < last))
                 values[js[here] - first, here] = entries[js[here]]
                 total[first:last] += values @ c
-                np.abs(values, out=values)
-                both = values @ np.column_stack([np.abs(c), np.abs(c) * rounding.shares[js]])
+                sizes = np.abs(c).astype(np.float64)
+                both = np.abs(values).astype(np.float64, copy=False) @ np.column_stack(
+                    [sizes, sizes * rounding.shares[js]]
+                )
                 weight[first:last] += both[:, 0]
                 shared[first:last] += both[:, 1]
 
@@ -134,17 +150,22 @@ class ExactValues:
             if stopped():
                 return None
             self.team.map(strip, range(first, min(first + step, n), HEIGHT))
-        summing = (BLOCK + len(examples) / BLOCK + 4) * UNIT
-        sizes = np.abs(coefs)
+        summing = (BLOCK + len(examples) / BLOCK + 4) * self.unit
+        sizes = np.abs(coefs).astype(np.float64)
         error = weight * (rounding.base + rounding.shares + summing) + shared
         error += rounding.sizes * float(sizes @ rounding.sizes[examples])
         diagonal, own = np.abs(self.diagonal[examples]), np.abs(own[examples])
         relative = self.diagonal_errors[examples] / np.where(diagonal > 0, diagonal, 1.0)
         error[examples] += sizes * (own * (4 * UNIT + relative) + 2 * UNIT * diagonal)
-        return total, error * (1 + 1e-6)
+        error += UNIT * np.abs(total).astype(np.float64)
+        if scores:  # of coefficients that will be multiplied and shared among copies
+            error += 2 * UNIT * weight
+        return total.astype(np.float64), error * (1 + 1e-6)
 
     def _block(self, first: int, last: int, js: np.ndarray, scores: bool) -> np.ndarray:
         """k(x_i, x_j) of a strip, or k(x_j, x_i)."""
+        if self.longer:
+            return longer_values(self.kernel, self.X[first:last], self.X[js])
         if scores or self.kernel.on_products:
             vectors = js[:, None] if self.kernel.by_column else self._rows(js)
             values = self.kernel(self._rows(slice(first, last)), vectors)
@@ -152,7 +173,26 @@ class ExactValues:
             strip = np.arange(first, last)[:, None]
             vectors = strip if self.kernel.by_column else self._rows(slice(first, last))
             values = self.kernel(self._rows(js), vectors).T
-        return np.array(values, np.float64, order="C")
+        return np.array(values, self.dtype, order="C")
 
     def _rows(self, which: Any) -> Any:
         return prepare(self.X[which], self.kernel, np.dtype(np.float64))
+
+
+def longer_values(kernel: Any, A: np.ndarray, B: np.ndarray) -> np.ndarray:
+    """Kernel values of two blocks in the longest floating-point numbers."""
+    A, B = A.astype(np.longdouble), B.astype(np.longdouble)
+    if isinstance(kernel, Laplacian):
+        apart = sum(np.abs(np.subtract.outer(A[:, j], B[:, j])) for j in range(A.shape[1]))
+        return np.asarray(np.exp(-np.longdouble(kernel.gamma) * apart))
+    products = A @ B.T
+    if isinstance(kernel, Linear):
+        return products
+    gamma = np.longdouble(kernel.gamma)
+    if isinstance(kernel, Gaussian):
+        apart = (A * A).sum(axis=1)[:, None] + (B * B).sum(axis=1) - 2 * products
+        return np.asarray(np.exp(-gamma * np.maximum(apart, 0)))
+    inner = gamma * products + np.longdouble(kernel.coef0)
+    if isinstance(kernel, Sigmoid):
+        return np.asarray(np.tanh(inner))
+    return np.asarray(inner**kernel.degree)

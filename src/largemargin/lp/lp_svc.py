@@ -43,7 +43,8 @@ class LPSVC(LinearProgramMachine):
         the simplex method, so it says what to accept and saves no time. With kernel values in
         float32 it is at least 1e-5.
     max_seconds : float or None, default=None
-        Stop after so many seconds, with a warning and a model that can be used. So does Ctrl-C.
+        Stop after so many seconds, with a warning and a model that can be used, whose `dual_gap_`
+        is then 1, or inf, if to know more would take long. So does Ctrl-C.
     memory : int or str, default="auto"
         Bytes, or a size such as "500MB", for kernel values held at any time. "auto" is half of what
         is free. Not one bit of the model depends on it. The least that a fit works with is the
@@ -69,10 +70,12 @@ class LPSVC(LinearProgramMachine):
         positive for `classes_[1]`; else one a class. `coef_` with the linear kernel only. Without a
         threshold, `intercept_` is zero.
     objective_ : array of shape (n_problems,)
-        The objective above, computed from the coefficients.
+        The objective above, computed in float64 from the coefficients that are kept.
     dual_gap_ : array of shape (n_problems,)
-        What the objective is above the dual objective, relative to it: the fit is optimal to this
-        accuracy.
+        What the objective is above a lower bound of it, the dual objective, relative to it: the fit
+        is optimal to this accuracy. What rounding can have done to kernel values and sums is
+        counted, so the true gap is not larger. Where coefficients have no price, or one that is
+        lost beside that of slack, the bound is one for coefficients up to ten times the largest.
     n_iter_ : array of shape (n_problems,)
         Iterations of the simplex method.
     converged_ : bool

@@ -75,7 +75,8 @@ class MaxMarginHyperplane(KernelClassifier):
     objective_ : array of shape (n_problems,)
         The objective above, computed from `coef_` and `intercept_`.
     dual_gap_ : array of shape (n_problems,)
-        Its difference to a lower bound, the objective of the dual program, relative to the larger.
+        Its difference to a lower bound, the objective of the dual program, relative to the larger;
+        what rounding can have done to both is counted, so the true gap is not larger.
     n_iter_ : array of shape (n_problems,)
         Steps of the solver.
     converged_ : bool

@@ -95,12 +95,17 @@ class Search:
         """
         point, reason = self._rounds()
         proof = self._proof(point, exact)
-        if not self.watch.look() and (reason or not proof.gap <= tol):
+        if not self.watch.look() and not proof.gap <= tol and self._affordable(point, exact):
+            exact = exact.finer
+            proof = self._proof(point, exact)
+        if not self.watch.look() and not proof.gap <= tol:
             self._begun = False
             point, reason_again = self._rounds(self.program.unit_at(self._objective), STRICT)
             again = self._proof(point, exact)
             if again.gap < proof.gap:
                 proof, reason = again, reason_again
+        if proof.gap <= tol:
+            reason = ""  # whatever HiGHS says
         reason = self.watch.stopped or reason
         if self.program.may_be_lossless and proof.objective <= self._no_loss and not reason:
             proof = self._of_least_sum(proof, exact)
@@ -123,13 +128,19 @@ class Search:
         if self.program.gives_way:
             best = self._given_way(best)
         if best.coefs.any():
-            if self._best is not None and self._too_much(exact, len(best.coefs)):
+            if self._best is not None and self._too_much(exact, int(np.count_nonzero(best.coefs))):
                 return unproven(self.program, best, self._objective)
             proof = prove(self.program, exact, best, duals, self.watch.look)
             if proof.coefs.any():
                 return proof
         windows = self._windows(exact)
         return prove(self.program, exact, windows, duals, self.watch.look, as_it_is=True)
+
+    def _affordable(self, point: Point | None, exact: ExactValues) -> bool:
+        """Whether a finer proof, which takes a hundred times as long, is little work still."""
+        count = int(np.count_nonzero(self._best.coefs)) if self._best is not None else 0
+        count += int(np.count_nonzero(point.duals)) if point is not None else 0
+        return 100 * exact.work(count) <= LITTLE
 
     def _too_much(self, exact: ExactValues, count: int) -> bool:
         """Whether sums over so many examples are more than a fit that was stopped may still do."""
@@ -259,9 +270,10 @@ class Search:
         search = Search(replace(self.program, prices=prices, cost=1.0), self.values, self.watch)
         search._rounds()
         self.n_steps += search.n_steps
-        if search._best is None or self._too_much(exact, len(search._best.coefs)):
+        best = search._best
+        if best is None or self._too_much(exact, int(np.count_nonzero(best.coefs))):
             return proof
-        found = prove(self.program, exact, search._best, None)
+        found = prove(self.program, exact, best, None)
         return found if found.objective <= self._no_loss else proof
 
     def _keep_best(self, point: Point) -> np.ndarray:
