@@ -111,10 +111,7 @@ class Evaluation:
     @cached_property
     def reach(self) -> float:
         """The largest norm of an example in feature space."""
-        sizes = self.kernel.sizes(self.squares)
-        if sizes is None:
-            sizes = np.sqrt(np.abs(self.kernel.diag(self.session.X)))
-        return float(sizes.max(initial=0.0))
+        return float(self.session.sizes.max(initial=0.0))
 
     @cached_property
     def _readings(self) -> list[tuple[Any, Any]]:
@@ -153,16 +150,21 @@ class Evaluation:
             found[1] = replace(found[1], square=own.square, square_error=own.square_error)
         return found
 
-    def rough(self, stored: Stored) -> list[Outputs]:
+    def rough(self, stored: Stored, scale: float) -> list[Outputs]:
         """What the solver's own outputs tell, NaN where they are not known, for when there is no
-        time to look at kernel values again.
+        time to look at kernel values again; none if they tell nothing. They were multiplied by
+        `scale`.
         """
-        sizes = self.kernel.sizes(self.squares)
-        if sizes is None or stored.values is None or not np.isfinite(stored.drift):
-            return [self._summed(stored)]
+        if isinstance(self.kernel, Linear):
+            return [self._linear(stored, V, Z) for V, Z in self._readings]
+        if stored.values is None or not np.isfinite(stored.drift):
+            cheap = len(stored.used) * len(stored.examples) <= CHEAP
+            return [self._summed(replace(stored, values=None))] if cheap else []
+        sizes = self.session.sizes
         weights = self._weights(stored) @ sizes[stored.examples[stored.used]]
         most = weights[:, None] * sizes[stored.examples]
-        errors = stored.drift + self._errors(stored, stored.examples, self.unit, most)
+        errors = scale * stored.drift + self._errors(stored, stored.examples, self.unit, most)
+        errors += 4 * UNIT * np.abs(stored.values)
         known = ~np.isnan(stored.values)
         values, errors = np.where(known, stored.values, 0.0), np.where(known, errors, np.inf)
         return [self._judged(stored, values, errors)]

@@ -101,6 +101,7 @@ class Trained:
     machine: Machine
     outputs: np.ndarray
     drift: float = np.inf  # how far they may be from sums of the solver's kernel values
+    scale: float = 1.0  # what the coefficients of the machine are of the solver's
     judge: Judge | None = None  # where it is not the formulation
 
     def coefs(self, n: int) -> np.ndarray:
@@ -196,7 +197,7 @@ class Session:
                 self._asked_for.setdefault(one.job.split.classes, np.zeros(self.n, bool)),
                 tol,
                 max_steps,
-                self._sizes,
+                self.sizes,
                 watch.look,
                 one.job.start is not None,
             )
@@ -288,11 +289,15 @@ class Session:
 
     def _certified(self, one: Trained, watch: Watch, tol: float) -> Trained:
         if one.machine.witness is not None:
+            if watch.stopped and one.machine.separable:  # it shows nothing yet
+                return one
             return replace(one, machine=self._without_margin(one))
         y, s = self.signs(one.job, one.examples), one.job.weights[one.examples]
         machine, outputs = self._judged(one, one.machine, y, s, watch)
         formulation = one.job.formulation
-        if one.judge is not None or not isinstance(formulation, SoftMargin) or not self.exact:
+        if one.judge is not None or not self.exact or watch.stopped:
+            return replace(one, machine=machine)
+        if not isinstance(formulation, SoftMargin):
             return replace(one, machine=machine)
         firmer = formulation.firmer(y, s, machine, outputs, self._norms[one.examples])
         if firmer is not None:
@@ -312,14 +317,14 @@ class Session:
         """A machine with what holds for it, and the outputs that show it."""
         judge, b = one.judge or one.job.formulation, machine.intercept
         stored = Stored(one.job.split, one.examples, machine.coefs[None])
-        if machine is one.machine and isinstance(one.job.formulation, SoftMargin):
-            # the outputs of others are at another scale than their coefficients
-            stored = replace(stored, values=one.outputs[None], drift=one.drift)
-        if np.isnan(one.outputs[stored.used]).any():  # not even w.w is known
-            unknown = Outputs(one.outputs[None], np.full((1, len(y)), np.inf), np.nan, np.inf)
-            return replace(machine, objective=-np.inf, gap=np.inf, rounding=np.inf), unknown
-        if watch.stopped and not self.whole:
-            found = self.evaluation.rough(stored)
+        late = bool(watch.stopped) and not self.whole
+        if machine is one.machine and (late or one.scale == 1.0):
+            stored = replace(stored, values=one.scale * one.outputs[None], drift=one.drift)
+        if late:
+            found = self.evaluation.rough(stored, one.scale)
+            if not found:
+                unknown = Outputs(one.outputs[None], np.full((1, len(y)), np.inf), np.nan, np.inf)
+                return replace(machine, gap=np.inf, rounding=np.inf), unknown
         else:
             found = self.evaluation.outputs(stored, judge.near(y, s, b), machine.n_steps)
         reach = self.evaluation.reach
@@ -388,12 +393,18 @@ class Session:
         put = float(np.abs(beta - before) @ norms[one.examples]) * float(norms.max())
         machine = one.job.formulation.read(problem, solution, one.signs, one.weights)
         outputs = solution.grad - problem.p - problem.ridge * solution.beta
-        return Trained(one.job, one.examples, machine, outputs, solution.drift + put)
+        scale = 1.0
+        if problem.relative and beta.any():
+            scale = float(np.abs(machine.coefs).sum() / np.abs(beta).sum())
+        return Trained(one.job, one.examples, machine, outputs, solution.drift + put, scale)
 
     @cached_property
-    def _sizes(self) -> np.ndarray | None:
-        """The same, if they bound all kernel values."""
-        return self.kernel.sizes(self.evaluation.squares)
+    def sizes(self) -> np.ndarray:
+        """n with |k(a, b)| <= n(a) n(b): from what the kernel says of itself, or the norms in
+        feature space, which bound the values of a positive definite kernel.
+        """
+        sizes = self.kernel.sizes(self.evaluation.squares)
+        return self._norms if sizes is None else sizes
 
     @cached_property
     def _norms(self) -> np.ndarray:
