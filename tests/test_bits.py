@@ -172,7 +172,7 @@ def test_online_learners(cls):
         X, y = odd_problem(seed, 500, 900)
         settings = {"gamma": 0.1, "budget": [None, 30, 60, 33][seed], "random_state": 0}
         first = cls(n_jobs=1, **settings).fit(X, y)
-        for memory, n_jobs in (("auto", 3), ("3MB", 2)):
+        for memory, n_jobs in (("auto", 3), ("30MB", 2)):
             assert bits_of(cls(memory=memory, n_jobs=n_jobs, **settings).fit(X, y)) == bits_of(
                 first
             )

@@ -4,7 +4,8 @@ takes a pass over the values for each operation before it.
 e^x = 2^n e^r with n the whole number nearest to x / log 2 and |r| <= log 2 / 2, where a few terms
 of the power series are exact to the last bit. Adding 1.5 * 2^52 (2^23 in float32) rounds to a whole
 number and leaves it in the lowest bits, from where a shift takes it to the exponent. Results are
-within one unit in the last place; where they would not be normal numbers they are zero.
+within one unit in the last place, or 1.25 where the processor has no fused multiply-add; where they
+would not be normal numbers they are zero.
 """
 
 from __future__ import annotations

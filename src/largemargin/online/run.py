@@ -38,6 +38,9 @@ from largemargin.online.vectors import Vectors
 from largemargin.watch import Watch
 from largemargin.workers import Workers
 
+VALUES = 1 << 23  # kernel values against the cache that are looked at together, at most
+SHORTEST = 16  # but so many examples are, however large the cache
+
 
 def n_rows_of(n_classes: int) -> int:
     """How many vectors so many classes have: nothing is to be told apart with less than two."""
@@ -193,34 +196,42 @@ class Run:
         return len(labels)
 
     def look(self, n: int, memory: int) -> int:
-        """How many of the next n examples can be looked at together within so many bytes."""
-        n = min(n, LOOK_AHEAD)
+        """How many of the next n examples are looked at together, for which there must be memory.
+
+        That does not depend on the memory: the last bits of kernel values depend on what is
+        computed together.
+        """
+        n = min(n, self._length())
+        self._check_memory(n, 0, 0, memory)
+        return n
+
+    def _length(self) -> int:
+        """The most examples that are looked at together."""
+        most = VALUES // (int(self.tally[TOP]) + 2 * LOOK_AHEAD)
+        return min(LOOK_AHEAD, max(SHORTEST, most))
+
+    def _check_memory(self, n: int, n_next: int, n_later: int, memory: int) -> None:
+        """Refuse memory that is too little for a stretch of n examples, those of the next and what
+        can be known of those after it.
+        """
         top, room = int(self.tally[TOP]), len(self.cache.positions)
-        while True:
-            held = block_bytes(n, 0, top, self.dtype)
-            if self._gram_bytes(max(room, self._needed(n))) + held <= memory:
-                return n
-            if n == 1:
-                needed = self._needed(1)
-                raise ValueError(
-                    f"memory={memory} bytes is too little for the kernel values of {needed} stored "
-                    f"examples: allow at least {self._gram_bytes(needed) + held}, or store less "
-                    "with a smaller budget"
-                )
-            n //= 2
+        slots = self._needed(n + n_next)
+        least = self._gram_bytes(max(room, slots)) + block_bytes(n, 0, top, self.dtype)
+        least += block_bytes(n_next, n, top, self.dtype) + block_bytes(n_later, 0, 0, self.dtype)
+        if least > memory:
+            raise ValueError(
+                f"memory={memory} bytes is too little for the kernel values of {slots} stored "
+                f"examples: allow at least {least}, or store less with a smaller budget"
+            )
 
     def _look_past(self, ahead: LookAhead, stretch: Stretch, stop: int, memory: int) -> None:
-        """Have the values of the next stretch computed, and of the one after it, if there is memory
-        for all."""
-        n, top = len(stretch), int(self.tally[TOP])
-        n_next = min(stop - stretch.stop, LOOK_AHEAD)
-        n_later = min(stop - stretch.stop - n_next, LOOK_AHEAD)
-        slots = max(len(self.cache.positions), self._needed(n + n_next))
-        left = memory - self._gram_bytes(slots) - stretch.nbytes
-        left -= block_bytes(n_next, n, top, self.dtype)
-        if n_next and left >= 0:
-            spared = left >= block_bytes(n_later, 0, 0, self.dtype)
-            ahead.begin(stretch, n_next, top, n_later if spared else 0)
+        """Have the values of the next stretch computed, and of the one after it begun."""
+        left = stop - stretch.stop
+        n_next = min(left, self._length())
+        n_later = min(left - n_next, self._length())
+        self._check_memory(len(stretch), n_next, n_later, memory)
+        if n_next:
+            ahead.begin(stretch, n_next, int(self.tally[TOP]), n_later)
 
     def _needed(self, n: int) -> int:
         """The slots that n more examples may need."""
