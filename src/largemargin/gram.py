@@ -265,14 +265,18 @@ def fill(
     if only is not None and len(only) < len(out):
         out[: len(only)] = out[only]
         out = out[: len(only)]
-    fine = np.abs(out) < largest_value(dtype)
+    check_values(kernel, dtype, out)
+    return out
+
+
+def check_values(kernel: Kernel, dtype: np.dtype, values: np.ndarray) -> None:
+    """Refuse values that sums of a type cannot hold."""
+    fine = np.abs(values) < largest_value(dtype)
     if not fine.all():
-        vector, row = np.argwhere(~fine)[0]
         raise ValueError(
-            f"{kernel} returned {out[vector, row]} for two of the rows given: scale the "
+            f"{kernel} returned {values[~fine][0]} for two of the rows given: scale the "
             "data, or mend the kernel so that all its values are finite and not that large"
         )
-    return out
 
 
 class Gram:

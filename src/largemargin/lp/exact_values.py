@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from largemargin.gram import prepare
+from largemargin.gram import check_values, prepare
 from largemargin.kernels import (
     Gaussian,
     Kernel,
@@ -173,6 +173,7 @@ class ExactValues:
             strip = np.arange(first, last)[:, None]
             vectors = strip if self.kernel.by_column else self._rows(slice(first, last))
             values = self.kernel(self._rows(js), vectors).T
+        check_values(self.kernel, np.dtype(np.float64), values)
         return np.array(values, self.dtype, order="C")
 
     def _rows(self, which: Any) -> Any:
