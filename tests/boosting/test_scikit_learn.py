@@ -25,16 +25,20 @@ MODELS = [
 ]
 
 
+@parametrize_with_checks([AdaBoost(n_rounds=20), RBFNetwork()])
+def test_estimator_checks(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.full
 @parametrize_with_checks(
     [
-        AdaBoost(n_rounds=20),
         AdaBoost(n_rounds=10, regularization=50.0),
         AdaBoost(RBFNetwork(5, max_iter=3), n_rounds=3),
         AdaBoost(DecisionTreeClassifier(max_depth=2), n_rounds=3),
-        RBFNetwork(),
     ]
 )
-def test_estimator_checks(estimator, check):
+def test_estimator_checks_of_other_settings(estimator, check):
     check(estimator)
 
 

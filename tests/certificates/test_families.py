@@ -1,10 +1,8 @@
 """Certificates of every estimator: what all of them say, and what they say of other data."""
 
 import json
-import warnings
 
 import numpy as np
-import pandas as pd
 import pytest
 import scipy.sparse as sp
 from sklearn.exceptions import NotFittedError
@@ -100,7 +98,7 @@ def test_other_labels_are_noticed(model):
 
 @pytest.mark.parametrize("model", MODELS[:19], ids=str)
 def test_sparse_rows_say_the_same(model):
-    X, y = blobs(2, n=20)
+    X, y = blobs(2, n=12)
     dense = model.fit(X, y).certificate(X, y)
     rows = sp.csr_array(X)
     sparse = model.fit(rows, y).certificate(rows, y)
@@ -109,31 +107,9 @@ def test_sparse_rows_say_the_same(model):
         assert one.applies == other.applies
         if one.applies and one.name != "duality gap":
             assert other.value == pytest.approx(one.value, rel=1e-4, abs=1e-9)
-    mixed = model.certificate(X, y)
+    mixed = model.certificate(X, y, leave_one_out=False)
     assert mixed["error"].value == pytest.approx(sparse["error"].value)
     assert "not the rows" not in str(mixed)
-
-
-@pytest.mark.parametrize(
-    "model",
-    [
-        largemargin.SVC(precision="float32"), largemargin.VotedPerceptron(precision="float32"),
-        largemargin.MIRA(precision="float32"), largemargin.LPSVC(precision="float32"),
-    ],
-    ids=str,
-)  # fmt: skip
-def test_rows_are_known_again_in_any_precision_and_form(model):
-    X, y = blobs(2, n=20)
-    model.fit(X, y)
-    assert "not the rows" not in str(model.certificate(X, y))
-    narrow = X.astype(np.float32)
-    model.fit(narrow, y)
-    assert "not the rows" not in str(model.certificate(narrow, y))
-    frame = pd.DataFrame(X, columns=["a", "b"])
-    model.fit(frame, y)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", UserWarning)
-        assert "not the rows" not in str(model.certificate(frame, pd.Series(y)))
 
 
 def test_a_model_from_a_file_says_the_same(tmp_path):

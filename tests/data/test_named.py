@@ -133,7 +133,7 @@ def test_another_number_of_rows(nowhere):
 @pytest.mark.parametrize(
     ("name", "train", "test", "low", "high", "dtype"),
     [
-        ("mnist", (60000, 784), 10000, 0, 255, np.float32),
+        pytest.param("mnist", (60000, 784), 10000, 0, 255, np.float32, marks=pytest.mark.full),
         ("usps", (7291, 256), 2007, -1, 1, np.float32),
         ("letter", (16000, 16), 4000, 0, 15, np.float32),
     ],

@@ -18,13 +18,19 @@ from largemargin import LPSVC, AdaptiveMarginSVC, LeaveOneOutSVC, NuLPSVC
 MACHINES = [LPSVC(), NuLPSVC(), LeaveOneOutSVC(), AdaptiveMarginSVC(lam=2.0)]
 
 
+@parametrize_with_checks(MACHINES[:3])
+def test_estimator_checks(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.full
 @parametrize_with_checks(
     [
-        *MACHINES, LPSVC(kernel="poly", class_weight="balanced"),
+        MACHINES[3], LPSVC(kernel="poly", class_weight="balanced"),
         AdaptiveMarginSVC(lam=0.5, kernel="laplacian"),
     ]
 )  # fmt: skip
-def test_estimator_checks(estimator, check):
+def test_estimator_checks_of_other_settings(estimator, check):
     check(estimator)
 
 

@@ -23,8 +23,14 @@ LEARNERS = [
 ]  # fmt: skip
 
 
-@parametrize_with_checks(LEARNERS)
+@parametrize_with_checks(LEARNERS[:4])
 def test_estimator_checks(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.full
+@parametrize_with_checks(LEARNERS[4:])
+def test_estimator_checks_of_other_settings(estimator, check):
     check(estimator)
 
 

@@ -370,6 +370,7 @@ def test_experiments_of_a_full_run(splits):
     ]
 
 
+@pytest.mark.full
 def test_processes_find_the_same(splits, tmp_path):
     plan = Plan.quick("width")
     one = reproduce(plan, splits, tmp_path / "one")

@@ -311,6 +311,7 @@ def test_bad_plans(wrong, sentence):
         Plan(**wrong)
 
 
+@pytest.mark.full
 @pytest.mark.data
 @pytest.mark.skipif(
     "LARGEMARGIN_DATA" not in os.environ,

@@ -18,18 +18,22 @@ from .problems import product
 
 
 @parametrize_with_checks(
+    [SVC(), SVC(multiclass="crammer-singer"), NuSVC(nu=0.3), KernelAdatron(C=1.0)]
+)
+def test_estimator_checks(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.full
+@parametrize_with_checks(
     [
-        SVC(),
         SVC(kernel="linear", slack="squared", multiclass="ovo"),
         SVC(slack="squared-sum", class_weight="balanced"),
         SVC(kernel="poly", fit_intercept=False),
-        SVC(multiclass="crammer-singer"),
-        NuSVC(nu=0.3),
         NuSVC(nu=0.3, kernel="laplacian", multiclass="ovo"),
-        KernelAdatron(C=1.0),
     ]
 )
-def test_estimator_checks(estimator, check):
+def test_estimator_checks_of_other_settings(estimator, check):
     check(estimator)
 
 
