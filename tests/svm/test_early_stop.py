@@ -205,7 +205,7 @@ def test_interrupted_twice_is_interrupted():
     assert np.array_equal(model.decision_function(X), truth)
 
 
-@pytest.mark.parametrize("n", [1500, 2500])
+@pytest.mark.parametrize("n", [pytest.param(1500, marks=pytest.mark.full), 2500])
 def test_interrupted_from_outside(n):
     """The fit waits for it, at its third block of kernel values."""
     program = f"""

@@ -134,7 +134,7 @@ def test_neither_threads_nor_memory_change_a_bit(sparse, monkeypatch):
     monkeypatch.setattr(few_features, "ROWS", 64)
     monkeypatch.setattr(few_features, "AT_ONCE", 3)
     monkeypatch.setattr(session, "EASY", 0)
-    X, y = noisy(4, n=700, n_features=6)
+    X, y = noisy(4, n=400, n_features=6)
     X = sp.csr_array(X * (abs(X) > 0.5)) if sparse else X
     for precision in ("float32", "float64"):
         params = {"kernel": "linear", "C": 30.0, "precision": precision}

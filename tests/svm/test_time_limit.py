@@ -70,7 +70,13 @@ def check(model, X, y, slack="linear"):
     return coefs
 
 
-@pytest.mark.parametrize("slack", ["linear", "squared", "squared-sum"])
+@pytest.mark.parametrize(
+    "slack",
+    [
+        "linear",
+        *(pytest.param(name, marks=pytest.mark.full) for name in ("squared", "squared-sum")),
+    ],
+)
 def test_it_ends_in_time(data, slack):
     X, y = data
     params = {"C": 3.0 if slack != "squared-sum" else 0.01, "slack": slack, "n_jobs": 1}
