@@ -77,7 +77,9 @@ class OnlineLearner(RunReader):
             )
             with watch, workers(self.n_jobs) as team:
                 every = np.arange(len(classes))
-                learned = run.learn(X, labels, every, team, memory_bytes(self.memory), watch)
+                learned = run.learn(
+                    X, labels, every, team, memory_bytes(self.memory), watch, apart=False
+                )
             self._keep(run, classes, given=True)
             self._remember(fingerprint(given[:learned], classes, labels[:learned]))
         if learned < len(y):
@@ -92,8 +94,9 @@ class OnlineLearner(RunReader):
     def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
         """Go on with the next examples of a stream, in their order.
 
-        Any chunking of the same stream gives the same model: exactly where kernel values are
-        integers, and elsewhere unless a score lies within rounding of the margin. A chunk that
+        Any chunking of the same stream gives the same model, to the last bit. That of `fit` is the
+        same where kernel values are integers, and elsewhere unless a score lies within rounding of
+        the margin: with all examples at hand it multiplies matrices, which is faster. A chunk that
         fails leaves the model as it was.
 
         Parameters

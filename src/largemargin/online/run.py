@@ -166,15 +166,17 @@ class Run:
         memory: int,
         watch: Watch,
         answers: Answers | None = None,
+        apart: bool = True,
     ) -> int:
         """Learn from the rows of X, whose labels are numbers of which the first `n_classes` classes
         are `known`. Returns how many were learned from: all, unless the watch has stopped.
 
         If there are `answers` to be given, so are they to each row before it is learned, and rows
-        with the label -1 are only answered. Then every kernel value is computed by itself, so that
-        not one bit depends on the chunks that a stream comes in."""
+        with the label -1 are only answered. Kernel values are each computed `apart`, so that not
+        one bit depends on the chunks that a stream comes in; or, if all of it is here, in matrix
+        products, which are faster."""
         first = int(self.tally[SEEN])
-        ahead = LookAhead(self.vectors, self.vectors.match(X), first, team, answers is not None)
+        ahead = LookAhead(self.vectors, self.vectors.match(X), first, team, apart)
         work: Work | None = None
         for start, stop, classes in stretches(labels, known):
             self._admit(known, classes)
