@@ -3,6 +3,8 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn.base import clone
+from threadpoolctl import threadpool_limits
 
 from largemargin import (
     ALMA,
@@ -12,7 +14,9 @@ from largemargin import (
     SVC,
     AggressivePerceptron,
     KernelAdatron,
+    MaxMarginHyperplane,
     NuSVC,
+    RBFNetwork,
     VotedPerceptron,
     kernel_rows,
 )
@@ -230,3 +234,18 @@ def test_a_row_alone_and_in_a_batch_differ_by_rounding_only(dtype):
     alone = np.concatenate([model.decision_function(X[i : i + 1]) for i in range(600)])
     terms = np.abs(model.dual_coef_) @ Gaussian(0.02)(model.support_vectors_, X)
     assert (np.abs(alone - together) <= 8 * np.finfo(dtype).eps * terms[0]).all()
+
+
+@pytest.mark.parametrize(
+    "model", [RBFNetwork(8, random_state=0), MaxMarginHyperplane(norm=1.5)], ids=str
+)
+def test_machines_without_n_jobs(model):
+    """BLAS has as many threads as somebody gave it, and they change nothing."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 60))
+    y = (X[:, 0] + 0.5 * rng.normal(size=400) > 0).astype(int)
+    scores = []
+    for threads in (1, 2):
+        with threadpool_limits(threads, user_api="blas"):
+            scores.append(clone(model).fit(X, y).decision_function(X[:1]))
+    assert scores[0].tobytes() == scores[1].tobytes()

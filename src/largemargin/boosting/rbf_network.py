@@ -17,6 +17,7 @@ from largemargin.boosting.rbf_training import Network, basis_values, train
 from largemargin.classifier import Classifier
 from largemargin.showing import shown
 from largemargin.watch import Watch, check_seconds
+from largemargin.workers import single_thread
 
 SMALLEST_REGULARIZATION = 1e-12
 
@@ -118,7 +119,7 @@ class RBFNetwork(Classifier):
                 "RBFNetwork", int(self.max_iter), verbose=self.verbose,
                 max_seconds=self.max_seconds,
             )  # fmt: skip
-            with watch:
+            with watch, single_thread():  # the bits of a product depend on its threads
                 network = self._train(examples, watch)
             self.classes_ = examples.classes
             self._keep(network)

@@ -21,6 +21,7 @@ from largemargin.lp.norms import Norm
 from largemargin.svm.svc import SMALLEST_C, SVC
 from largemargin.training_set import TrainingSet
 from largemargin.watch import Watch, check_seconds
+from largemargin.workers import single_thread
 
 SMALLEST_SIZE = 1e-300  # whose inverse is no infinite number yet
 BEYOND = "more or less than float64 can compute with: scale the data (to 0..1, say)"
@@ -163,7 +164,8 @@ class MaxMarginHyperplane(KernelClassifier):
             data.X, data.labels = data.X[few.first], data.labels[few.first]
             data.weights = few.weights
             check_size(data.X)
-            with np.errstate(all="ignore"):  # what is no number is refused below
+            # what is no number is refused; the bits of a product depend on its threads
+            with np.errstate(all="ignore"), single_thread():
                 found = [checked(one) for one in self._solve(data)]
             self._keep(data, found)
         self._say(found)
