@@ -114,9 +114,10 @@ def best_gamma(margins: np.ndarray, radius: float, epochs: int) -> tuple[float, 
         )
 
     most = epochs * len(margins)  # gamma = inf: a mistake at every step
-    found = minimize_scalar(
-        root, bounds=(0.0, np.sqrt(most) / radius), method="bounded", options={"xatol": 1e-12}
-    )
+    with np.errstate(over="ignore", invalid="ignore"):  # in the steps of rows of no length
+        found = minimize_scalar(
+            root, bounds=(0.0, np.sqrt(most) / radius), method="bounded", options={"xatol": 1e-12}
+        )
     best = min(
         (raised(float(found.fun) ** 2, 2 * len(margins) + FEW), 1 / float(found.x)),
         (float(most), np.inf),

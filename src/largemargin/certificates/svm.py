@@ -156,7 +156,7 @@ def _optimal(fitted: Fitted, dual: Dual) -> Statement:
     W = least_objectives(fitted, dual)
     w = np.asarray(fitted.norm_bounds[1])
     rho = raised(np.sqrt(2 / W.max())) if W.max() > 0 else np.inf
-    found = lowered(min(2 * (f.min() - e) / n for f, e, n in zip(
+    found = lowered(min(2 * (f.min() - e) / n if n > 0 else 0.0 for f, e, n in zip(
         _without_threshold(fitted, dual), fitted.score_errors, w, strict=True
     )))  # fmt: skip
     several = ", in the problem where it is least," if fitted.n_problems > 1 else ""
@@ -205,7 +205,7 @@ def least_objectives(fitted: Fitted, dual: Dual) -> np.ndarray:
     sums, lack = _feasible(fitted, dual)
     longest = fitted.norm_bounds[1] + lack * fitted.largest_radius
     with np.errstate(divide="ignore", invalid="ignore"):
-        found = np.maximum(sums - lack, 0.0) ** 2 / (2 * longest**2) * (1 - FEW * UNIT)
+        found = (np.maximum(sums - lack, 0.0) / longest) ** 2 / 2 * (1 - FEW * UNIT)
     return np.where(longest > 0, found, 0.0)
 
 
@@ -221,7 +221,7 @@ def absolute_gaps(fitted: Fitted, dual: Dual) -> np.ndarray:
         alpha, least = dual.alphas[p], outputs - error
         if dual.slack == "none":
             nearest = float(least.min())
-            primal = norm**2 / (2 * nearest**2) if nearest > 0 else np.inf
+            primal = (norm / nearest) ** 2 / 2 if nearest > 0 else np.inf
         else:
             price = float((alpha / s).max()) if dual.of_nu else float(fitted.model.C)
             weights, xi = s[fitted.signs[p] != 0], np.maximum(0.0, 1 - least)
@@ -267,7 +267,7 @@ def _left_out(fitted: Fitted, dual: Dual) -> list[Condition]:
 
 
 def _what(dual: Dual) -> str:
-    return ", of the machine with linear slack that has this solution" * dual.of_nu
+    return ", of the machine with linear slack that has this solution," * dual.of_nu
 
 
 def _support(fitted: Fitted, dual: Dual) -> Statement:

@@ -142,4 +142,9 @@ class LPSVC(LinearProgramMachine):
             )
 
     def _program(self, signs: np.ndarray, weights: np.ndarray, diagonal: np.ndarray) -> Program:
+        if not np.isfinite(float(self.C) * float(weights.sum())):
+            raise ValueError(
+                f"C={self.C!r} times the weights of the examples is more than float64 can compute "
+                "with: give a smaller C"
+            )
         return lp_machine(signs, weights, diagonal, float(self.C))

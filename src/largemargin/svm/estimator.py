@@ -26,6 +26,13 @@ FAR = 0.5  # a relative gap that is not expected of a fit that met its tolerance
 USUAL_TOL = 1e-2  # with a larger one it is
 
 
+def unwarned() -> np.errstate:
+    """For training: numbers beyond the range of floats are looked for in what comes out, which
+    says what they mean.
+    """
+    return np.errstate(over="ignore", invalid="ignore", divide="ignore")
+
+
 @dataclass(frozen=True)
 class Fit:
     """A classifier as trained: coefficients of all examples, a row a function, its machines, and
@@ -83,7 +90,8 @@ class SupportVectorMachine(ExpansionReader):
             data = TrainingSet(self, X, y, sample_weight)
             start = self._last_solution(data) if self.warm_start else None
             total = len(splits(data.n_classes, self.multiclass))
-            with self._session(data, total, portions=start is None) as (session, watch):
+            opened = self._session(data, total, portions=start is None)
+            with opened as (session, watch), unwarned():
                 (fit,) = self._train(session, [data.weights], [start], watch)
             self._keep(data, fit)
         self._say(watch.stopped, fit.rounding)

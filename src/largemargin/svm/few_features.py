@@ -79,7 +79,8 @@ class Features:
         found = np.empty((self.n, *v.shape[1:]))
 
         def fill(part: slice) -> None:
-            found[part] = self.rows(part) @ v
+            with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is no better
+                found[part] = self.rows(part) @ v
 
         self.team.map(fill, self._parts)
         return found
@@ -107,7 +108,8 @@ class Features:
             found: list[Any] = [None] * len(parts)
 
             def work(k: int, found: list[Any] = found, parts: list[slice] = parts) -> None:
-                found[k] = product(parts[k])
+                with np.errstate(over="ignore", invalid="ignore"):
+                    found[k] = product(parts[k])
 
             self.team.map(work, range(len(parts)))
             for one in found:

@@ -149,6 +149,11 @@ class KernelAdatron(SupportVectorMachine):
         squares = session.kernel.diag(session.X)
         if self.learning_rate == "auto":
             rates = np.divide(1.0, squares, out=np.zeros(session.n), where=squares > 0)
+            if not np.isfinite(rates).all():
+                raise ValueError(
+                    f"k(x, x) of some example is {squares[~np.isfinite(rates)].min():.3g}, too "
+                    "little for float64 to compute with: scale the data (to 0..1, say)"
+                )
         else:
             rates = np.full(session.n, float(self.learning_rate))
             if not (rates * squares < 2).all():
@@ -191,8 +196,7 @@ class KernelAdatron(SupportVectorMachine):
                 changed = np.flatnonzero(after != before)
                 if len(changed):
                     step = (y[block] * (after - before))[changed]
-                    with np.errstate(over="ignore", invalid="ignore"):
-                        z += session.products(order[block[changed]], step[None])[0]
+                    z += session.products(order[block[changed]], step[None])[0]
                 watch.advance(0)
             passes += 1
             if not np.isfinite(z).all():

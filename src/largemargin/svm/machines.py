@@ -26,6 +26,7 @@ from largemargin.svm.problem import Problem, Solution
 
 ROUNDING = 1e-13
 FEW = 8 * UNIT  # what a few operations in a row may add
+LARGEST = 1e300  # what a ridge is at most: it keeps a coefficient at zero
 LITTLE = 1e-4  # of the margin, which is as much as rounding may be made up for
 
 
@@ -177,7 +178,7 @@ def dual_bounds(
 
 def lengthened(half: Between, by: float) -> float:
     """The largest 1/2 w.w can be for a w that is longer by so much."""
-    return float(half.high + np.sqrt(2 * max(half.high, 0.0)) * by + by**2 / 2)
+    return float(half.high + np.sqrt(2 * max(half.high, 0.0)) * by + by * by / 2)
 
 
 def soft_near(y: np.ndarray, s: np.ndarray, b: float) -> Near:
@@ -217,6 +218,11 @@ def slacks(margin: float, outputs: np.ndarray) -> np.ndarray:
     return np.where(lack > ROUNDING * (margin + np.abs(outputs)), lack, 0.0)
 
 
+def squared(number: float) -> float:
+    """Infinite beyond the range of floats, where a power of Python's raises OverflowError."""
+    return number * number
+
+
 def relative_gap(primal: float, dual: float) -> float:
     return (primal - dual) / max(abs(primal), abs(dual), np.finfo(float).tiny)
 
@@ -234,7 +240,7 @@ class SoftMargin:
         box = np.where(s > 0, np.inf, 0.0) if self.squared else self.C * s
         ridge = np.zeros(n)
         if self.squared:
-            ridge[s > 0] = 1 / (2 * self.C * s[s > 0])
+            ridge[s > 0] = np.minimum(1 / (2 * self.C * s[s > 0]), LARGEST)
         return Problem(
             p=-y, lo=np.where(y > 0, 0.0, -box), hi=np.where(y > 0, box, 0.0), ridge=ridge,
             a=np.ones(n), group=np.zeros(n, np.uint8), n_groups=1, threshold=self.threshold,
@@ -342,15 +348,15 @@ class HardMargin:
         distance = float(np.sqrt(max(beta @ f, 0.0)))
         # in the usual scale: W = sum alpha - 1/2 w.w of the best multiple of the points
         total = float(np.abs(beta).sum())
-        dual = total**2 / (2 * distance**2) if distance > 0 else np.inf
+        dual = squared(total / distance) / 2 if distance > 0 else np.inf
         if distance <= problem.least_norm or rho <= 0:
             return no_machine(problem, solution, y, s, dual)
         # the margin that this direction has on the data, against the distance of the points
         margin = float((y * (f + middle))[s > 0].min())
-        primal = distance**2 / (2 * margin**2) if margin > 0 else np.inf
+        primal = squared(distance / margin) / 2 if margin > 0 else np.inf
         gap = relative_gap(primal, dual) if np.isfinite(primal) else np.inf
         return Machine(
-            beta / rho, middle / rho, dual, gap, (distance / rho) ** 2, solution.violation,
+            beta / rho, middle / rho, dual, gap, squared(distance / rho), solution.violation,
             solution.n_steps, solution.converged,
         )  # fmt: skip
 
@@ -379,8 +385,10 @@ def multiple_bounds(coefs: np.ndarray, outputs: Outputs, missing: float, reach: 
     missing += FEW * sum_
     longest = lengthened(half, missing * reach)
     with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
-        low = np.divide(max(sum_ - missing, 0.0) ** 2, 4 * longest) * (1 - FEW)
-        high = np.divide(sum_**2, 4 * half.low) * (1 + FEW) if half.low > 0 else np.inf
+        low = np.divide(max(sum_ - missing, 0.0), np.sqrt(4 * longest)) ** 2 * (1 - FEW)
+        high = np.inf
+        if half.low > 0:
+            high = np.divide(sum_, np.sqrt(4 * half.low)) ** 2 * (1 + FEW)
     return Between(float(low) if np.isfinite(low) else 0.0, float(high))
 
 
@@ -426,10 +434,11 @@ class SharedBox:
         missing = abs(summed(coefs)) if self.threshold else 0.0
         return Told(
             Between(
-                half.low + self.C * loss.low**2 * (1 - FEW),
-                half.high + self.C * loss.high**2 * (1 + FEW),
+                half.low + self.C * squared(loss.low) * (1 - FEW),
+                half.high + self.C * squared(loss.high) * (1 + FEW),
             ),
-            dual_bounds(alpha, outputs, missing, reach, delta**2 / (4 * self.C)), outputs.square,
+            dual_bounds(alpha, outputs, missing, reach, squared(delta) / (4 * self.C)),
+            outputs.square,
         )  # fmt: skip
 
 
@@ -474,8 +483,8 @@ class Nu:
         # primal and dual are both small and negative: their difference is relative to w.w
         gap = (primal - dual) / max(square, np.finfo(float).tiny)
         return Machine(
-            beta / rho, b / rho, dual, gap, square / rho**2, solution.violation, solution.n_steps,
-            solution.converged,
+            beta / rho, b / rho, dual, gap, square / rho / rho, solution.violation,
+            solution.n_steps, solution.converged,
         )  # fmt: skip
 
     near = staticmethod(soft_near)
@@ -489,7 +498,7 @@ class Nu:
         rho = self.nu / summed(alpha)
         low, high = slack_bounds(y, s, b, outputs)
         loss, half = total(share * low, share * high, rho), half_square(outputs)
-        half = Between(rho**2 * half.low * (1 - FEW), rho**2 * half.high * (1 + FEW))
+        half = Between(rho * half.low * rho * (1 - FEW), rho * half.high * rho * (1 + FEW))
         # no further than this from coefficients that meet their conditions
         missing = 2 * summed(np.maximum(0.0, rho * alpha - share)) + FEW * self.nu
         if self.threshold:

@@ -29,6 +29,7 @@ from largemargin.svm.machines import (
     SoftMargin,
     Told,
     multiple_bounds,
+    squared,
     told,
 )
 from largemargin.svm.problem import Problem, Solution
@@ -345,7 +346,7 @@ class Session:
             longest = np.sqrt(max(outputs.square + outputs.square_error, 0.0))
             longest += missing * self.evaluation.reach
             separable |= not longest <= problem.least_norm
-            reached = -(longest**2) / 2
+            reached = -squared(longest) / 2
             if hard:
                 reached = multiple_bounds(
                     machine.witness, outputs, missing, self.evaluation.reach

@@ -22,7 +22,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from largemargin.svm.machines import SharedBox, SoftMargin, relative_gap, slacks
+from largemargin.svm.machines import SharedBox, SoftMargin, relative_gap, slacks, squared
 from largemargin.svm.problem import Solution
 from largemargin.svm.session import Job, Session, Trained
 from largemargin.svm.shared_box_exact import Point, solve_exactly
@@ -214,8 +214,8 @@ def _read(session: Session, one: Trained, C: float) -> Trained:
     """The same machine, its objective and gap those of the square of the sum."""
     machine = one.machine
     delta = _delta(machine.coefs, one.job.weights[one.examples])
-    primal = machine.square / 2 + C * _slack(session, one) ** 2
-    dual = float(np.abs(machine.coefs).sum()) - machine.square / 2 - delta**2 / (4 * C)
+    primal = machine.square / 2 + C * squared(_slack(session, one))
+    dual = float(np.abs(machine.coefs).sum()) - machine.square / 2 - squared(delta) / (4 * C)
     gap = relative_gap(primal, dual) if np.isfinite(one.outputs).all() else np.inf
     return replace(one, machine=replace(machine, objective=dual, gap=gap))
 

@@ -10,7 +10,7 @@ from sklearn.base import clone
 
 from largemargin.classifier import check_positive
 from largemargin.svm import crammer_singer, shared_box
-from largemargin.svm.estimator import Fit, SupportVectorMachine
+from largemargin.svm.estimator import Fit, SupportVectorMachine, unwarned
 from largemargin.svm.machines import HardMargin, SoftMargin
 from largemargin.svm.reductions import Split, splits
 from largemargin.svm.session import Formulation, Job, Session, Trained
@@ -284,7 +284,8 @@ class SVC(SupportVectorMachine):
             model = models[k]
             if before and np.isfinite(model.C):
                 starts = [model._grown(fit, model.C / before) for fit in fits]
-            fits = model._train(session, weightings, starts, watch)
+            with unwarned():
+                fits = model._train(session, weightings, starts, watch)
             before = model.C
             yield k, fits
 

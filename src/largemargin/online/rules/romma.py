@@ -17,6 +17,7 @@ from largemargin.online.compiled import compiled
 
 PARALLEL = 1e-8  # q over |x|^2 |w|^2 below which a and b would be mostly rounding
 LONGEST = 1e100  # |x|^2 |w|^2 past which a vector starts anew
+SHORTEST = 1e-300  # |x|^2 up to which x is zero: 1 / |x|^2 may be beyond all numbers
 
 
 @compiled()
@@ -24,7 +25,7 @@ def step(settings, sign, score, norm, square):
     """The step b and the factor a; settings are the threshold, 1 if aggressive and else 0."""
     aggressive = settings[0] > 0.0
     margin = sign * score
-    if square <= 0.0 or (margin >= 1.0 if aggressive else margin > 0.0):
+    if square <= SHORTEST or (margin >= 1.0 if aggressive else margin > 0.0):
         return 0.0, 1.0
     room = square * norm
     q = room - score * score
