@@ -53,8 +53,9 @@ def test_report_after_scaling_and_search(run, animals):
     assert "--label kind</code>" in html
 
 
-def test_report_of_a_stream(run, animals):
-    options = ("--model", "mira", "--stream", "--chunk", 7, "--test", animals)
+def test_report_of_a_stream(run, animals, tmp_path):
+    later = table(tmp_path / "later.csv", seed=1)
+    options = ("--model", "mira", "--stream", "--chunk", 7, "--test", later)
     assert run("train", animals, *options, "-o", "m", "--report", "a.html").exit_code == 0
     html = Path("a.html").read_text()
     assert 'id="cache"' in html

@@ -108,6 +108,16 @@ def test_a_foreign_file_is_no_output_to_go_on_with(run, tmp_path):
     assert (tmp_path / "d.out").read_bytes() == (tmp_path / "whole").read_bytes()
 
 
+def test_threads_and_memory_may_change(run):
+    assert run("--checkpoint", "whole", "-o", "answers").returncode == 0
+    assert run(*FILES, "--every", 9, "--n-jobs", 2, first=50).returncode == 0
+    result = run(*FILES, "--resume", "--n-jobs", 1, "--memory", "300MB")
+    assert result.returncode == 0, result.stderr
+    assert (run.folder / "o").read_bytes() == (run.folder / "answers").read_bytes()
+    model, _ = read_checkpoint(str(run.folder / "c"))
+    assert (model.n_jobs, model.memory) == (1, "300MB")
+
+
 def test_options_that_cannot_change(run):
     given = ("--classes", "a,b,c", "--max-features", 8, "--scores")
     assert run(*FILES, *given, first=60).returncode == 0

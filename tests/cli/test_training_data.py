@@ -47,3 +47,37 @@ def test_a_search_and_a_stream(run, animals, options, tmp_path):
     assert run("train", animals, *options, "-q", "-o", "m").exit_code == 0
     assert known("m", animals) is True
     assert known("m", table(tmp_path / "other.csv", seed=1)) is False
+
+
+def test_a_page_calls_training_rows_what_they_are(run, animals, tmp_path):
+    assert (
+        run("train", animals, "--model", "svc", "--scale", "standard", "-q", "-o", "m").exit_code
+        == 0
+    )
+    lines = Path(animals).read_text().splitlines()
+    renamed, changed = tmp_path / "renamed.csv", tmp_path / "new" / Path(animals).name
+    renamed.write_text("\n".join(lines))
+    changed.parent.mkdir()
+    changed.write_text("\n".join([lines[0], *reversed(lines[1:])]))
+    pages = {}
+    for name, data in {"same": animals, "renamed": renamed, "changed": changed}.items():
+        assert run("report", "m", data, "-o", "page.html").exit_code == 0
+        pages[name] = Path("page.html").read_text()
+    for name in ("same", "renamed"):
+        assert "Training error" in pages[name]
+        assert "What the theory says of this fit" in pages[name]
+        assert "The true error lies between" not in pages[name]
+        assert NOT_THE_ROWS not in pages[name]
+    assert "Test error" in pages["changed"]
+    assert "none of which it was trained on" in pages["changed"]
+    assert "is not what the model was trained on: these are not the rows" in pages["changed"]
+    assert "What the theory says of this fit" not in pages["changed"]
+
+
+def test_what_is_wrongly_named_is_no_training_set(run, animals, tmp_path):
+    assert run("train", animals, "--model", "svc", "-q", "-o", "m").exit_code == 0
+    one, other = (table(tmp_path / f"{k}.csv", seed=k) for k in (1, 2))
+    assert run("report", "m", one, "--training", other, "-o", "page.html").exit_code == 0
+    html = Path("page.html").read_text()
+    assert "On the training set the error is" not in html
+    assert f"{other.name} is not what the model was trained on" in html

@@ -17,6 +17,10 @@ import typer
 
 from largemargin.showing import cut, printable
 
+READER_GONE = 141  # the exit code of what a broken pipe ended: 128 and the number of SIGPIPE
+# Characters of one write, at most 4096 bytes, which a pipe takes whole or not at all: without a
+# buffer (PYTHONUNBUFFERED) Python does not say that a part of a write was lost.
+_PIECE = 1024
 _WIDE = 240  # columns where there is no terminal to fit in
 _LONGEST_NOTE = 2000  # characters
 _LONGEST_FACT = 2000
@@ -35,12 +39,13 @@ def emit(text: str) -> None:
     except UnicodeEncodeError:
         text = text.replace("─", "-").encode(encoding, "backslashreplace").decode(encoding)
     try:
-        sys.stdout.write(text)
+        for start in range(0, len(text), _PIECE):
+            sys.stdout.write(text[start : start + _PIECE])
         sys.stdout.flush()
     except BrokenPipeError:
         with contextlib.suppress(OSError, ValueError):
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        raise typer.Exit(0) from None
+        raise typer.Exit(READER_GONE) from None
 
 
 def note(message: str) -> None:

@@ -10,7 +10,7 @@ import typer
 
 from largemargin.cli import model_options as options
 from largemargin.cli.models import MODELS, ONLINE, make_estimator
-from largemargin.cli.output import note, percent, progress_wanted
+from largemargin.cli.output import READER_GONE, note, percent, progress_wanted
 
 if TYPE_CHECKING:
     import numpy as np
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from largemargin.streaming.schema import Schema
 
 SIGNALLED = 128  # and the signal: the exit code of what a signal ended
-SIGPIPE = 13  # the signal of a broken pipe, which Python makes an exception of
 MAX_FEATURES = 1000
 
 
@@ -352,11 +351,14 @@ def _resume(
 ) -> tuple[Any, Schema, Place]:
     """The model of the checkpoint, if it is the one that was asked for, with the same options."""
     from largemargin.streaming.checkpoint import read_checkpoint
+    from largemargin.training_record import ASIDE
 
     found, place = read_checkpoint(checkpoint)
     asked, there = _description(machine), _description(found)
+    learner = _learner(found)
+    learner.set_params(**{name: asked[name] for name in ASIDE & asked.keys() & there.keys()})
     for name in asked | there:
-        if asked.get(name) != there.get(name):
+        if name not in ASIDE and asked.get(name) != there.get(name):
             raise _changed(checkpoint, model, name, there.get(name), asked.get(name))
     for name, value in kept.items():
         # what an earlier version did not note, and what is left out, is as it was
@@ -386,9 +388,13 @@ def _told(value: Any) -> str:
     return "not given" if value is None else str(value)
 
 
+def _learner(machine: Any) -> Any:
+    return machine[-1] if hasattr(machine, "steps") else machine
+
+
 def _description(machine: Any) -> dict[str, Any]:
     """The class and the parameters of a model."""
-    learner = machine[-1] if hasattr(machine, "steps") else machine
+    learner = _learner(machine)
     steps = [type(step).__name__ for _, step in getattr(machine, "steps", [])[:-1]]
     return {"model": " after ".join([type(learner).__name__, *steps]), **learner.get_params()}
 
@@ -412,7 +418,7 @@ def _run(driver: Driver, source: int, save: str | None, shows: bool) -> int:
                 with console.status("waiting for events") as status:
                     driver.run(source, stopping, lambda: status.update(_summary(driver)))
         except BrokenPipeError:
-            raise typer.Exit(SIGNALLED + SIGPIPE) from None
+            raise typer.Exit(READER_GONE) from None
         if driver.failure:
             raise ValueError(driver.failure)
         if save is not None and (driver.session.fitted or not stopping.signal):

@@ -100,8 +100,10 @@ def _parse(line: bytes) -> Any:
         raise BadLine(f"byte {error.start + 1} is not UTF-8: send JSON in UTF-8") from None
     except json.JSONDecodeError as error:
         raise BadLine(f"not JSON: {error.msg.lower()} at character {error.pos + 1}") from None
-    except (ValueError, RecursionError) as error:
-        raise BadLine(f"not JSON that can be read: {str(error).splitlines()[0]}") from None
+    except RecursionError:
+        raise BadLine("not JSON that can be read: it is nested too deeply") from None
+    except ValueError:  # of Python's own limit, the only other thing that `loads` refuses
+        raise BadLine("not JSON that can be read: a number has too many digits") from None
 
 
 def _id_text(id: Any) -> str:

@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 
 from largemargin.certificates import Certificate
+from largemargin.certificates.fitted import FOREIGN, checked, recorded
+from largemargin.certificates.theorem import Condition
 from largemargin.report.document import duration
 from largemargin.report.fit import curves, galleries
 from largemargin.report.fit.content import Confusion, Facts, FitReport, Gallery
@@ -33,7 +35,8 @@ def describe_fit(
     model : estimator
     test, training : Rows
         At least one of them. Without a test the error is that of the training set, and says so;
-        without the training set there is no certificate of the fit.
+        without the training set there is no certificate of the fit. A model that knows what it
+        was trained on tells which is which.
     info : dict
         What `largemargin train` notes in the model file.
     facts : list of pairs
@@ -42,10 +45,12 @@ def describe_fit(
         What makes this report again.
     """
     info = info or {}
-    shown = test or training
-    if shown is None or not len(shown):
+    if not (test or training):
         raise ValueError("a report needs labelled rows, of a test or of the training set")
     final = model[-1] if hasattr(model, "steps") else model
+    test, training, mistaken = _told_apart(model, final, test, training)
+    shown = test or training
+    assert shown is not None
     outcome = answer(model, shown)
     before = outcome if test is None else answer(model, training) if training else None
     certificate, seconds = _certificate(model, final, training)
@@ -70,8 +75,37 @@ def describe_fit(
         search=tuple(cv["table"]) if cv else (),
         chosen=cv["chosen"] if cv else None,
         folds=cv["folds"] if cv else 0,
-        warnings=tuple(info.get("warnings") or ()),
+        warnings=(*mistaken, *(info.get("warnings") or ())),
     )
+
+
+def _told_apart(
+    model: Any, final: Any, test: Rows | None, training: Rows | None
+) -> tuple[Rows | None, Rows | None, tuple[str, ...]]:
+    """The test and the training set, as far as the model knows what it was trained on, and a
+    sentence on rows that were taken for the training set and are not.
+    """
+    mistaken: tuple[str, ...] = ()
+    if training is not None:
+        record = _record(model, final, training)
+        if record is not None and record.otherwise.startswith(FOREIGN):
+            mistaken = (
+                f"{training.name} is not what the model was trained on: {record.otherwise}.",
+            )
+            test, training = test or training, None
+    if test is not None:
+        record = _record(model, final, test)
+        if record is not None and record.holds:
+            test, training = None, test
+    return test, training, mistaken
+
+
+def _record(model: Any, final: Any, rows: Rows) -> Condition | None:
+    """Whether these are the training data; None for rows that cannot be, by their labels."""
+    if (rows.truth < 0).any():
+        return None
+    X, labels = checked(final, _scaled(model, rows.X), model.classes_[rows.truth])
+    return recorded(final, X, labels)[0]
 
 
 def _certificate(
