@@ -128,19 +128,22 @@ def add_sizes(sums, start, values, slots, weights):
 
 
 @njit(cache=True, nogil=True)
-def add_rows_and_sizes(grad, sums, start, values, slots, coefs, weights):
-    """What `add_rows` and `add_sizes` do, in one pass over the rows."""
+def add_rows_and_sizes(grad, sums, start, values, first, width, slots, coefs, weights):
+    """What `add_rows` and `add_sizes` do, in one pass over the rows, for `width` columns from
+    `first` on.
+    """
     n = len(slots)
     whole = n // 4 * 4
-    for left in range(0, values.shape[1], 2048):
-        size = min(2048, values.shape[1] - left)
+    for left in range(0, width, 2048):
+        size = min(2048, width - left)
         out = grad[start + left : start + left + size]
         total = sums[start + left : start + left + size]
+        at = first + left
         for r in range(0, whole, 4):
-            k0 = values[slots[r], left : left + size]
-            k1 = values[slots[r + 1], left : left + size]
-            k2 = values[slots[r + 2], left : left + size]
-            k3 = values[slots[r + 3], left : left + size]
+            k0 = values[slots[r], at : at + size]
+            k1 = values[slots[r + 1], at : at + size]
+            k2 = values[slots[r + 2], at : at + size]
+            k3 = values[slots[r + 3], at : at + size]
             c0, c1, c2, c3 = coefs[r], coefs[r + 1], coefs[r + 2], coefs[r + 3]
             w0, w1, w2, w3 = weights[r], weights[r + 1], weights[r + 2], weights[r + 3]
             for j in range(size):
@@ -149,11 +152,48 @@ def add_rows_and_sizes(grad, sums, start, values, slots, coefs, weights):
                     w2 * abs(k2[j]) + w3 * abs(k3[j])
                 )
         for r in range(whole, n):
-            k0 = values[slots[r], left : left + size]
+            k0 = values[slots[r], at : at + size]
             c0, w0 = coefs[r], weights[r]
             for j in range(size):
                 out[j] += c0 * k0[j]
                 total[j] += w0 * abs(k0[j])
+
+
+@njit(cache=True, nogil=True)
+def compensated_sum(values):
+    """The sum, computed as if with twice the digits (Neumaier 1974)."""
+    total, rest = 0.0, 0.0
+    for value in values:
+        total, rest = _add(total, rest, value)
+    return total + rest if np.isfinite(rest) else total
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _add(total, rest, value):
+    new = total + value
+    kept = new - total
+    return new, rest + ((total - (new - kept)) + (value - kept))
+
+
+@njit(cache=True, nogil=True)
+def slack_sums(f, errors, y, s, b, unit, squared):
+    """The least and the largest that sum s xi, or sum s xi^2, can be, for outputs with errors and
+    what a few operations of a relative error of `unit` add to them.
+    """
+    low, low_rest, high, high_rest = 0.0, 0.0, 0.0, 0.0
+    for i in range(len(f)):
+        if s[i] > 0:
+            lack = 1 - y[i] * (f[i] + b)
+            error = errors[i] + unit * (1 + abs(f[i]) + abs(b))
+            least, most = lack - error, lack + error
+            if least > 0:
+                part = s[i] * (least * least if squared else least)
+                low, low_rest = _add(low, low_rest, part)
+            if not most <= 0:
+                part = s[i] * (most * most if squared else most)
+                high, high_rest = _add(high, high_rest, part)
+    low = low + low_rest if np.isfinite(low_rest) else low
+    return low, high + high_rest if np.isfinite(high_rest) else high
 
 
 @njit(cache=True, nogil=True)

@@ -21,7 +21,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from math import fsum
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -29,7 +28,7 @@ import scipy.sparse as sp
 
 from largemargin.gram import fill, prepare
 from largemargin.kernel_rows import BLOCK, KernelRows
-from largemargin.kernels import UNIT, Gaussian, Kernel, Laplacian, Linear, squared_norms
+from largemargin.kernels import UNIT, Gaussian, Kernel, Linear, Rounding, squared_norms
 
 if TYPE_CHECKING:
     from largemargin.svm.reductions import Split
@@ -69,12 +68,9 @@ class Stored:
     coefs: np.ndarray
     values: np.ndarray | None = None  # outputs that the solver has
     drift: float = np.inf  # how far these may be from sums of its kernel values
-    spare: bool = True  # whether to leave out examples without a coefficient
 
     @cached_property
     def used(self) -> np.ndarray:
-        if not self.spare:
-            return np.arange(self.coefs.shape[1])
         return np.flatnonzero(self.coefs.any(axis=0))
 
 
@@ -88,6 +84,7 @@ class Evaluation:
         self.session = session
         self.kernel: Kernel = session.kernel
         self.unit = UNIT if session.exact else SINGLE
+        self._roundings: dict[float, Rounding] = {}  # by unit
 
     @cached_property
     def terms(self) -> np.ndarray:
@@ -171,46 +168,44 @@ class Evaluation:
 
     def _summed(self, stored: Stored) -> Outputs:
         """From the kernel values of the fit."""
-        if self.session.whole and 3 * len(stored.used) > len(stored.examples):
-            stored = replace(stored, spare=False)  # cheaper than to copy the rows of the others
         coefs = np.ascontiguousarray(stored.coefs[:, stored.used])
-        weights = None if self._by_norms else self._weights(stored)
-        values, off = stored.values, stored.drift
-        known = values is not None and np.isfinite(off)
-        if not known:
-            off = 0.0
+        values: np.ndarray | None
         if self.session.whole:
-            values, sizes, of_sum = self._from_whole(stored, coefs, weights)
+            values, most, of_sum = self._from_whole(stored, coefs)
+            off = 0.0
         else:
-            of_sum = 0.0 if known else _of_sum(len(stored.used))
-            needed = None if known else coefs
-            found, sizes = self._from_rows(stored, needed, weights)
-            values = values if known else found
+            known = stored.values is not None and np.isfinite(stored.drift)
+            weights = None if self._by_norms else self._weights(stored)
+            found, weighted = self._from_rows(stored, None if known else coefs, weights)
+            values = stored.values if known else found
+            of_sum, off = (0.0, stored.drift) if known else (_of_sum(len(stored.used)), 0.0)
+            most = self._most(stored, stored.examples, weighted)
         assert values is not None
-        most = self._most(stored, stored.examples, sizes)
-        errors = self._errors(stored, stored.examples, self.unit, most) + of_sum * most + off
+        errors = self._errors(stored, stored.examples, self.unit, most) + (of_sum * most + off)
         return self._judged(stored, values, errors)
 
     def _from_whole(
-        self, stored: Stored, coefs: np.ndarray, weights: np.ndarray | None
-    ) -> tuple[np.ndarray, np.ndarray | None, float]:
-        """From the whole matrix; also the relative error of the sums."""
-        K = self.session.values_of(stored.examples[stored.used], stored.examples)
-        if coefs.shape[0] * K.size <= FEW:
+        self, stored: Stored, coefs: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, float]:
+        """From the whole matrix, with `_weights` too; also the relative error of the sums."""
+        from largemargin.svm._loops import add_rows_and_sizes
+
+        gram, slots = self.session.gram, self.session.place[stored.examples[stored.used]]
+        weights, width = self._weights(stored), len(stored.examples)
+        if coefs.size * width <= FEW:
+            K = gram[np.ix_(slots, self.session.place[stored.examples])]
             values = (coefs.astype(LONG) @ K.astype(LONG)).astype(np.float64)
-            return values, None if weights is None else weights @ np.abs(K), 4 * UNIT
-        both = coefs if weights is None else np.concatenate([coefs, weights])
-        found = np.zeros((len(both), K.shape[1]))
-        signed = weights is not None and not self._is_positive
-        for k in range(0, len(K), PIECE):
-            part = K[k : k + PIECE].astype(np.float64, copy=False)
-            if signed:
-                found[: len(coefs)] += coefs[:, k : k + PIECE] @ part
-                found[len(coefs) :] += both[len(coefs) :, k : k + PIECE] @ np.abs(part)
-            else:
-                found += both[:, k : k + PIECE] @ part
-        sizes = None if weights is None else found[len(coefs) :]
-        return found[: len(coefs)], sizes, _of_sum(len(K))
+            return values, weights @ np.abs(K), 4 * UNIT
+        values, sizes = np.zeros((len(coefs), width)), np.zeros((len(coefs), width))
+        for k in range(len(coefs)):
+            mine = (slots, coefs[k], weights[k])
+            if len(coefs) > 1:
+                mine = tuple(part[coefs[k] != 0] for part in mine)
+            start = 0
+            for first, last in self.session.stretches(stored.split):
+                add_rows_and_sizes(values[k], sizes[k], start, gram, first, last - first, *mine)
+                start += last - first
+        return values, sizes, _of_sum(len(slots))
 
     def _from_rows(
         self, stored: Stored, coefs: np.ndarray | None, weights: np.ndarray | None
@@ -231,16 +226,15 @@ class Evaluation:
         weights = np.abs(stored.coefs[:, stored.used])
         if not isinstance(self.kernel, Gaussian):
             return weights
-        return weights * (1 + self.squares[stored.examples[stored.used]] / self._mean_square)
+        return weights * self._stretched[stored.examples[stored.used]]
+
+    @cached_property
+    def _stretched(self) -> np.ndarray:
+        return 1 + self.squares / self._mean_square
 
     @cached_property
     def _mean_square(self) -> float:
         return float(self.squares.mean()) or 1.0
-
-    @property
-    def _is_positive(self) -> bool:
-        """Whether no kernel value is negative."""
-        return isinstance(self.kernel, Gaussian | Laplacian)
 
     @property
     def _by_norms(self) -> bool:
@@ -260,20 +254,32 @@ class Evaluation:
         self, stored: Stored, rows: np.ndarray, unit: float, most: np.ndarray
     ) -> np.ndarray:
         """What the errors of kernel values add up to, `most` being sums with `_weights`."""
-        found = self.kernel.rounding(self.squares, self.terms, unit)
+        if unit not in self._roundings:
+            self._roundings[unit] = self._rounding(unit)
+        found = self._roundings[unit]
         weights = np.abs(stored.coefs[:, stored.used])
-        vectors = stored.examples[stored.used]
-
-        def at(part: Any, which: np.ndarray) -> Any:
-            return part[which] if isinstance(part, np.ndarray) else part
-
-        far = np.maximum(self.squares[rows], self._mean_square)
-        errors = (at(found.value, rows) + at(found.distance, rows) * far) * most
         total = weights.sum(axis=1, keepdims=True)
-        right = at(found.right, vectors)
-        right = total * right if np.isscalar(right) else (weights @ right)[:, None]
-        errors = 1.01 * (errors + right * at(found.left, rows) + total * at(found.constant, rows))
-        return np.minimum(errors, found.most * total) if np.isfinite(found.most) else errors
+        errors = found.value[rows] * most + total * found.constant[rows]
+        if found.right.any():
+            vectors = stored.examples[stored.used]
+            errors += (weights @ found.right[vectors])[:, None] * found.left[rows]
+        errors *= 1.01
+        return np.minimum(errors, found.most * total) if found.most < np.inf else errors
+
+    def _rounding(self, unit: float) -> Rounding:
+        """What the kernel says, an entry an example, that of distances with that of values."""
+        found = self.kernel.rounding(self.squares, self.terms, unit)
+        far = np.maximum(self.squares, self._mean_square)
+        value, left, right, constant = (
+            np.broadcast_to(part, len(far))
+            for part in (
+                found.value + found.distance * far,
+                found.left,
+                found.right,
+                found.constant,
+            )
+        )
+        return Rounding(value, 0.0, left, right, constant, found.most)
 
     def _judged(self, stored: Stored, values: np.ndarray, errors: np.ndarray) -> Outputs:
         coefs = stored.coefs[:, stored.used]
@@ -361,8 +367,10 @@ def _weighted_sums(V: Any, vectors: np.ndarray, coefs: np.ndarray) -> tuple[np.n
 
 
 def summed(values: np.ndarray) -> float:
-    """The sum, rounded once."""
-    return fsum(values.ravel().tolist())
+    """The sum, hardly worse than rounded once."""
+    from largemargin.svm._loops import compensated_sum
+
+    return float(compensated_sum(values.ravel()))
 
 
 def _of_sum(count: int) -> float:
@@ -415,8 +423,9 @@ def _row_sums(
                 add_rows(values[row], starts[k], *held, coefs[row, at])
             else:
                 add_rows_and_sizes(
-                    values[row], sizes[row], starts[k], *held, coefs[row, at], weights[row, at]
-                )
+                    values[row], sizes[row], starts[k], held[0], 0, segment.width, held[1],
+                    coefs[row, at], weights[row, at],
+                )  # fmt: skip
 
         count = len(coefs) if coefs is not None else len(weights) if weights is not None else 0
         rows.team.map(add, [(r, k) for r in range(count) for k in range(len(segments))])

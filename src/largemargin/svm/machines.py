@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from math import inf, isfinite
 
 import numpy as np
 
@@ -111,12 +112,12 @@ class Told:
         return min(self.gap, self._relative(spread))
 
     def _relative(self, difference: float) -> float:
-        if not np.isfinite(difference):
-            return np.inf
+        unit = self._unit
+        if not isfinite(difference):
+            return inf
         if difference <= 0.0:
             return 0.0
-        with np.errstate(over="ignore"):
-            return float(np.divide(difference * (1 + FEW), self._unit)) if self._unit else np.inf
+        return difference * (1 + FEW) / unit if unit else inf
 
 
 def told(machine: Machine, readings: Sequence[Told]) -> Machine:
@@ -133,23 +134,17 @@ def told(machine: Machine, readings: Sequence[Told]) -> Machine:
 def margins_of(y: np.ndarray, b: float, outputs: Outputs) -> tuple[np.ndarray, np.ndarray]:
     """y (f + b) and how far it may be off."""
     f = outputs.values[0]
-    with np.errstate(over="ignore"):
-        return y * (f + b), outputs.errors[0] + FEW * (1 + np.abs(f) + abs(b))
+    return y * (f + b), outputs.errors[0] + FEW * (1 + np.abs(f) + abs(b))
 
 
-def slack_bounds(
-    y: np.ndarray, s: np.ndarray, b: float, outputs: Outputs
-) -> tuple[np.ndarray, np.ndarray]:
-    """The least and the largest that each slack can be, 0 for examples of no weight."""
-    margins, errors = margins_of(y, b, outputs)
-    lack = np.where(s > 0, 1 - margins, -np.inf)
-    errors = np.where(s > 0, errors, 0.0)
-    return np.maximum(0.0, lack - errors), np.maximum(0.0, lack + errors)
+def loss_bounds(
+    y: np.ndarray, s: np.ndarray, b: float, outputs: Outputs, squared: bool = False
+) -> Between:
+    """The sum of the slacks, or of their squares, with weights s; 0 takes an example out."""
+    from largemargin.svm._loops import slack_sums
 
-
-def total(low: np.ndarray, high: np.ndarray, factor: float = 1.0) -> Between:
-    """factor times the sum of numbers that are not negative."""
-    return Between(factor * summed(low) * (1 - FEW), factor * summed(high) * (1 + FEW))
+    low, high = slack_sums(outputs.values[0], outputs.errors[0], y, s, b, FEW, squared)
+    return Between(low * (1 - FEW), high * (1 + FEW))
 
 
 def half_square(outputs: Outputs) -> Between:
@@ -262,16 +257,14 @@ class SoftMargin:
         reach: float,
     ) -> Told:  # fmt: skip
         """What coefficients achieve, whatever they came from."""
-        low, high = slack_bounds(y, s, b, outputs)
+        loss = loss_bounds(y, s, b, outputs, self.squared)
         half, alpha, other = half_square(outputs), y * coefs, 0.0
         if self.squared:
-            low, high = low**2, high**2
             used = s > 0
             other = summed(alpha[used] ** 2 / s[used]) / (4 * self.C)
-        loss = total(s * low, s * high, self.C)
         missing = abs(summed(coefs)) if self.threshold else 0.0
         return Told(
-            Between(half.low + loss.low, half.high + loss.high),
+            Between(half.low + self.C * loss.low, half.high + self.C * loss.high),
             dual_bounds(alpha, outputs, missing, reach, other), outputs.square,
         )  # fmt: skip
 
@@ -283,15 +276,17 @@ class SoftMargin:
         A large price makes much of what rounding takes from the margin; a little more of w makes
         up for it, and costs next to nothing, unless a coefficient is at its bound.
         """
-        if self.squared:
+        sizes = np.abs(machine.coefs)
+        if self.squared or (sizes >= self.C * s)[machine.coefs != 0].any():
             return None
         margins, errors = margins_of(y, machine.intercept, outputs)
-        parts = np.abs(machine.coefs) * norms
-        lack = float((1 - margins + errors)[s > 0].max()) + 4 * UNIT * summed(parts) * norms.max()
-        grown = 1 + 1.5 * lack
-        bounded = (np.abs(machine.coefs) * (1 + 2 * lack) >= self.C * s) & (machine.coefs != 0)
-        if not 0 < lack < LITTLE or bounded.any() or not parts.any():
+        lack = float((1 - margins + errors)[s > 0].max())
+        lack += 4 * UNIT * summed(sizes * norms) * float(norms.max())
+        if not 0 < lack < LITTLE or not (sizes * norms).any():
             return None
+        if (sizes * (1 + 2 * lack) >= self.C * s)[machine.coefs != 0].any():
+            return None
+        grown = 1 + 1.5 * lack
         return replace(machine, coefs=machine.coefs * grown, intercept=machine.intercept * grown)
 
 
@@ -419,8 +414,7 @@ class SharedBox:
         self, y: np.ndarray, s: np.ndarray, coefs: np.ndarray, b: float, outputs: Outputs,
         reach: float,
     ) -> Told:  # fmt: skip
-        low, high = slack_bounds(y, s, b, outputs)
-        half, alpha, loss = half_square(outputs), y * coefs, total(s * low, s * high)
+        half, alpha, loss = half_square(outputs), y * coefs, loss_bounds(y, s, b, outputs)
         used = s > 0
         delta = float((alpha[used] / s[used]).max(initial=0.0))
         missing = abs(summed(coefs)) if self.threshold else 0.0
@@ -487,8 +481,7 @@ class Nu:
         """With the rho at which the coefficients sum to nu, what is stored having a margin of 1."""
         alpha, share = np.abs(coefs), s / s.sum()
         rho = self.nu / summed(alpha)
-        low, high = slack_bounds(y, s, b, outputs)
-        loss, half = total(share * low, share * high, rho), half_square(outputs)
+        loss, half = loss_bounds(y, share, b, outputs), half_square(outputs)
         half = Between(rho**2 * half.low * (1 - FEW), rho**2 * half.high * (1 + FEW))
         # no further than this from coefficients that meet their conditions
         missing = 2 * summed(np.maximum(0.0, rho * alpha - share)) + FEW * self.nu
@@ -497,7 +490,8 @@ class Nu:
         longest = lengthened(half, missing * reach)
         off = FEW * (self.nu * rho + abs(longest))
         primal = Between(
-            half.low - self.nu * rho + loss.low - off, half.high - self.nu * rho + loss.high + off
+            half.low - self.nu * rho + rho * loss.low - off,
+            half.high - self.nu * rho + rho * loss.high + off,
         )
         dual = Between(-longest - off, -half.low + off)
         return Told(primal, dual, outputs.square, Between(2 * half.low, 2 * half.high))
