@@ -160,6 +160,44 @@ def add_rows_and_sizes(grad, sums, start, values, first, width, slots, coefs, we
 
 
 @njit(cache=True, nogil=True)
+def add_few(grad, sums, start, values, first, width, slots, coefs, weights):
+    """What `add_rows_and_sizes` does to a gradient of zero, which is then as if computed with twice
+    the digits (Ogita, Rump & Oishi 2005, "Dot2").
+    """
+    out = grad[start : start + width]
+    total = sums[start : start + width]
+    rest = np.zeros(width)
+    for r in range(len(slots)):
+        row = values[slots[r], first : first + width]
+        c, w = coefs[r], weights[r]
+        c_high = _upper(c)
+        c_low = c - c_high
+        for j in range(width):
+            k = np.float64(row[j])
+            k_high = _upper(k)
+            k_low = k - k_high
+            product = c * k
+            new = out[j] + product
+            kept = new - out[j]
+            # what the addition lost, and what the product
+            lost = (out[j] - (new - kept)) + (product - kept)
+            off = ((c_high * k_high - product) + c_high * k_low + c_low * k_high) + c_low * k_low
+            rest[j] += lost + off
+            out[j] = new
+            total[j] += w * abs(k)
+    for j in range(width):
+        if np.isfinite(rest[j]):
+            out[j] += rest[j]
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _upper(x):
+    """The upper half of the digits (Dekker 1971)."""
+    far = 134217729.0 * x
+    return far - (far - x)
+
+
+@njit(cache=True, nogil=True)
 def compensated_sum(values):
     """The sum, computed as if with twice the digits (Neumaier 1974)."""
     total, rest = 0.0, 0.0

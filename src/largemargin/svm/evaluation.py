@@ -29,6 +29,7 @@ import scipy.sparse as sp
 from largemargin.gram import fill, prepare
 from largemargin.kernel_rows import BLOCK, KernelRows
 from largemargin.kernels import UNIT, Gaussian, Kernel, Linear, Rounding, squared_norms
+from largemargin.svm.compiled import loops
 
 if TYPE_CHECKING:
     from largemargin.svm.reductions import Split
@@ -42,7 +43,7 @@ CHEAP = 4_000_000  # kernel values in float64 that no fit minds
 SHARE = 20  # one in so many of what the fit took may be spent on them
 STEP = 256  # kernel values that take as long as a step of the solver
 LONG = np.longdouble
-FEW = 4_000 if np.finfo(LONG).eps < UNIT / 64 else 0  # products that are summed in it
+FEW = 20_000  # products that are summed with twice the digits
 
 
 @dataclass(frozen=True)
@@ -188,14 +189,10 @@ class Evaluation:
         self, stored: Stored, coefs: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray, float]:
         """From the whole matrix, with `_weights` too; also the relative error of the sums."""
-        from largemargin.svm._loops import add_rows_and_sizes
-
         gram, slots = self.session.gram, self.session.place[stored.examples[stored.used]]
         weights, width = self._weights(stored), len(stored.examples)
-        if coefs.size * width <= FEW:
-            K = gram[np.ix_(slots, self.session.place[stored.examples])]
-            values = (coefs.astype(LONG) @ K.astype(LONG)).astype(np.float64)
-            return values, weights @ np.abs(K), 4 * UNIT
+        few = coefs.size * width <= FEW
+        add = loops().add_few if few else loops().add_rows_and_sizes
         values, sizes = np.zeros((len(coefs), width)), np.zeros((len(coefs), width))
         for k in range(len(coefs)):
             mine = (slots, coefs[k], weights[k])
@@ -203,9 +200,9 @@ class Evaluation:
                 mine = tuple(part[coefs[k] != 0] for part in mine)
             start = 0
             for first, last in self.session.stretches(stored.split):
-                add_rows_and_sizes(values[k], sizes[k], start, gram, first, last - first, *mine)
+                add(values[k], sizes[k], start, gram, first, last - first, *mine)
                 start += last - first
-        return values, sizes, _of_sum(len(slots))
+        return values, sizes, 4 * UNIT if few else _of_sum(len(slots))
 
     def _from_rows(
         self, stored: Stored, coefs: np.ndarray | None, weights: np.ndarray | None
@@ -271,7 +268,7 @@ class Evaluation:
         found = self.kernel.rounding(self.squares, self.terms, unit)
         far = np.maximum(self.squares, self._mean_square)
         value, left, right, constant = (
-            np.broadcast_to(part, len(far))
+            part + np.zeros(len(far))
             for part in (
                 found.value + found.distance * far,
                 found.left,
@@ -368,9 +365,7 @@ def _weighted_sums(V: Any, vectors: np.ndarray, coefs: np.ndarray) -> tuple[np.n
 
 def summed(values: np.ndarray) -> float:
     """The sum, hardly worse than rounded once."""
-    from largemargin.svm._loops import compensated_sum
-
-    return float(compensated_sum(values.ravel()))
+    return float(loops().compensated_sum(values.ravel()))
 
 
 def _of_sum(count: int) -> float:

@@ -22,6 +22,7 @@ from math import inf, isfinite
 import numpy as np
 
 from largemargin.kernels import UNIT
+from largemargin.svm.compiled import loops
 from largemargin.svm.evaluation import Near, Outputs, summed
 from largemargin.svm.problem import Problem, Solution
 
@@ -141,9 +142,7 @@ def loss_bounds(
     y: np.ndarray, s: np.ndarray, b: float, outputs: Outputs, squared: bool = False
 ) -> Between:
     """The sum of the slacks, or of their squares, with weights s; 0 takes an example out."""
-    from largemargin.svm._loops import slack_sums
-
-    low, high = slack_sums(outputs.values[0], outputs.errors[0], y, s, b, FEW, squared)
+    low, high = loops().slack_sums(outputs.values[0], outputs.errors[0], y, s, b, FEW, squared)
     return Between(low * (1 - FEW), high * (1 + FEW))
 
 
@@ -199,10 +198,10 @@ def thresholds(problem: Problem, solution: Solution) -> np.ndarray:
     """The multiplier of each group: the value of its free variables, or the middle of what the
     others allow.
     """
-    from largemargin.svm._loops import levels
-
     found = np.empty(problem.n_groups)
-    levels(solution.grad, solution.beta, problem.lo, problem.hi, problem.a, problem.group, found)
+    loops().levels(
+        solution.grad, solution.beta, problem.lo, problem.hi, problem.a, problem.group, found
+    )
     return found
 
 
@@ -231,7 +230,7 @@ class SoftMargin:
         if self.squared:
             ridge[s > 0] = 1 / (2 * self.C * s[s > 0])
         return Problem(
-            p=-y, lo=np.where(y > 0, 0.0, -box), hi=np.where(y > 0, box, 0.0), ridge=ridge,
+            p=-y, lo=np.minimum(y * box, 0.0), hi=np.maximum(y * box, 0.0), ridge=ridge,
             a=np.ones(n), group=np.zeros(n, np.uint8), n_groups=1, threshold=self.threshold,
             start=within(start, y, box, self.threshold),
         )  # fmt: skip

@@ -19,6 +19,7 @@ from largemargin.gram import SMALL_PROBLEM
 from largemargin.kernel_rows import HEIGHTS, KernelRows, whole_gram
 from largemargin.kernels import Kernel
 from largemargin.svm.block import BURST, PATIENCE, State, solve_block
+from largemargin.svm.compiled import loops
 from largemargin.svm.evaluation import Evaluation, Near, Outputs, Stored, summed
 from largemargin.svm.exact import is_exact, polish
 from largemargin.svm.few_features import has_few_features, solve_in_features
@@ -396,11 +397,9 @@ class Session:
         return replace(trained, machine=machine, outputs=np.where(seen, trained.outputs, np.nan))
 
     def _read(self, one: Stated, solution: Solution) -> Trained:
-        from largemargin.svm._loops import snap
-
         problem, beta = one.problem, solution.beta
         before, norms = beta.copy(), self._norms[one.examples]
-        snap(beta, problem.lo, problem.hi, norms, ROUNDING)
+        loops().snap(beta, problem.lo, problem.hi, norms, ROUNDING)
         if problem.threshold and not problem.relative:
             _balance(problem, beta)
         put = float(np.abs(beta - before) @ norms) * self._longest
