@@ -214,6 +214,55 @@ def _add(total, rest, value):
 
 
 @njit(cache=True, nogil=True)
+def balance(beta, lo, hi):
+    """Take what rounding left of a sum that is to be zero from a free variable with room for it:
+    the smallest of them can take it most exactly.
+    """
+    off = compensated_sum(beta)
+    chosen = -1
+    for i in range(len(beta)):
+        room = min(hi[i] - beta[i], beta[i] - lo[i])
+        if room > 4 * abs(off) and (chosen < 0 or abs(beta[i]) < abs(beta[chosen])):
+            chosen = i
+    if chosen >= 0:
+        beta[chosen] -= off
+
+
+@njit(cache=True, nogil=True)
+def sum_errors(coefs, vectors, value, left, right, constant, most_of_one, rows, sizes, of_sum):
+    """What errors of kernel values, as `kernels.Rounding` has them an example, and of the sums add
+    up to, a row a function and a column each of some rows.
+    """
+    errors = np.empty_like(sizes)
+    for k in range(len(coefs)):
+        total, weighted = 0.0, 0.0
+        for r in range(len(vectors)):
+            total += abs(coefs[k, r])
+            weighted += abs(coefs[k, r]) * right[vectors[r]]
+        for j in range(len(rows)):
+            i, size = rows[j], sizes[k, j]
+            error = 1.01 * (value[i] * size + weighted * left[i] + total * constant[i])
+            if error > most_of_one * total:
+                error = most_of_one * total
+            errors[k, j] = error + of_sum * size
+    return errors
+
+
+@njit(cache=True, nogil=True)
+def square_and_error(coefs, values, errors, unit):
+    """The sum of all coefficients times values, and a bound of its error."""
+    square, rest, off = 0.0, 0.0, 0.0
+    for k in range(coefs.shape[0]):
+        for j in range(coefs.shape[1]):
+            c = coefs[k, j]
+            if c != 0:
+                part = c * values[k, j]
+                square, rest = _add(square, rest, part)
+                off += abs(c) * errors[k, j] + 2 * unit * abs(part)
+    return square + rest if np.isfinite(rest) else square, off * (1 + coefs.size * unit)
+
+
+@njit(cache=True, nogil=True)
 def slack_sums(f, errors, y, s, b, unit, squared):
     """The least and the largest that sum s xi, or sum s xi^2, can be, for outputs with errors and
     what a few operations of a relative error of `unit` add to them.

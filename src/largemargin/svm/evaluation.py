@@ -182,7 +182,7 @@ class Evaluation:
             of_sum, off = (0.0, stored.drift) if known else (_of_sum(len(stored.used)), 0.0)
             most = self._most(stored, stored.examples, weighted)
         assert values is not None
-        errors = self._errors(stored, stored.examples, self.unit, most) + (of_sum * most + off)
+        errors = self._errors(stored, stored.examples, self.unit, most, of_sum) + off
         return self._judged(stored, values, errors)
 
     def _from_whole(
@@ -248,20 +248,20 @@ class Evaluation:
         return np.asarray((weights @ of[stored.examples[stored.used]])[:, None] * of[rows])
 
     def _errors(
-        self, stored: Stored, rows: np.ndarray, unit: float, most: np.ndarray
+        self, stored: Stored, rows: np.ndarray, unit: float, most: np.ndarray, of_sum: float = 0.0
     ) -> np.ndarray:
-        """What the errors of kernel values add up to, `most` being sums with `_weights`."""
+        """What the errors of kernel values and of the sums add up to, `most` being sums with
+        `_weights`.
+        """
         if unit not in self._roundings:
             self._roundings[unit] = self._rounding(unit)
-        found = self._roundings[unit]
-        weights = np.abs(stored.coefs[:, stored.used])
-        total = weights.sum(axis=1, keepdims=True)
-        errors = found.value[rows] * most + total * found.constant[rows]
-        if found.right.any():
-            vectors = stored.examples[stored.used]
-            errors += (weights @ found.right[vectors])[:, None] * found.left[rows]
-        errors *= 1.01
-        return np.minimum(errors, found.most * total) if found.most < np.inf else errors
+        found, coefs = self._roundings[unit], np.ascontiguousarray(stored.coefs[:, stored.used])
+        return np.asarray(
+            loops().sum_errors(
+                coefs, stored.examples[stored.used], found.value, found.left, found.right,
+                found.constant, found.most, rows, most, of_sum,
+            )
+        )  # fmt: skip
 
     def _rounding(self, unit: float) -> Rounding:
         """What the kernel says, an entry an example, that of distances with that of values."""
@@ -279,10 +279,8 @@ class Evaluation:
         return Rounding(value, 0.0, left, right, constant, found.most)
 
     def _judged(self, stored: Stored, values: np.ndarray, errors: np.ndarray) -> Outputs:
-        coefs = stored.coefs[:, stored.used]
-        parts = coefs * values[:, stored.used]
-        off = np.abs(coefs) * errors[:, stored.used] + 2 * UNIT * np.abs(parts)
-        return Outputs(values, errors, summed(parts), summed(off))
+        coefs = np.ascontiguousarray(stored.coefs)
+        return Outputs(values, errors, *loops().square_and_error(coefs, values, errors, UNIT))
 
     def _again(
         self, stored: Stored, V: Any, Z: Any, chosen: np.ndarray, first: Outputs | None
@@ -314,7 +312,7 @@ class Evaluation:
         self.session.team.map(panel, range(0, len(chosen), PANEL))
         rows = stored.examples[chosen]
         most = self._most(stored, rows, sizes)
-        errors = self._errors(stored, rows, UNIT, most) + _of_sum(len(used)) * most
+        errors = self._errors(stored, rows, UNIT, most, _of_sum(len(used)))
         if first is not None:
             all_values, all_errors = first.values.copy(), first.errors.copy()
             all_values[:, chosen], all_errors[:, chosen] = values, errors

@@ -28,6 +28,7 @@ from largemargin.svm.problem import Problem, Solution
 
 ROUNDING = 1e-13
 FEW = 8 * UNIT  # what a few operations in a row may add
+TINY = float(np.finfo(float).tiny)
 LITTLE = 1e-4  # of the margin, which is as much as rounding may be made up for
 
 
@@ -212,7 +213,7 @@ def slacks(margin: float, outputs: np.ndarray) -> np.ndarray:
 
 
 def relative_gap(primal: float, dual: float) -> float:
-    return (primal - dual) / max(abs(primal), abs(dual), np.finfo(float).tiny)
+    return (primal - dual) / max(abs(primal), abs(dual), TINY)
 
 
 @dataclass(frozen=True)

@@ -401,14 +401,16 @@ class Session:
         before, norms = beta.copy(), self._norms[one.examples]
         loops().snap(beta, problem.lo, problem.hi, norms, ROUNDING)
         if problem.threshold and not problem.relative:
-            _balance(problem, beta)
-        put = float(np.abs(beta - before) @ norms) * self._longest
+            loops().balance(beta, problem.lo, problem.hi)
+        drift = solution.drift
+        if np.isfinite(drift):
+            drift += float(np.abs(beta - before) @ norms) * float(self._norms.max())
         machine = one.job.formulation.read(problem, solution, one.signs, one.weights)
         outputs = solution.grad - problem.p - problem.ridge * solution.beta
         scale = 1.0
         if problem.relative and beta.any():
             scale = float(np.abs(machine.coefs).sum() / np.abs(beta).sum())
-        return Trained(one, machine, outputs, solution.drift + put, scale)
+        return Trained(one, machine, outputs, drift, scale)
 
     @cached_property
     def sizes(self) -> np.ndarray:
@@ -424,10 +426,6 @@ class Session:
         if self.whole and not self.kernel.on_products:
             return np.asarray(np.sqrt(np.abs(np.diagonal(self.gram)[self.place])), np.float64)
         return np.sqrt(np.abs(self.kernel.diag(self.X)))
-
-    @cached_property
-    def _longest(self) -> float:
-        return float(self._norms.max())
 
     def _solve_whole(self, one: Stated, tol: float, max_steps: float, watch: Watch) -> Solution:
         problem, K = one.problem, self._gram_of_split(one.job.split)
@@ -484,14 +482,3 @@ class Session:
         return polish(
             problem, at, lambda F: K[np.ix_(F, F)], lambda F, d: K[:, F] @ d, stopped=watch.look
         )
-
-
-def _balance(problem: Problem, beta: np.ndarray) -> None:
-    """Take what rounding left of a sum that is to be zero from a free variable with room for it."""
-    off = summed(beta)
-    if off == 0.0:
-        return
-    free = np.flatnonzero(np.minimum(problem.hi - beta, beta - problem.lo) > 4 * abs(off))
-    if len(free):
-        # the smallest of them can take it most exactly
-        beta[free[np.argmin(np.abs(beta[free]))]] -= off
