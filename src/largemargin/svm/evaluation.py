@@ -43,6 +43,7 @@ CHEAP = 4_000_000  # kernel values in float64 that no fit minds
 SHARE = 20  # one in so many of what the fit took may be spent on them
 STEP = 256  # kernel values that take as long as a step of the solver
 LONG = np.longdouble
+FEW_TERMS = 32
 FEW = 20_000  # products that are summed with twice the digits
 
 
@@ -89,12 +90,16 @@ class Evaluation:
 
     @cached_property
     def terms(self) -> np.ndarray:
-        """The entries other than zero of each row: zeros add nothing to a sum, and no error."""
+        """The entries other than zero of each row: zeros add nothing to a sum, and no error. Of few
+        entries all are taken to be.
+        """
         X = self.session.X
         if self.kernel.by_column:
             return np.zeros(self.session.n)
         if sp.issparse(X):
             return np.diff(X.indptr).astype(float)
+        if X.shape[1] <= FEW_TERMS:
+            return np.full(len(X), float(X.shape[1]))
         counts = [np.count_nonzero(X[k : k + 1024], axis=1) for k in range(0, len(X), 1024)]
         return np.concatenate(counts).astype(float)
 

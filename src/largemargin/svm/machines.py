@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from math import inf, isfinite
+from math import inf, isfinite, sqrt
 
 import numpy as np
 
@@ -36,7 +36,8 @@ LITTLE = 1e-4  # of the margin, which is as much as rounding may be made up for
 class Machine:
     """What a solution means: f = coefs @ K + intercept, with the objective reached and its gap.
 
-    A solver's own numbers are estimates; `told` gives those that hold for the coefficients.
+    A solver's own numbers are estimates, an infinite gap being none; `told` gives those that hold
+    for the coefficients.
 
     Attributes
     ----------
@@ -172,7 +173,7 @@ def dual_bounds(
 
 def lengthened(half: Between, by: float) -> float:
     """The largest 1/2 w.w can be for a w that is longer by so much."""
-    return float(half.high + np.sqrt(2 * max(half.high, 0.0)) * by + by**2 / 2)
+    return float(half.high + sqrt(2 * max(half.high, 0.0)) * by + by * by / 2)
 
 
 def soft_near(y: np.ndarray, s: np.ndarray, b: float) -> Near:
@@ -241,14 +242,10 @@ class SoftMargin:
         f = solution.grad - problem.p - problem.ridge * beta
         square = float(beta @ f)
         b = float(thresholds(problem, solution)[0]) if self.threshold else 0.0
-        slack = slacks(1.0, y * (f + b))
-        loss = float(s @ slack**2) if self.squared else float(s @ slack)
-        primal = square / 2 + self.C * loss
         dual = float(y @ beta) - square / 2 - float(problem.ridge @ beta**2) / 2
         return Machine(
-            beta, b, dual, relative_gap(primal, dual), square, solution.violation, solution.n_steps,
-            solution.converged,
-        )  # fmt: skip
+            beta, b, dual, np.inf, square, solution.violation, solution.n_steps, solution.converged
+        )
 
     near = staticmethod(soft_near)
 
