@@ -109,10 +109,9 @@ class Told:
         return self._relative(self.primal.high - self.dual.low)
 
     @property
-    def rounding(self) -> float:
-        """How much of it rounding accounts for."""
-        spread = self.primal.high - self.primal.low + self.dual.high - self.dual.low
-        return min(self.gap, self._relative(spread))
+    def spread(self) -> float:
+        """How much rounding accounts for, of a gap that is no less."""
+        return self._relative(self.primal.high - self.primal.low + self.dual.high - self.dual.low)
 
     def _relative(self, difference: float) -> float:
         unit = self._unit
@@ -128,9 +127,10 @@ def told(machine: Machine, readings: Sequence[Told]) -> Machine:
     found = readings[0]
     for other in readings[1:]:
         found = found.joined(other)
+    gap = found.gap
     return replace(
-        machine, objective=found.dual.low, gap=found.gap, square=found.square,
-        rounding=found.rounding,
+        machine, objective=found.dual.low, gap=gap, square=found.square,
+        rounding=min(gap, found.spread),
     )  # fmt: skip
 
 

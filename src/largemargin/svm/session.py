@@ -39,6 +39,7 @@ from largemargin.workers import Workers
 
 ROUNDING = 1e-13  # of the largest part of w, below which a coefficient is zero
 CLOSER = 1e-8  # of the tolerance, to which small problems are taken by steps
+NO_GAP = 1e-12  # not worth making smaller
 STUCK = 4  # rounds that do not halve the violation, after which it is left at that
 EASY = 512  # rows up to which a few steps are tried first
 QUICK = 3_000_000  # kernel values that these may look at: about the time of the other way
@@ -315,7 +316,9 @@ class Session:
             return replace(one, machine=machine)
         if not isinstance(formulation, SoftMargin):
             return replace(one, machine=machine)
-        firmer = formulation.firmer(y, s, machine, outputs, self._norms[one.examples])
+        firmer = None
+        if machine.gap > NO_GAP:
+            firmer = formulation.firmer(y, s, machine, outputs, self._norms[one.examples])
         if firmer is not None:
             other, found = self._judged(one, firmer, watch)
             if other.gap < machine.gap:
