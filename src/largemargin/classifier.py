@@ -115,6 +115,10 @@ class Classifier(ClassifierMixin, BaseEstimator):
             y = plain_labels(y)
         # to look at labels again that are plainly that would take as long as a small fit
         plain = type(y) is np.ndarray and y.ndim == 1 and y.dtype.kind in LABELS
+        if plain and reset and _is_plain(X) and 0 not in X.shape and len(X) == len(y):
+            self.n_features_in_ = X.shape[1]
+            self.__dict__.pop("feature_names_in_", None)
+            return X, y
         if sp.issparse(X):
             X = checked_sparse(X)
         checked = validate_data(
@@ -150,13 +154,10 @@ class Classifier(ClassifierMixin, BaseEstimator):
     def _is_valid(self, X: Any) -> bool:
         """Whether X plainly needs no validation, which takes longer than predicting a row."""
         return (
-            type(X) is np.ndarray
-            and X.dtype in (np.float32, np.float64)
-            and X.ndim == 2
+            _is_plain(X)
             and X.shape[0] > 0
             and X.shape[1] == self.n_features_in_
             and not hasattr(self, "feature_names_in_")
-            and bool(np.isfinite(X).all())
         )
 
     def _classes_of(self, scores: np.ndarray) -> np.ndarray:
@@ -164,6 +165,16 @@ class Classifier(ClassifierMixin, BaseEstimator):
         return self.classes_[
             scores.argmax(axis=1) if scores.ndim == 2 else (scores > 0).astype(int)
         ]
+
+
+def _is_plain(X: Any) -> bool:
+    """Whether X is a table of finite numbers of the types that are computed with."""
+    return (
+        type(X) is np.ndarray
+        and X.dtype in (np.float32, np.float64)
+        and X.ndim == 2
+        and bool(np.isfinite(X).all())
+    )
 
 
 class KernelClassifier(Classifier):

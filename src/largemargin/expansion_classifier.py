@@ -14,6 +14,7 @@ from largemargin.expansion import Expansion, linear_scores
 from largemargin.gram import Basis, prepare
 from largemargin.kernels import Linear
 from largemargin.training_set import TrainingSet
+from largemargin.workers import single_thread
 
 
 class ExpansionClassifier(KernelClassifier):
@@ -49,7 +50,8 @@ class ExpansionClassifier(KernelClassifier):
         """
         if not hasattr(self, "_expansion"):
             check_is_fitted(self)
-        return self._joined(self._problem_scores(X))
+        with single_thread():
+            return self._joined(self._problem_scores(X))
 
     def predict(self, X: Any) -> np.ndarray:
         """The class with the largest score, for each row of X."""

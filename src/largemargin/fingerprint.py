@@ -19,7 +19,7 @@ that changes when a stream brings a new one.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from hashlib import blake2b
 from numbers import Integral, Real
 from typing import Any
@@ -106,27 +106,31 @@ def fingerprint(
     )
 
 
-def _total(hashes: np.ndarray, start: int) -> int:
-    from largemargin._hashing import sum_over_positions
+@cache
+def _hashing() -> Any:
+    """Compiled code, loaded at its first use."""
+    from largemargin import _hashing
 
-    low, high = sum_over_positions(hashes, start)
+    return _hashing
+
+
+def _total(hashes: np.ndarray, start: int) -> int:
+    low, high = _hashing().sum_over_positions(hashes, start)
     return int(high) << 64 | int(low)
 
 
 def _row_hashes(X: Any) -> np.ndarray:
-    from largemargin._hashing import hash_columns, hash_entries, hash_rows
-
     hashes = np.empty(X.shape[0], np.uint64)
     if sp.issparse(X):
         X = X.tocsr()
         if not X.has_canonical_format:
             X = X.copy()
             X.sum_duplicates()
-        hash_entries(X.data, X.indices, X.indptr, hashes)
+        _hashing().hash_entries(X.data, X.indices, X.indptr, hashes)
     elif X.flags.f_contiguous and not X.flags.c_contiguous:
-        hash_columns(X.T, hashes)
+        _hashing().hash_columns(X.T, hashes)
     else:
-        hash_rows(X, hashes)
+        _hashing().hash_rows(X, hashes)
     return hashes
 
 

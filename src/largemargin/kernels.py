@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cache
 from numbers import Integral, Real
 from typing import Any
 
@@ -65,6 +66,14 @@ def squared_norms(A: Any) -> np.ndarray:
         rows = A[start : start + 1024].astype(np.float64)
         norms[start : start + 1024] = np.einsum("ij,ij->i", rows, rows)
     return norms
+
+
+@cache
+def _exponential() -> Any:
+    """Compiled code, loaded at its first use."""
+    from largemargin import _exponential
+
+    return _exponential
 
 
 class Kernel:
@@ -218,12 +227,10 @@ class Gaussian(Kernel):
     def from_products(
         self, products: np.ndarray, a_squares: np.ndarray, b_squares: np.ndarray
     ) -> np.ndarray:
-        from largemargin._exponential import gaussians
-
         dtype = products.dtype
         squares = (a_squares.astype(dtype, copy=False), b_squares.astype(dtype, copy=False))
         values = np.ascontiguousarray(products)  # what several to an instruction takes
-        gaussians(values, *squares, dtype.type(self.gamma))
+        _exponential().gaussians(values, *squares, dtype.type(self.gamma))
         if values is not products:
             products[:] = values
         return products

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from largemargin.svm.compiled import loops
 from largemargin.svm.interior_point import solve_interior
 from largemargin.svm.problem import Problem
 
@@ -36,10 +37,10 @@ class State:
     @classmethod
     def of(cls, problem: Problem, beta: np.ndarray, grad: np.ndarray, n: int) -> State:
         """The state of the first n variables."""
-        from largemargin.svm._loops import extremes
-
         best, worst = np.empty(problem.n_groups), np.empty(problem.n_groups)
-        extremes(grad, beta, problem.lo, problem.hi, problem.a, problem.group, n, best, worst)
+        loops().extremes(
+            grad, beta, problem.lo, problem.hi, problem.a, problem.group, n, best, worst
+        )
         if not problem.threshold:
             np.maximum(best, 0.0, out=best)
             np.minimum(worst, 0.0, out=worst)
@@ -72,8 +73,6 @@ def solve_block(
     """Solve for the variables `working`, whose kernel values are `local`, the others kept; returns
     them and the number of steps made.
     """
-    from largemargin.svm._loops import solve_local
-
     whole = (problem.ridge, grad, problem.lo, problem.hi, problem.a, problem.group)
     parts = tuple(part[working] for part in whole)
     K, found = local, beta[working].copy()
@@ -87,7 +86,7 @@ def solve_block(
         )
     ridge, slope, lo, hi, a, group = parts
     patience = BURST + PATIENCE * len(found)
-    steps, met = solve_local(
+    steps, met = loops().solve_local(
         K, ridge, slope.copy(), found, lo, hi, a, group, problem.n_groups, tol,
         tol if closer is None else closer, int(min(max_steps, patience)),
     )  # fmt: skip

@@ -36,7 +36,6 @@ from largemargin.svm.machines import (
     dual_bounds,
     half_square,
     told,
-    total,
 )
 from largemargin.svm.problem import Problem, Solution
 from largemargin.svm.session import STUCK, Session
@@ -266,12 +265,15 @@ class _Run:
     def _judge(self, tau: np.ndarray, outputs: Outputs) -> Told:
         high = self._lacks(outputs.values, outputs.errors)
         low = self._lacks(outputs.values, -outputs.errors - 2 * FEW * (1 + np.abs(outputs.values)))
-        half, loss = half_square(outputs), total(self.box * low, self.box * high)
+        half = half_square(outputs)
         # each example's sum is to be zero
         missing = summed(np.abs(tau.sum(axis=0)) + FEW * np.abs(tau).sum(axis=0))
         alpha = tau[self.own]
         return Told(
-            Between(half.low + loss.low, half.high + loss.high),
+            Between(
+                half.low + summed(self.box * low) * (1 - FEW),
+                half.high + summed(self.box * high) * (1 + FEW),
+            ),
             dual_bounds(alpha, outputs, 2 * missing, self.session.evaluation.reach, 0.0),
             outputs.square,
         )  # fmt: skip

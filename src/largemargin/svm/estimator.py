@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from math import inf, sqrt
 from numbers import Integral
 from typing import Any, Self
 
@@ -184,9 +185,7 @@ class SupportVectorMachine(ExpansionReader):
         machines = fit.machines
         self.objective_ = np.array([m.objective for m in machines])
         self.dual_gap_ = np.array([m.gap for m in machines])
-        squares = np.array([m.square for m in machines])
-        with np.errstate(divide="ignore", invalid="ignore"):
-            self.margin_ = np.where(squares > 0, 1 / np.sqrt(squares), np.inf)
+        self.margin_ = np.array([1 / sqrt(m.square) if m.square > 0 else inf for m in machines])
         self.n_iter_ = np.array([max(1, m.n_steps) for m in machines])
         self.converged_ = bool(all(m.converged for m in machines))
         self._separable = bool(all(m.separable for m in machines))

@@ -21,7 +21,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from math import fsum
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -29,7 +28,8 @@ import scipy.sparse as sp
 
 from largemargin.gram import fill, prepare
 from largemargin.kernel_rows import BLOCK, KernelRows
-from largemargin.kernels import UNIT, Gaussian, Kernel, Laplacian, Linear, squared_norms
+from largemargin.kernels import UNIT, Gaussian, Kernel, Linear, Rounding, squared_norms
+from largemargin.svm.compiled import loops
 
 if TYPE_CHECKING:
     from largemargin.svm.reductions import Split
@@ -43,7 +43,8 @@ CHEAP = 4_000_000  # kernel values in float64 that no fit minds
 SHARE = 20  # one in so many of what the fit took may be spent on them
 STEP = 256  # kernel values that take as long as a step of the solver
 LONG = np.longdouble
-FEW = 4_000 if np.finfo(LONG).eps < UNIT / 64 else 0  # products that are summed in it
+FEW_TERMS = 32
+FEW = 20_000  # products that are summed with twice the digits
 
 
 @dataclass(frozen=True)
@@ -69,12 +70,9 @@ class Stored:
     coefs: np.ndarray
     values: np.ndarray | None = None  # outputs that the solver has
     drift: float = np.inf  # how far these may be from sums of its kernel values
-    spare: bool = True  # whether to leave out examples without a coefficient
 
     @cached_property
     def used(self) -> np.ndarray:
-        if not self.spare:
-            return np.arange(self.coefs.shape[1])
         return np.flatnonzero(self.coefs.any(axis=0))
 
 
@@ -88,15 +86,20 @@ class Evaluation:
         self.session = session
         self.kernel: Kernel = session.kernel
         self.unit = UNIT if session.exact else SINGLE
+        self._roundings: dict[float, Rounding] = {}  # by unit
 
     @cached_property
     def terms(self) -> np.ndarray:
-        """The entries other than zero of each row: zeros add nothing to a sum, and no error."""
+        """The entries other than zero of each row: zeros add nothing to a sum, and no error. Of few
+        entries all are taken to be.
+        """
         X = self.session.X
         if self.kernel.by_column:
             return np.zeros(self.session.n)
         if sp.issparse(X):
             return np.diff(X.indptr).astype(float)
+        if X.shape[1] <= FEW_TERMS:
+            return np.full(len(X), float(X.shape[1]))
         counts = [np.count_nonzero(X[k : k + 1024], axis=1) for k in range(0, len(X), 1024)]
         return np.concatenate(counts).astype(float)
 
@@ -171,46 +174,40 @@ class Evaluation:
 
     def _summed(self, stored: Stored) -> Outputs:
         """From the kernel values of the fit."""
-        if self.session.whole and 3 * len(stored.used) > len(stored.examples):
-            stored = replace(stored, spare=False)  # cheaper than to copy the rows of the others
         coefs = np.ascontiguousarray(stored.coefs[:, stored.used])
-        weights = None if self._by_norms else self._weights(stored)
-        values, off = stored.values, stored.drift
-        known = values is not None and np.isfinite(off)
-        if not known:
-            off = 0.0
+        values: np.ndarray | None
         if self.session.whole:
-            values, sizes, of_sum = self._from_whole(stored, coefs, weights)
+            values, most, of_sum = self._from_whole(stored, coefs)
+            off = 0.0
         else:
-            of_sum = 0.0 if known else _of_sum(len(stored.used))
-            needed = None if known else coefs
-            found, sizes = self._from_rows(stored, needed, weights)
-            values = values if known else found
+            known = stored.values is not None and np.isfinite(stored.drift)
+            weights = None if self._by_norms else self._weights(stored)
+            found, weighted = self._from_rows(stored, None if known else coefs, weights)
+            values = stored.values if known else found
+            of_sum, off = (0.0, stored.drift) if known else (_of_sum(len(stored.used)), 0.0)
+            most = self._most(stored, stored.examples, weighted)
         assert values is not None
-        most = self._most(stored, stored.examples, sizes)
-        errors = self._errors(stored, stored.examples, self.unit, most) + of_sum * most + off
+        errors = self._errors(stored, stored.examples, self.unit, most, of_sum) + off
         return self._judged(stored, values, errors)
 
     def _from_whole(
-        self, stored: Stored, coefs: np.ndarray, weights: np.ndarray | None
-    ) -> tuple[np.ndarray, np.ndarray | None, float]:
-        """From the whole matrix; also the relative error of the sums."""
-        K = self.session.values_of(stored.examples[stored.used], stored.examples)
-        if coefs.shape[0] * K.size <= FEW:
-            values = (coefs.astype(LONG) @ K.astype(LONG)).astype(np.float64)
-            return values, None if weights is None else weights @ np.abs(K), 4 * UNIT
-        both = coefs if weights is None else np.concatenate([coefs, weights])
-        found = np.zeros((len(both), K.shape[1]))
-        signed = weights is not None and not self._is_positive
-        for k in range(0, len(K), PIECE):
-            part = K[k : k + PIECE].astype(np.float64, copy=False)
-            if signed:
-                found[: len(coefs)] += coefs[:, k : k + PIECE] @ part
-                found[len(coefs) :] += both[len(coefs) :, k : k + PIECE] @ np.abs(part)
-            else:
-                found += both[:, k : k + PIECE] @ part
-        sizes = None if weights is None else found[len(coefs) :]
-        return found[: len(coefs)], sizes, _of_sum(len(K))
+        self, stored: Stored, coefs: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, float]:
+        """From the whole matrix, with `_weights` too; also the relative error of the sums."""
+        gram, slots = self.session.gram, self.session.place[stored.examples[stored.used]]
+        weights, width = self._weights(stored), len(stored.examples)
+        few = coefs.size * width <= FEW
+        add = loops().add_few if few else loops().add_rows_and_sizes
+        values, sizes = np.zeros((len(coefs), width)), np.zeros((len(coefs), width))
+        for k in range(len(coefs)):
+            mine = (slots, coefs[k], weights[k])
+            if len(coefs) > 1:
+                mine = tuple(part[coefs[k] != 0] for part in mine)
+            start = 0
+            for first, last in self.session.stretches(stored.split):
+                add(values[k], sizes[k], start, gram, first, last - first, *mine)
+                start += last - first
+        return values, sizes, 4 * UNIT if few else _of_sum(len(slots))
 
     def _from_rows(
         self, stored: Stored, coefs: np.ndarray | None, weights: np.ndarray | None
@@ -231,16 +228,15 @@ class Evaluation:
         weights = np.abs(stored.coefs[:, stored.used])
         if not isinstance(self.kernel, Gaussian):
             return weights
-        return weights * (1 + self.squares[stored.examples[stored.used]] / self._mean_square)
+        return weights * self._stretched[stored.examples[stored.used]]
+
+    @cached_property
+    def _stretched(self) -> np.ndarray:
+        return 1 + self.squares / self._mean_square
 
     @cached_property
     def _mean_square(self) -> float:
         return float(self.squares.mean()) or 1.0
-
-    @property
-    def _is_positive(self) -> bool:
-        """Whether no kernel value is negative."""
-        return isinstance(self.kernel, Gaussian | Laplacian)
 
     @property
     def _by_norms(self) -> bool:
@@ -257,29 +253,39 @@ class Evaluation:
         return np.asarray((weights @ of[stored.examples[stored.used]])[:, None] * of[rows])
 
     def _errors(
-        self, stored: Stored, rows: np.ndarray, unit: float, most: np.ndarray
+        self, stored: Stored, rows: np.ndarray, unit: float, most: np.ndarray, of_sum: float = 0.0
     ) -> np.ndarray:
-        """What the errors of kernel values add up to, `most` being sums with `_weights`."""
+        """What the errors of kernel values and of the sums add up to, `most` being sums with
+        `_weights`.
+        """
+        if unit not in self._roundings:
+            self._roundings[unit] = self._rounding(unit)
+        found, coefs = self._roundings[unit], np.ascontiguousarray(stored.coefs[:, stored.used])
+        return np.asarray(
+            loops().sum_errors(
+                coefs, stored.examples[stored.used], found.value, found.left, found.right,
+                found.constant, found.most, rows, most, of_sum,
+            )
+        )  # fmt: skip
+
+    def _rounding(self, unit: float) -> Rounding:
+        """What the kernel says, an entry an example, that of distances with that of values."""
         found = self.kernel.rounding(self.squares, self.terms, unit)
-        weights = np.abs(stored.coefs[:, stored.used])
-        vectors = stored.examples[stored.used]
-
-        def at(part: Any, which: np.ndarray) -> Any:
-            return part[which] if isinstance(part, np.ndarray) else part
-
-        far = np.maximum(self.squares[rows], self._mean_square)
-        errors = (at(found.value, rows) + at(found.distance, rows) * far) * most
-        total = weights.sum(axis=1, keepdims=True)
-        right = at(found.right, vectors)
-        right = total * right if np.isscalar(right) else (weights @ right)[:, None]
-        errors = 1.01 * (errors + right * at(found.left, rows) + total * at(found.constant, rows))
-        return np.minimum(errors, found.most * total) if np.isfinite(found.most) else errors
+        far = np.maximum(self.squares, self._mean_square)
+        value, left, right, constant = (
+            part + np.zeros(len(far))
+            for part in (
+                found.value + found.distance * far,
+                found.left,
+                found.right,
+                found.constant,
+            )
+        )
+        return Rounding(value, 0.0, left, right, constant, found.most)
 
     def _judged(self, stored: Stored, values: np.ndarray, errors: np.ndarray) -> Outputs:
-        coefs = stored.coefs[:, stored.used]
-        parts = coefs * values[:, stored.used]
-        off = np.abs(coefs) * errors[:, stored.used] + 2 * UNIT * np.abs(parts)
-        return Outputs(values, errors, summed(parts), summed(off))
+        coefs = np.ascontiguousarray(stored.coefs)
+        return Outputs(values, errors, *loops().square_and_error(coefs, values, errors, UNIT))
 
     def _again(
         self, stored: Stored, V: Any, Z: Any, chosen: np.ndarray, first: Outputs | None
@@ -311,7 +317,7 @@ class Evaluation:
         self.session.team.map(panel, range(0, len(chosen), PANEL))
         rows = stored.examples[chosen]
         most = self._most(stored, rows, sizes)
-        errors = self._errors(stored, rows, UNIT, most) + _of_sum(len(used)) * most
+        errors = self._errors(stored, rows, UNIT, most, _of_sum(len(used)))
         if first is not None:
             all_values, all_errors = first.values.copy(), first.errors.copy()
             all_values[:, chosen], all_errors[:, chosen] = values, errors
@@ -361,8 +367,8 @@ def _weighted_sums(V: Any, vectors: np.ndarray, coefs: np.ndarray) -> tuple[np.n
 
 
 def summed(values: np.ndarray) -> float:
-    """The sum, rounded once."""
-    return fsum(values.ravel().tolist())
+    """The sum, hardly worse than rounded once."""
+    return float(loops().compensated_sum(values.ravel()))
 
 
 def _of_sum(count: int) -> float:
@@ -415,8 +421,9 @@ def _row_sums(
                 add_rows(values[row], starts[k], *held, coefs[row, at])
             else:
                 add_rows_and_sizes(
-                    values[row], sizes[row], starts[k], *held, coefs[row, at], weights[row, at]
-                )
+                    values[row], sizes[row], starts[k], held[0], 0, segment.width, held[1],
+                    coefs[row, at], weights[row, at],
+                )  # fmt: skip
 
         count = len(coefs) if coefs is not None else len(weights) if weights is not None else 0
         rows.team.map(add, [(r, k) for r in range(count) for k in range(len(segments))])

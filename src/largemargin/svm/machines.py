@@ -17,16 +17,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from math import inf, isfinite, sqrt
 
 import numpy as np
 
 from largemargin.kernels import UNIT
+from largemargin.svm.compiled import loops
 from largemargin.svm.evaluation import Near, Outputs, summed
 from largemargin.svm.problem import Problem, Solution
 
 ROUNDING = 1e-13
 FEW = 8 * UNIT  # what a few operations in a row may add
 LARGEST = 1e300  # what a ridge is at most: it keeps a coefficient at zero
+TINY = float(np.finfo(float).tiny)
 LITTLE = 1e-4  # of the margin, which is as much as rounding may be made up for
 
 
@@ -34,7 +37,8 @@ LITTLE = 1e-4  # of the margin, which is as much as rounding may be made up for
 class Machine:
     """What a solution means: f = coefs @ K + intercept, with the objective reached and its gap.
 
-    A solver's own numbers are estimates; `told` gives those that hold for the coefficients.
+    A solver's own numbers are estimates, an infinite gap being none; `told` gives those that hold
+    for the coefficients.
 
     Attributes
     ----------
@@ -106,18 +110,17 @@ class Told:
         return self._relative(self.primal.high - self.dual.low)
 
     @property
-    def rounding(self) -> float:
-        """How much of it rounding accounts for."""
-        spread = self.primal.high - self.primal.low + self.dual.high - self.dual.low
-        return min(self.gap, self._relative(spread))
+    def spread(self) -> float:
+        """How much rounding accounts for, of a gap that is no less."""
+        return self._relative(self.primal.high - self.primal.low + self.dual.high - self.dual.low)
 
     def _relative(self, difference: float) -> float:
-        if not np.isfinite(difference):
-            return np.inf
+        unit = self._unit
+        if not isfinite(difference):
+            return inf
         if difference <= 0.0:
             return 0.0
-        with np.errstate(over="ignore"):
-            return float(np.divide(difference * (1 + FEW), self._unit)) if self._unit else np.inf
+        return difference * (1 + FEW) / unit if unit else inf
 
 
 def told(machine: Machine, readings: Sequence[Told]) -> Machine:
@@ -125,32 +128,25 @@ def told(machine: Machine, readings: Sequence[Told]) -> Machine:
     found = readings[0]
     for other in readings[1:]:
         found = found.joined(other)
+    gap = found.gap
     return replace(
-        machine, objective=found.dual.low, gap=found.gap, square=found.square,
-        rounding=found.rounding,
+        machine, objective=found.dual.low, gap=gap, square=found.square,
+        rounding=min(gap, found.spread),
     )  # fmt: skip
 
 
 def margins_of(y: np.ndarray, b: float, outputs: Outputs) -> tuple[np.ndarray, np.ndarray]:
     """y (f + b) and how far it may be off."""
     f = outputs.values[0]
-    with np.errstate(over="ignore"):
-        return y * (f + b), outputs.errors[0] + FEW * (1 + np.abs(f) + abs(b))
+    return y * (f + b), outputs.errors[0] + FEW * (1 + np.abs(f) + abs(b))
 
 
-def slack_bounds(
-    y: np.ndarray, s: np.ndarray, b: float, outputs: Outputs
-) -> tuple[np.ndarray, np.ndarray]:
-    """The least and the largest that each slack can be, 0 for examples of no weight."""
-    margins, errors = margins_of(y, b, outputs)
-    lack = np.where(s > 0, 1 - margins, -np.inf)
-    errors = np.where(s > 0, errors, 0.0)
-    return np.maximum(0.0, lack - errors), np.maximum(0.0, lack + errors)
-
-
-def total(low: np.ndarray, high: np.ndarray, factor: float = 1.0) -> Between:
-    """factor times the sum of numbers that are not negative."""
-    return Between(factor * summed(low) * (1 - FEW), factor * summed(high) * (1 + FEW))
+def loss_bounds(
+    y: np.ndarray, s: np.ndarray, b: float, outputs: Outputs, squared: bool = False
+) -> Between:
+    """The sum of the slacks, or of their squares, with weights s; 0 takes an example out."""
+    low, high = loops().slack_sums(outputs.values[0], outputs.errors[0], y, s, b, FEW, squared)
+    return Between(low * (1 - FEW), high * (1 + FEW))
 
 
 def half_square(outputs: Outputs) -> Between:
@@ -178,7 +174,7 @@ def dual_bounds(
 
 def lengthened(half: Between, by: float) -> float:
     """The largest 1/2 w.w can be for a w that is longer by so much."""
-    return float(half.high + np.sqrt(2 * max(half.high, 0.0)) * by + by * by / 2)
+    return float(half.high + sqrt(2 * max(half.high, 0.0)) * by + by * by / 2)
 
 
 def soft_near(y: np.ndarray, s: np.ndarray, b: float) -> Near:
@@ -205,10 +201,10 @@ def thresholds(problem: Problem, solution: Solution) -> np.ndarray:
     """The multiplier of each group: the value of its free variables, or the middle of what the
     others allow.
     """
-    from largemargin.svm._loops import levels
-
     found = np.empty(problem.n_groups)
-    levels(solution.grad, solution.beta, problem.lo, problem.hi, problem.a, problem.group, found)
+    loops().levels(
+        solution.grad, solution.beta, problem.lo, problem.hi, problem.a, problem.group, found
+    )
     return found
 
 
@@ -224,7 +220,7 @@ def squared(number: float) -> float:
 
 
 def relative_gap(primal: float, dual: float) -> float:
-    return (primal - dual) / max(abs(primal), abs(dual), np.finfo(float).tiny)
+    return (primal - dual) / max(abs(primal), abs(dual), TINY)
 
 
 @dataclass(frozen=True)
@@ -242,7 +238,7 @@ class SoftMargin:
         if self.squared:
             ridge[s > 0] = np.minimum(1 / (2 * self.C * s[s > 0]), LARGEST)
         return Problem(
-            p=-y, lo=np.where(y > 0, 0.0, -box), hi=np.where(y > 0, box, 0.0), ridge=ridge,
+            p=-y, lo=np.minimum(y * box, 0.0), hi=np.maximum(y * box, 0.0), ridge=ridge,
             a=np.ones(n), group=np.zeros(n, np.uint8), n_groups=1, threshold=self.threshold,
             start=within(start, y, box, self.threshold),
         )  # fmt: skip
@@ -252,14 +248,10 @@ class SoftMargin:
         f = solution.grad - problem.p - problem.ridge * beta
         square = float(beta @ f)
         b = float(thresholds(problem, solution)[0]) if self.threshold else 0.0
-        slack = slacks(1.0, y * (f + b))
-        loss = float(s @ slack**2) if self.squared else float(s @ slack)
-        primal = square / 2 + self.C * loss
         dual = float(y @ beta) - square / 2 - float(problem.ridge @ beta**2) / 2
         return Machine(
-            beta, b, dual, relative_gap(primal, dual), square, solution.violation, solution.n_steps,
-            solution.converged,
-        )  # fmt: skip
+            beta, b, dual, np.inf, square, solution.violation, solution.n_steps, solution.converged
+        )
 
     near = staticmethod(soft_near)
 
@@ -268,16 +260,14 @@ class SoftMargin:
         reach: float,
     ) -> Told:  # fmt: skip
         """What coefficients achieve, whatever they came from."""
-        low, high = slack_bounds(y, s, b, outputs)
+        loss = loss_bounds(y, s, b, outputs, self.squared)
         half, alpha, other = half_square(outputs), y * coefs, 0.0
         if self.squared:
-            low, high = low**2, high**2
             used = s > 0
             other = summed(alpha[used] ** 2 / s[used]) / (4 * self.C)
-        loss = total(s * low, s * high, self.C)
         missing = abs(summed(coefs)) if self.threshold else 0.0
         return Told(
-            Between(half.low + loss.low, half.high + loss.high),
+            Between(half.low + self.C * loss.low, half.high + self.C * loss.high),
             dual_bounds(alpha, outputs, missing, reach, other), outputs.square,
         )  # fmt: skip
 
@@ -289,15 +279,17 @@ class SoftMargin:
         A large price makes much of what rounding takes from the margin; a little more of w makes
         up for it, and costs next to nothing, unless a coefficient is at its bound.
         """
-        if self.squared:
+        sizes = np.abs(machine.coefs)
+        if self.squared or (sizes >= self.C * s)[machine.coefs != 0].any():
             return None
         margins, errors = margins_of(y, machine.intercept, outputs)
-        parts = np.abs(machine.coefs) * norms
-        lack = float((1 - margins + errors)[s > 0].max()) + 4 * UNIT * summed(parts) * norms.max()
-        grown = 1 + 1.5 * lack
-        bounded = (np.abs(machine.coefs) * (1 + 2 * lack) >= self.C * s) & (machine.coefs != 0)
-        if not 0 < lack < LITTLE or bounded.any() or not parts.any():
+        lack = float((1 - margins + errors)[s > 0].max())
+        lack += 4 * UNIT * summed(sizes * norms) * float(norms.max())
+        if not 0 < lack < LITTLE or not (sizes * norms).any():
             return None
+        if (sizes * (1 + 2 * lack) >= self.C * s)[machine.coefs != 0].any():
+            return None
+        grown = 1 + 1.5 * lack
         return replace(machine, coefs=machine.coefs * grown, intercept=machine.intercept * grown)
 
 
@@ -427,8 +419,7 @@ class SharedBox:
         self, y: np.ndarray, s: np.ndarray, coefs: np.ndarray, b: float, outputs: Outputs,
         reach: float,
     ) -> Told:  # fmt: skip
-        low, high = slack_bounds(y, s, b, outputs)
-        half, alpha, loss = half_square(outputs), y * coefs, total(s * low, s * high)
+        half, alpha, loss = half_square(outputs), y * coefs, loss_bounds(y, s, b, outputs)
         used = s > 0
         delta = float((alpha[used] / s[used]).max(initial=0.0))
         missing = abs(summed(coefs)) if self.threshold else 0.0
@@ -496,8 +487,7 @@ class Nu:
         """With the rho at which the coefficients sum to nu, what is stored having a margin of 1."""
         alpha, share = np.abs(coefs), s / s.sum()
         rho = self.nu / summed(alpha)
-        low, high = slack_bounds(y, s, b, outputs)
-        loss, half = total(share * low, share * high, rho), half_square(outputs)
+        loss, half = loss_bounds(y, share, b, outputs), half_square(outputs)
         half = Between(rho * half.low * rho * (1 - FEW), rho * half.high * rho * (1 + FEW))
         # no further than this from coefficients that meet their conditions
         missing = 2 * summed(np.maximum(0.0, rho * alpha - share)) + FEW * self.nu
@@ -506,7 +496,8 @@ class Nu:
         longest = lengthened(half, missing * reach)
         off = FEW * (self.nu * rho + abs(longest))
         primal = Between(
-            half.low - self.nu * rho + loss.low - off, half.high - self.nu * rho + loss.high + off
+            half.low - self.nu * rho + rho * loss.low - off,
+            half.high - self.nu * rho + rho * loss.high + off,
         )
         dual = Between(-longest - off, -half.low + off)
         return Told(primal, dual, outputs.square, Between(2 * half.low, 2 * half.high))

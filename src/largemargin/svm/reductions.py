@@ -10,8 +10,6 @@ from itertools import combinations
 
 import numpy as np
 
-from largemargin.workers import single_thread
-
 SEGMENT = 8192  # columns at most
 PORTION = 16  # one of so many examples is in the first portion
 
@@ -75,9 +73,8 @@ def votes(scores: np.ndarray, n_classes: int) -> np.ndarray:
     break ties, a sum of margins squashed to less than a vote.
     """
     sides = _sides(n_classes)
-    with single_thread():
-        sums = sides @ scores
-        won = sides @ np.where(scores > 0, 1.0, -1.0)
+    sums = sides @ scores
+    won = sides @ np.where(scores > 0, 1.0, -1.0)
     sums /= 3 * (np.abs(sums) + 1)
     # a pair adds a half or takes it away: the votes, but for the same number to every class
     sums += 0.5 * won

@@ -19,6 +19,7 @@ from largemargin.gram import SMALL_PROBLEM
 from largemargin.kernel_rows import HEIGHTS, KernelRows, whole_gram
 from largemargin.kernels import Kernel
 from largemargin.svm.block import BURST, PATIENCE, State, solve_block
+from largemargin.svm.compiled import loops
 from largemargin.svm.evaluation import Evaluation, Near, Outputs, Stored, summed
 from largemargin.svm.exact import is_exact, polish
 from largemargin.svm.few_features import has_few_features, solve_in_features
@@ -39,6 +40,7 @@ from largemargin.workers import Workers
 
 ROUNDING = 1e-13  # of the largest part of w, below which a coefficient is zero
 CLOSER = 1e-8  # of the tolerance, to which small problems are taken by steps
+NO_GAP = 1e-12  # not worth making smaller
 STUCK = 4  # rounds that do not halve the violation, after which it is left at that
 EASY = 512  # rows up to which a few steps are tried first
 QUICK = 3_000_000  # kernel values that these may look at: about the time of the other way
@@ -97,13 +99,20 @@ class Trained:
     threshold, as the solver has them, NaN where there was no time to compute them.
     """
 
-    job: Job
-    examples: np.ndarray
+    stated: Stated
     machine: Machine
     outputs: np.ndarray
     drift: float = np.inf  # how far they may be from sums of the solver's kernel values
     scale: float = 1.0  # what the coefficients of the machine are of the solver's
     judge: Judge | None = None  # where it is not the formulation
+
+    @property
+    def job(self) -> Job:
+        return self.stated.job
+
+    @property
+    def examples(self) -> np.ndarray:
+        return self.stated.examples
 
     def coefs(self, n: int) -> np.ndarray:
         """The coefficients of all examples of the data."""
@@ -148,14 +157,14 @@ class Session:
         large = self.n > SMALL_PROBLEM and not self.whole
         self.layout = Layout(labels, n_classes, portions and large)
         self._dtype, self._memory = dtype, memory
-        self._place = np.argsort(self.order) if self.whole else np.empty(0, np.int64)
         self._ends = [0, *np.cumsum(np.bincount(labels, minlength=n_classes)).tolist()]
         self._asked_for: dict[tuple[int, ...], np.ndarray] = {}  # by classes: rows of examples
         self._multiplied = np.zeros(self.n, bool)  # rows asked for by `products`
         self.evaluation = Evaluation(self)
 
     @cached_property
-    def _gram(self) -> np.ndarray:
+    def gram(self) -> np.ndarray:
+        """All kernel values, where they are computed at once, in the order of `order`."""
         return whole_gram(self.X[self.order], self.order, self.kernel, self._dtype, self.team)
 
     @cached_property
@@ -234,32 +243,46 @@ class Session:
         """Give up the kernel values."""
         if "rows" in vars(self):
             self.rows.close()
+        vars(self).clear()  # who refers to each other would be kept for long
 
-    @property
+    @cached_property
     def order(self) -> np.ndarray:
         """All examples, segment by segment: the order of what `products` gives."""
         return np.concatenate(self.layout.segments)
 
+    @cached_property
+    def place(self) -> np.ndarray:
+        """Where each example is in that order."""
+        places = np.empty(self.n, np.int64)
+        places[self.order] = np.arange(self.n)
+        return places
+
+    def stretches(self, split: Split | None) -> list[tuple[int, int]]:
+        """Where the columns of a problem are in the whole matrix, from and to."""
+        if split is None or len(split.classes) == self.n_classes:
+            return [(0, self.n)]
+        return [(self._ends[c], self._ends[c + 1]) for c in split.classes]
+
     def gram_of(self, examples: np.ndarray) -> np.ndarray:
         """Kernel values among some examples."""
         if self.whole:
-            place = self._place[examples]
-            return self._gram[np.ix_(place, place)]
+            place = self.place[examples]
+            return self.gram[np.ix_(place, place)]
         return self.rows.block(examples)
 
     def _gram_of_split(self, split: Split) -> np.ndarray:
         """The values among the examples of some classes, which are together in the whole matrix."""
         if len(split.classes) == self.n_classes:
-            return self._gram
+            return self.gram
         first, last = split.classes[0], split.classes[-1]
         if last - first == len(split.classes) - 1:
             part = slice(self._ends[first], self._ends[last + 1])
-            return self._gram[part, part].copy()
+            return self.gram[part, part].copy()
         counts = [self._ends[c + 1] - self._ends[c] for c in split.classes]
-        gram = np.empty((sum(counts), sum(counts)), self._gram.dtype)
+        gram = np.empty((sum(counts), sum(counts)), self.gram.dtype)
         row = 0
         for c, height in zip(split.classes, counts, strict=True):
-            strip, column = self._gram[self._ends[c] : self._ends[c + 1]], 0
+            strip, column = self.gram[self._ends[c] : self._ends[c + 1]], 0
             for d, width in zip(split.classes, counts, strict=True):
                 block = strip[:, self._ends[d] : self._ends[d + 1]]
                 gram[row : row + height, column : column + width] = block
@@ -277,50 +300,46 @@ class Session:
             count += int(rows.sum()) * int(np.isin(self.labels, classes).sum())
         return count
 
-    def values_of(self, vectors: np.ndarray, examples: np.ndarray) -> np.ndarray:
-        """Kernel values of some examples, down, against others, from the whole matrix."""
-        places = self._place[vectors]
-        if len(examples) == self.n and np.array_equal(examples, self.order):
-            return self._gram if len(vectors) == self.n else self._gram[places]
-        return np.asarray(self._gram[np.ix_(places, self._place[examples])])
-
     def certify(self, trained: Sequence[Trained], watch: Watch, tol: float) -> list[Trained]:
         """The same machines with what is known of their coefficients as they will be stored."""
-        return [self._certified(one, watch, tol) for one in trained]
+        with np.errstate(over="ignore"):  # what is too large to be told is infinite
+            return [self._certified(one, watch, tol) for one in trained]
 
     def _certified(self, one: Trained, watch: Watch, tol: float) -> Trained:
         if one.machine.witness is not None:
             if watch.stopped and one.machine.separable:  # it shows nothing yet
                 return one
             return replace(one, machine=self._without_margin(one))
-        y, s = self.signs(one.job, one.examples), one.job.weights[one.examples]
-        machine, outputs = self._judged(one, one.machine, y, s, watch)
+        y, s, problem = one.stated.signs, one.stated.weights, one.stated.problem
+        machine, outputs = self._judged(one, one.machine, watch)
         formulation = one.job.formulation
         if one.judge is not None or not self.exact or watch.stopped:
             return replace(one, machine=machine)
         if not isinstance(formulation, SoftMargin):
             return replace(one, machine=machine)
-        firmer = formulation.firmer(y, s, machine, outputs, self._norms[one.examples])
+        firmer = None
+        if machine.gap > NO_GAP:
+            firmer = formulation.firmer(y, s, machine, outputs, self._norms[one.examples])
         if firmer is not None:
-            other, found = self._judged(one, firmer, y, s, watch)
+            other, found = self._judged(one, firmer, watch)
             if other.gap < machine.gap:
                 machine, outputs = other, found
         if machine.converged:  # rounding in the course of many steps may have hidden that it is not
-            problem = formulation.problem(y, s)
             grad = outputs.values[0] + problem.p + problem.ridge * machine.coefs
             left = State.of(problem, machine.coefs, grad, len(problem)).violation
-            machine = replace(machine, converged=left <= 2 * tol)
+            if left > 2 * tol:
+                machine = replace(machine, converged=False)
         return replace(one, machine=machine)
 
-    def _judged(
-        self, one: Trained, machine: Machine, y: np.ndarray, s: np.ndarray, watch: Watch
-    ) -> tuple[Machine, Outputs]:
+    def _judged(self, one: Trained, machine: Machine, watch: Watch) -> tuple[Machine, Outputs]:
         """A machine with what holds for it, and the outputs that show it."""
+        y, s = one.stated.signs, one.stated.weights
         judge, b = one.judge or one.job.formulation, machine.intercept
-        stored = Stored(one.job.split, one.examples, machine.coefs[None])
         late = bool(watch.stopped) and not self.whole
-        if machine is one.machine and (late or one.scale == 1.0):
-            stored = replace(stored, values=one.scale * one.outputs[None], drift=one.drift)
+        values, drift = None, np.inf
+        if machine is one.machine and (late or one.scale == 1.0) and not self.whole:
+            values, drift = one.scale * one.outputs[None], one.drift
+        stored = Stored(one.job.split, one.examples, machine.coefs[None], values, drift)
         if late:
             found = self.evaluation.rough(stored, one.scale)
             if not found:
@@ -336,10 +355,9 @@ class Session:
         """Where there is no machine: what the nearest points of the hulls show under rounding."""
         machine, formulation = one.machine, one.job.formulation
         assert machine.witness is not None
-        y, s = self.signs(one.job, one.examples), one.job.weights[one.examples]
+        y, s, problem = one.stated.signs, one.stated.weights, one.stated.problem
         stored = Stored(one.job.split, one.examples, machine.witness[None])
         hard = isinstance(formulation, HardMargin)
-        problem = formulation.problem(y, s)
         missing = abs(summed(machine.witness)) if problem.n_groups > 1 else 0.0
         objective, separable = np.inf, machine.separable
         for outputs in self.evaluation.outputs(stored, formulation.near(y, s, 0.0)):
@@ -358,7 +376,7 @@ class Session:
         """coefs @ K[examples, order], for coefficients a row a problem."""
         self._multiplied[examples] = True
         if self.whole:
-            return coefs @ self._gram[self._place[examples]]
+            return coefs @ self.gram[self.place[examples]]
         return self.rows.products(examples, coefs)
 
     def _state(self, job: Job) -> Stated:
@@ -383,21 +401,20 @@ class Session:
         return replace(trained, machine=machine, outputs=np.where(seen, trained.outputs, np.nan))
 
     def _read(self, one: Stated, solution: Solution) -> Trained:
-        from largemargin.svm._loops import snap
-
         problem, beta = one.problem, solution.beta
-        before = beta.copy()
-        snap(beta, problem.lo, problem.hi, self._norms[one.examples], ROUNDING)
+        before, norms = beta.copy(), self._norms[one.examples]
+        loops().snap(beta, problem.lo, problem.hi, norms, ROUNDING)
         if problem.threshold and not problem.relative:
-            _balance(problem, beta)
-        norms = self._norms
-        put = float(np.abs(beta - before) @ norms[one.examples]) * float(norms.max())
+            loops().balance(beta, problem.lo, problem.hi)
+        drift = solution.drift
+        if np.isfinite(drift):
+            drift += float(np.abs(beta - before) @ norms) * float(self._norms.max())
         machine = one.job.formulation.read(problem, solution, one.signs, one.weights)
         outputs = solution.grad - problem.p - problem.ridge * solution.beta
         scale = 1.0
         if problem.relative and beta.any():
             scale = float(np.abs(machine.coefs).sum() / np.abs(beta).sum())
-        return Trained(one.job, one.examples, machine, outputs, solution.drift + put, scale)
+        return Trained(one, machine, outputs, drift, scale)
 
     @cached_property
     def sizes(self) -> np.ndarray:
@@ -411,7 +428,7 @@ class Session:
     def _norms(self) -> np.ndarray:
         """Of the examples in feature space."""
         if self.whole and not self.kernel.on_products:
-            return np.asarray(np.sqrt(np.abs(np.diagonal(self._gram)[self._place])), np.float64)
+            return np.asarray(np.sqrt(np.abs(np.diagonal(self.gram)[self.place])), np.float64)
         return np.sqrt(np.abs(self.kernel.diag(self.X)))
 
     def _solve_whole(self, one: Stated, tol: float, max_steps: float, watch: Watch) -> Solution:
@@ -469,13 +486,3 @@ class Session:
         return polish(
             problem, at, lambda F: K[np.ix_(F, F)], lambda F, d: K[:, F] @ d, stopped=watch.look
         )
-
-
-def _balance(problem: Problem, beta: np.ndarray) -> None:
-    """Take what rounding left of a sum that is to be zero from a free variable with room for it."""
-    off = summed(beta)
-    room = np.minimum(problem.hi - beta, beta - problem.lo)
-    if off != 0.0 and room.max(initial=0.0) > 4 * abs(off):
-        free = np.flatnonzero(room > 4 * abs(off))
-        # the smallest of them can take it most exactly
-        beta[free[np.argmin(np.abs(beta[free]))]] -= off

@@ -136,9 +136,9 @@ def train(
             if one.machine.converged:
                 starts[k] = one.coefs(session.n)
             steps[k] += max(1, one.machine.n_steps)
-            used = _delta(one.machine.coefs, one.job.weights[one.examples])
-            searches[k].note(used, _slack(session, one))
-            one = _read(session, one, C)
+            used = _delta(one.machine.coefs, one.stated.weights)
+            searches[k].note(used, _slack(one))
+            one = _read(one, C)
             if session.exact and one.machine.converged and not watch.look():
                 one, done[k] = _exact(session, one, C, threshold, watch)
             searches[k].note_gap(one.machine.gap, one.machine.converged)
@@ -172,18 +172,17 @@ def _delta(coefs: np.ndarray, weights: np.ndarray) -> float:
     return float((np.abs(coefs[used]) / weights[used]).max(initial=0.0))
 
 
-def _slack(session: Session, one: Trained) -> float:
-    signs = session.signs(one.job, one.examples)
-    weights = one.job.weights[one.examples]
-    return float(weights @ slacks(1.0, signs * (one.outputs + one.machine.intercept)))
+def _slack(one: Trained) -> float:
+    outputs = one.outputs + one.machine.intercept
+    return float(one.stated.weights @ slacks(1.0, one.stated.signs * outputs))
 
 
 def _exact(
     session: Session, one: Trained, C: float, threshold: bool, watch: Watch
 ) -> tuple[Trained, bool]:
     """The solution with the best delta and whether it is known to be it, if not a better one."""
-    place = np.argsort(session.order)[one.examples]
-    signs, weights = session.signs(one.job, one.examples), one.job.weights[one.examples]
+    place = session.place[one.examples]
+    signs, weights = one.stated.signs, one.stated.weights
 
     def products(F: np.ndarray, d: np.ndarray) -> np.ndarray:
         return np.asarray(session.products(one.examples[F], d[None, :])[0][place], np.float64)
@@ -203,18 +202,18 @@ def _exact(
     exact = replace(
         one, outputs=point.outputs, machine=machine.read(problem, solution, signs, weights)
     )
-    exact = _read(session, exact, C)
+    exact = _read(exact, C)
     # rounding may keep an exact solution from being better than one that is exact already
     if is_exact and exact.machine.gap <= max(one.machine.gap, SMALL_GAP):
         return exact, True
     return (exact if exact.machine.objective > one.machine.objective else one), False
 
 
-def _read(session: Session, one: Trained, C: float) -> Trained:
+def _read(one: Trained, C: float) -> Trained:
     """The same machine, its objective and gap those of the square of the sum."""
     machine = one.machine
-    delta = _delta(machine.coefs, one.job.weights[one.examples])
-    primal = machine.square / 2 + C * squared(_slack(session, one))
+    delta = _delta(machine.coefs, one.stated.weights)
+    primal = machine.square / 2 + C * squared(_slack(one))
     dual = float(np.abs(machine.coefs).sum()) - machine.square / 2 - squared(delta) / (4 * C)
     gap = relative_gap(primal, dual) if np.isfinite(one.outputs).all() else np.inf
     return replace(one, machine=replace(machine, objective=dual, gap=gap))
