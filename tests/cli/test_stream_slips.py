@@ -315,3 +315,19 @@ def test_signals_at_any_moment(run, commands, tmp_path):
     assert run(*FILES, "-m", "m", how, first=1500).returncode == 0
     assert ((tmp_path / "o").read_bytes(), (tmp_path / "m").read_bytes()) == expected
     assert codes.count(0) < 40
+
+
+def test_answers_appended_to_their_own_input(commands, tmp_path):
+    events = tmp_path / "stdout"  # where the commands of these tests write
+    events.write_text('{"x": [1, 2], "y": 0}\n{"x": [2, 1], "y": 1}\n')
+    from largemargin.cli.stream import _is_one_file
+
+    with events.open() as one, events.open("a") as other, (tmp_path / "x").open("w") as third:
+        assert _is_one_file(one.fileno(), other.fileno())
+        assert not _is_one_file(one.fileno(), third.fileno())
+    command = [sys.executable, "-m", "largemargin", "stream", "mira", "-q"]
+    with events.open() as source, events.open("a") as sink:
+        done = subprocess.run(command, stdin=source, stdout=sink, stderr=subprocess.PIPE, text=True)
+    assert done.returncode == 2
+    assert "standard input and output are the same file" in done.stderr
+    assert len(events.read_text().splitlines()) == 2

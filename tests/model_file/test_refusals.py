@@ -12,6 +12,7 @@ from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 from largemargin import ModelFileError, VotedPerceptron, describe, load, save
 from largemargin.kernels import Kernel, Polynomial
+from largemargin.model_file.container import FORMAT
 
 from .models import changed, data, fitted, forge, parts_of, put, small_model
 
@@ -192,8 +193,8 @@ def test_foreign_files(tmp_path):
 def test_newer_file(saved, tmp_path):
     header, arrays = parts_of(saved)
     path = tmp_path / "newer"
-    forge(path, {**header, "format": 2, "library": "9.9"}, arrays)
-    assert "newer largemargin (9.9, format 2" in assert_refused(path)
+    forge(path, {**header, "format": FORMAT + 1, "library": "9.9"}, arrays)
+    assert f"newer largemargin (9.9, format {FORMAT + 1}" in assert_refused(path)
 
 
 def test_a_forged_file_is_otherwise_fine(saved, tmp_path):

@@ -441,7 +441,21 @@ def _input(files: dict[str, str | None]) -> int:
             and os.path.samestat(os.fstat(source), os.stat(path))
         ):
             raise ValueError(f"{path} is the input and the output: give {option} another file")
+    if files["-o"] is None and _is_one_file(source, 1):
+        raise ValueError("standard input and output are the same file: send answers elsewhere")
     return source
+
+
+def _is_one_file(*descriptors: int) -> bool:
+    """Whether descriptors are of one regular file; a terminal may well be all of them."""
+    import os
+    import stat
+
+    try:
+        found = [os.fstat(descriptor) for descriptor in descriptors]
+    except OSError:  # closed
+        return False
+    return all(stat.S_ISREG(one.st_mode) and os.path.samestat(one, found[0]) for one in found)
 
 
 def _summary(driver: Driver) -> str:

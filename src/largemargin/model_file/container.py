@@ -17,7 +17,7 @@ import numpy as np
 from largemargin.atomic_file import write_atomically
 from largemargin.showing import cut, printable, shown
 
-FORMAT = 1
+FORMAT = 2
 KEY = "largemargin"
 # The checksum comes first in the header, so that its place in the file is found by these bytes,
 # which cannot stand anywhere else: a quotation mark inside a text has a backslash before it.

@@ -14,3 +14,11 @@ def loops() -> Any:
     from largemargin.svm import _loops
 
     return _loops
+
+
+@cache
+def sums() -> Any:
+    """The module `_sums`."""
+    from largemargin.svm import _sums
+
+    return _sums

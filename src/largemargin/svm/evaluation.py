@@ -29,7 +29,7 @@ import scipy.sparse as sp
 from largemargin.gram import fill, prepare
 from largemargin.kernel_rows import BLOCK, KernelRows
 from largemargin.kernels import UNIT, Gaussian, Kernel, Linear, Rounding, squared_norms
-from largemargin.svm.compiled import loops
+from largemargin.svm.compiled import sums
 
 if TYPE_CHECKING:
     from largemargin.svm.reductions import Split
@@ -197,7 +197,7 @@ class Evaluation:
         gram, slots = self.session.gram, self.session.place[stored.examples[stored.used]]
         weights, width = self._weights(stored), len(stored.examples)
         few = coefs.size * width <= FEW
-        add = loops().add_few if few else loops().add_rows_and_sizes
+        add = sums().add_few if few else sums().add_rows_and_sizes
         values, sizes = np.zeros((len(coefs), width)), np.zeros((len(coefs), width))
         for k in range(len(coefs)):
             mine = (slots, coefs[k], weights[k])
@@ -262,7 +262,7 @@ class Evaluation:
             self._roundings[unit] = self._rounding(unit)
         found, coefs = self._roundings[unit], np.ascontiguousarray(stored.coefs[:, stored.used])
         return np.asarray(
-            loops().sum_errors(
+            sums().sum_errors(
                 coefs, stored.examples[stored.used], found.value, found.left, found.right,
                 found.constant, found.most, rows, most, of_sum,
             )
@@ -285,7 +285,7 @@ class Evaluation:
 
     def _judged(self, stored: Stored, values: np.ndarray, errors: np.ndarray) -> Outputs:
         coefs = np.ascontiguousarray(stored.coefs)
-        return Outputs(values, errors, *loops().square_and_error(coefs, values, errors, UNIT))
+        return Outputs(values, errors, *sums().square_and_error(coefs, values, errors, UNIT))
 
     def _again(
         self, stored: Stored, V: Any, Z: Any, chosen: np.ndarray, first: Outputs | None
@@ -368,7 +368,7 @@ def _weighted_sums(V: Any, vectors: np.ndarray, coefs: np.ndarray) -> tuple[np.n
 
 def summed(values: np.ndarray) -> float:
     """The sum, hardly worse than rounded once."""
-    return float(loops().compensated_sum(values.ravel()))
+    return float(sums().compensated_sum(values.ravel()))
 
 
 def _of_sum(count: int) -> float:
@@ -396,7 +396,7 @@ def _row_sums(
     other. Rows are summed in the same blocks whatever the memory.
     """
     from largemargin._loops import add_rows
-    from largemargin.svm._loops import add_rows_and_sizes, add_sizes
+    from largemargin.svm._sums import add_rows_and_sizes, add_sizes
 
     starts = np.cumsum([0, *(rows.segments[s].width for s in segments)])
     values, sizes = (

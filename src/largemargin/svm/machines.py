@@ -22,7 +22,7 @@ from math import inf, isfinite, sqrt
 import numpy as np
 
 from largemargin.kernels import UNIT
-from largemargin.svm.compiled import loops
+from largemargin.svm.compiled import loops, sums
 from largemargin.svm.evaluation import Near, Outputs, summed
 from largemargin.svm.problem import Problem, Solution
 
@@ -145,7 +145,7 @@ def loss_bounds(
     y: np.ndarray, s: np.ndarray, b: float, outputs: Outputs, squared: bool = False
 ) -> Between:
     """The sum of the slacks, or of their squares, with weights s; 0 takes an example out."""
-    low, high = loops().slack_sums(outputs.values[0], outputs.errors[0], y, s, b, FEW, squared)
+    low, high = sums().slack_sums(outputs.values[0], outputs.errors[0], y, s, b, FEW, squared)
     return Between(low * (1 - FEW), high * (1 + FEW))
 
 

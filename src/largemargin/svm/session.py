@@ -19,7 +19,7 @@ from largemargin.gram import SMALL_PROBLEM
 from largemargin.kernel_rows import HEIGHTS, KernelRows, whole_gram
 from largemargin.kernels import Kernel
 from largemargin.svm.block import BURST, PATIENCE, State, solve_block
-from largemargin.svm.compiled import loops
+from largemargin.svm.compiled import loops, sums
 from largemargin.svm.evaluation import Evaluation, Near, Outputs, Stored, summed
 from largemargin.svm.exact import is_exact, polish
 from largemargin.svm.few_features import has_few_features, solve_in_features
@@ -405,7 +405,7 @@ class Session:
         before, norms = beta.copy(), self._norms[one.examples]
         loops().snap(beta, problem.lo, problem.hi, norms, ROUNDING)
         if problem.threshold and not problem.relative:
-            loops().balance(beta, problem.lo, problem.hi)
+            sums().balance(beta, problem.lo, problem.hi)
         drift = solution.drift
         if np.isfinite(drift):
             drift += float(np.abs(beta - before) @ norms) * float(self._norms.max())

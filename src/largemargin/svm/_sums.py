@@ -1,0 +1,187 @@
+"""Compiled sums that what is told of a machine is made of, each with a bound of its error, or with
+twice the digits: without contraction or reordering, which would undo them.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+
+@njit(cache=True, nogil=True)
+def add_sizes(sums, start, values, slots, weights):
+    """sums[start + j] += sum_r weights[r] |values[slots[r], j]|, four rows at a time."""
+    n = len(slots)
+    whole = n // 4 * 4
+    for left in range(0, values.shape[1], 2048):
+        size = min(2048, values.shape[1] - left)
+        out = sums[start + left : start + left + size]
+        for r in range(0, whole, 4):
+            k0 = values[slots[r], left : left + size]
+            k1 = values[slots[r + 1], left : left + size]
+            k2 = values[slots[r + 2], left : left + size]
+            k3 = values[slots[r + 3], left : left + size]
+            w0, w1, w2, w3 = weights[r], weights[r + 1], weights[r + 2], weights[r + 3]
+            for j in range(size):
+                out[j] += (w0 * abs(k0[j]) + w1 * abs(k1[j])) + (w2 * abs(k2[j]) + w3 * abs(k3[j]))
+        for r in range(whole, n):
+            k0 = values[slots[r], left : left + size]
+            w0 = weights[r]
+            for j in range(size):
+                out[j] += w0 * abs(k0[j])
+
+
+@njit(cache=True, nogil=True)
+def add_rows_and_sizes(grad, sums, start, values, first, width, slots, coefs, weights):
+    """What `add_rows` and `add_sizes` do, in one pass over the rows, for `width` columns from
+    `first` on.
+    """
+    n = len(slots)
+    whole = n // 4 * 4
+    for left in range(0, width, 2048):
+        size = min(2048, width - left)
+        out = grad[start + left : start + left + size]
+        total = sums[start + left : start + left + size]
+        at = first + left
+        for r in range(0, whole, 4):
+            k0 = values[slots[r], at : at + size]
+            k1 = values[slots[r + 1], at : at + size]
+            k2 = values[slots[r + 2], at : at + size]
+            k3 = values[slots[r + 3], at : at + size]
+            c0, c1, c2, c3 = coefs[r], coefs[r + 1], coefs[r + 2], coefs[r + 3]
+            w0, w1, w2, w3 = weights[r], weights[r + 1], weights[r + 2], weights[r + 3]
+            for j in range(size):
+                out[j] += (c0 * k0[j] + c1 * k1[j]) + (c2 * k2[j] + c3 * k3[j])
+                total[j] += (w0 * abs(k0[j]) + w1 * abs(k1[j])) + (
+                    w2 * abs(k2[j]) + w3 * abs(k3[j])
+                )
+        for r in range(whole, n):
+            k0 = values[slots[r], at : at + size]
+            c0, w0 = coefs[r], weights[r]
+            for j in range(size):
+                out[j] += c0 * k0[j]
+                total[j] += w0 * abs(k0[j])
+
+
+@njit(cache=True, nogil=True)
+def add_few(grad, sums, start, values, first, width, slots, coefs, weights):
+    """What `add_rows_and_sizes` does to a gradient of zero, which is then as if computed with twice
+    the digits (Ogita, Rump & Oishi 2005, "Dot2").
+    """
+    out = grad[start : start + width]
+    total = sums[start : start + width]
+    rest = np.zeros(width)
+    for r in range(len(slots)):
+        row = values[slots[r], first : first + width]
+        c, w = coefs[r], weights[r]
+        c_high = _upper(c)
+        c_low = c - c_high
+        for j in range(width):
+            k = np.float64(row[j])
+            k_high = _upper(k)
+            k_low = k - k_high
+            product = c * k
+            new = out[j] + product
+            kept = new - out[j]
+            # what the addition lost, and what the product
+            lost = (out[j] - (new - kept)) + (product - kept)
+            off = ((c_high * k_high - product) + c_high * k_low + c_low * k_high) + c_low * k_low
+            rest[j] += lost + off
+            out[j] = new
+            total[j] += w * abs(k)
+    for j in range(width):
+        if np.isfinite(rest[j]):
+            out[j] += rest[j]
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _upper(x):
+    """The upper half of the digits (Dekker 1971)."""
+    far = 134217729.0 * x
+    return far - (far - x)
+
+
+@njit(cache=True, nogil=True)
+def compensated_sum(values):
+    """The sum, computed as if with twice the digits (Neumaier 1974)."""
+    total, rest = 0.0, 0.0
+    for value in values:
+        total, rest = _add(total, rest, value)
+    return total + rest if np.isfinite(rest) else total
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _add(total, rest, value):
+    new = total + value
+    kept = new - total
+    return new, rest + ((total - (new - kept)) + (value - kept))
+
+
+@njit(cache=True, nogil=True)
+def balance(beta, lo, hi):
+    """Take what rounding left of a sum that is to be zero from a free variable with room for it:
+    the smallest of them can take it most exactly.
+    """
+    off = compensated_sum(beta)
+    chosen = -1
+    for i in range(len(beta)):
+        room = min(hi[i] - beta[i], beta[i] - lo[i])
+        if room > 4 * abs(off) and (chosen < 0 or abs(beta[i]) < abs(beta[chosen])):
+            chosen = i
+    if chosen >= 0:
+        beta[chosen] -= off
+
+
+@njit(cache=True, nogil=True)
+def sum_errors(coefs, vectors, value, left, right, constant, most_of_one, rows, sizes, of_sum):
+    """What errors of kernel values, as `kernels.Rounding` has them an example, and of the sums add
+    up to, a row a function and a column each of some rows.
+    """
+    errors = np.empty_like(sizes)
+    for k in range(len(coefs)):
+        total, weighted = 0.0, 0.0
+        for r in range(len(vectors)):
+            total += abs(coefs[k, r])
+            weighted += abs(coefs[k, r]) * right[vectors[r]]
+        for j in range(len(rows)):
+            i, size = rows[j], sizes[k, j]
+            error = 1.01 * (value[i] * size + weighted * left[i] + total * constant[i])
+            if error > most_of_one * total:
+                error = most_of_one * total
+            errors[k, j] = error + of_sum * size
+    return errors
+
+
+@njit(cache=True, nogil=True)
+def square_and_error(coefs, values, errors, unit):
+    """The sum of all coefficients times values, and a bound of its error."""
+    square, rest, off = 0.0, 0.0, 0.0
+    for k in range(coefs.shape[0]):
+        for j in range(coefs.shape[1]):
+            c = coefs[k, j]
+            if c != 0:
+                part = c * values[k, j]
+                square, rest = _add(square, rest, part)
+                off += abs(c) * errors[k, j] + 2 * unit * abs(part)
+    return square + rest if np.isfinite(rest) else square, off * (1 + coefs.size * unit)
+
+
+@njit(cache=True, nogil=True)
+def slack_sums(f, errors, y, s, b, unit, squared):
+    """The least and the largest that sum s xi, or sum s xi^2, can be, for outputs with errors and
+    what a few operations of a relative error of `unit` add to them.
+    """
+    low, low_rest, high, high_rest = 0.0, 0.0, 0.0, 0.0
+    for i in range(len(f)):
+        if s[i] > 0:
+            lack = 1 - y[i] * (f[i] + b)
+            error = errors[i] + unit * (1 + abs(f[i]) + abs(b))
+            least, most = lack - error, lack + error
+            if least > 0:
+                part = s[i] * (least * least if squared else least)
+                low, low_rest = _add(low, low_rest, part)
+            if not most <= 0:
+                part = s[i] * (most * most if squared else most)
+                high, high_rest = _add(high, high_rest, part)
+    low = low + low_rest if np.isfinite(low_rest) else low
+    return low, high + high_rest if np.isfinite(high_rest) else high
