@@ -214,8 +214,8 @@ def test_a_stream_that_is_stopped_is_of_what_it_saw(monkeypatch):
     X, y = blobs(8, n=14)
     learn = Run.learn
 
-    def some(self, X, labels, *args):
-        return learn(self, X[:9], labels[:9], *args)
+    def some(self, X, labels, *args, **how):
+        return learn(self, X[:9], labels[:9], *args, **how)
 
     monkeypatch.setattr(Run, "learn", some)
     with pytest.warns(UserWarning, match="stopped after 9 of 14"):
