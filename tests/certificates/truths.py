@@ -351,7 +351,8 @@ def check_gap(case, s):
     assert s.value >= 0
     model = case.model
     if isinstance(model, lm.SVC) and model.multiclass != "crammer-singer" and np.isfinite(model.C):
-        near(s.value, max(0.0, float(true_gaps(case).max())), 1.0, 1e-6)
+        true = max(0.0, float(true_gaps(case).max()))
+        assert true <= s.value <= true + 1e-3, (s.value, true)  # told with what rounding may add
 
 
 def factors(case):
