@@ -16,6 +16,15 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+def pytest_sessionstart(session):
+    """Compile what takes longest in one process each, not in all of them at the same time."""
+    worker = os.environ.get("PYTEST_XDIST_WORKER", "")
+    if worker in ("gw0", "gw1"):
+        from largemargin import MIRA
+
+        MIRA(precision=("float32", "float64")[worker == "gw0"]).fit([[0.0], [1.0]], [0, 1])
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
     """Of a test marked `crossing`, keep so many cases that every value of every parameter occurs;

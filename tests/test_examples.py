@@ -14,6 +14,7 @@ FOLDER = Path(__file__).parents[1] / "examples"
 EXAMPLES = sorted(FOLDER.glob("*.py"))
 
 
+@pytest.mark.full  # the documentation is built with all of them
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
 def test_example(example, tmp_path, monkeypatch, capsys):
     matplotlib.use("Agg")

@@ -15,19 +15,18 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from largemargin import MaxMarginHyperplane
 
 
-@parametrize_with_checks(
-    [
-        MaxMarginHyperplane(norm=1),
-        MaxMarginHyperplane(),
-        MaxMarginHyperplane(norm=np.inf, class_weight="balanced"),
-    ]
-)
+@parametrize_with_checks([MaxMarginHyperplane(norm=1), MaxMarginHyperplane()])
 def test_estimator_checks(estimator, check):
     check(estimator)
 
 
 @pytest.mark.full
-@parametrize_with_checks([MaxMarginHyperplane(norm=p) for p in (1.5, 4)])
+@parametrize_with_checks(
+    [
+        MaxMarginHyperplane(norm=np.inf, class_weight="balanced"),
+        *(MaxMarginHyperplane(norm=p) for p in (1.5, 4)),
+    ]
+)
 def test_estimator_checks_of_other_norms(estimator, check):
     check(estimator)
 

@@ -198,6 +198,7 @@ def test_cells_come_from_the_records(report, work):
     assert {cell.ours for cells in exceeded for cell in cells} == {0.0}
 
 
+@pytest.mark.full
 def test_little_data_is_not_compared_with_published_numbers(report, tmp_path):
     assert not any(cell.published for t in report.tables for cell in t.cells)
     assert report.reduced[:2] == ("a quick run", "2 permutations in place of 5 or 11")

@@ -206,6 +206,7 @@ def test_the_fewest_rows_held_are_whole_blocks():
 
 
 @pytest.mark.bits
+@pytest.mark.full
 def test_memory_changes_no_bit_of_wide_rows():
     """Products over many features depend on the place of a row: it must not follow the memory."""
     rng = np.random.default_rng(0)

@@ -84,7 +84,7 @@ def test_it_ends_in_time(data, slack):
         truth = SVC(kernel=Timed(clock), **params).fit(X, y)
         assert truth.converged_
     whole, seen = clock.now, set()
-    for limit in np.geomspace(whole / 200, 0.9 * whole, 6 if slack == "linear" else 3):
+    for limit in np.geomspace(whole / 200, 0.9 * whole, 4 if slack == "linear" else 3):
         with driven_clock() as clock:
             model = SVC(kernel=Timed(clock), max_seconds=limit, **params)
             said = fitted(model, X, y)
