@@ -86,7 +86,11 @@ def test_romma_is_the_shortest_vector_within_its_constraints(aggressive):
             ],
             options={"ftol": 1e-14, "maxiter": 500},
         )  # fmt: skip
-        np.testing.assert_allclose(a * w + b * x, found.x, atol=1e-4)
+        v = a * w + b * x
+        # what the general solver is off by grows with the vector, and differs between processors
+        np.testing.assert_allclose(v, found.x, atol=1e-4 * max(1.0, np.linalg.norm(v)))
+        assert v @ v <= (found.x @ found.x) * (1 + 1e-6)
+        assert min(y * (v @ x) - 1, v @ w - w @ w) >= -1e-9 * max(1.0, w @ w)
         seen.add(a == 0)
     assert seen == ({True, False} if aggressive else {False})
 
