@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from largemargin._exponential import exponentials
+from largemargin.kernels.exponential import exponentials
 
 
 class NumpyMIRA:

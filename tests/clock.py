@@ -24,5 +24,5 @@ def driven_clock(tick: float = 0.0) -> Iterator[Clock]:
     """Measure every limit of time by a clock of the test's."""
     clock = Clock(tick)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("largemargin.watch.clock", clock)
+        patch.setattr("largemargin.runtime.progress.clock", clock)
         yield clock

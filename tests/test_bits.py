@@ -18,15 +18,15 @@ from largemargin import (
     NuSVC,
     RBFNetwork,
     VotedPerceptron,
-    kernel_rows,
 )
-from largemargin._exponential import exponentials, gaussians
-from largemargin.kernel_rows import HEIGHTS, PLACES, KernelRows
-from largemargin.kernels import Gaussian, Linear
+from largemargin.kernels import rows as kernel_rows
+from largemargin.kernels.exponential import exponentials, gaussians
+from largemargin.kernels.functions import Gaussian, Linear
+from largemargin.kernels.rows import HEIGHTS, PLACES, KernelRows
 from largemargin.lp import kernel_values
 from largemargin.online.scores import _two_by_four
+from largemargin.runtime.threads import workers
 from largemargin.svm import session
-from largemargin.workers import workers
 
 pytestmark = pytest.mark.bits
 
@@ -197,9 +197,9 @@ SCORED = {
 @pytest.mark.parametrize("name", SCORED)
 @pytest.mark.filterwarnings("ignore")
 def test_scores_do_not_depend_on_threads(name, monkeypatch):
-    monkeypatch.setattr("largemargin.expansion.TASK", 1 << 16)
-    monkeypatch.setattr("largemargin.expansion.STRIP", 64)
-    monkeypatch.setattr("largemargin.expansion.LINEAR", 128)
+    monkeypatch.setattr("largemargin.base.expansion.TASK", 1 << 16)
+    monkeypatch.setattr("largemargin.base.expansion.STRIP", 64)
+    monkeypatch.setattr("largemargin.base.expansion.LINEAR", 128)
     for seed in (0, 1, 4):
         X, y = odd_problem(seed)
         model = SCORED[name].fit(X, y)
@@ -213,8 +213,8 @@ def test_scores_do_not_depend_on_threads(name, monkeypatch):
 
 @pytest.mark.parametrize("n", [1, 5, 32, 33, 300])
 def test_scores_of_a_perceptron_do_not_depend_on_memory(n, monkeypatch):
-    monkeypatch.setattr("largemargin.expansion.STRIP", 16)
-    monkeypatch.setattr("largemargin.expansion.TASK", 1)
+    monkeypatch.setattr("largemargin.base.expansion.STRIP", 16)
+    monkeypatch.setattr("largemargin.base.expansion.TASK", 1)
     X, y = odd_problem(3)
     model = VotedPerceptron(degree=3, precision="float32").fit(X, y)
     expected = model.decision_function(X[:n])

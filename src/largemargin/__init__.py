@@ -9,13 +9,14 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from largemargin import boosting, certificates, data, kernels, lp, online, svm
+    from largemargin import boosting, certificates, data, lp, online, svm
     from largemargin.boosting import AdaBoost, RBFNetwork
+    from largemargin.hyperplane import MaxMarginHyperplane
+    from largemargin.kernels import functions as kernels
     from largemargin.lp import (
         LPSVC,
         AdaptiveMarginSVC,
         LeaveOneOutSVC,
-        MaxMarginHyperplane,
         NuLPSVC,
     )
     from largemargin.model_file import ModelFileError, describe, load, save
@@ -64,7 +65,7 @@ _HOMES = {
     "LPSVC": "largemargin.lp",
     "LeaveOneOutSVC": "largemargin.lp",
     "NuLPSVC": "largemargin.lp",
-    "MaxMarginHyperplane": "largemargin.lp",
+    "MaxMarginHyperplane": "largemargin.hyperplane",
     "KernelAdatron": "largemargin.svm",
     "NuSVC": "largemargin.svm",
     "SVC": "largemargin.svm",

@@ -14,7 +14,7 @@ from largemargin.certificates import (
     vc_bound,
     vc_dimension,
 )
-from largemargin.kernels import Gaussian, Linear, Polynomial, WithConstant
+from largemargin.kernels.functions import Gaussian, Linear, Polynomial, WithConstant
 from tests.certificates.problems import blobs, says_why, separable, three
 
 

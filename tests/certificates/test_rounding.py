@@ -22,7 +22,7 @@ from largemargin.certificates.rounding import (
     raised,
     total,
 )
-from largemargin.kernels import Gaussian, Laplacian, Linear, Polynomial, WithConstant
+from largemargin.kernels.functions import Gaussian, Laplacian, Linear, Polynomial, WithConstant
 from largemargin.report.intervals import ErrorRate
 from tests.certificates.problems import separable
 

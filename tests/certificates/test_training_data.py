@@ -209,7 +209,7 @@ def test_a_fit_that_fails_leaves_the_record():
 
 
 def test_a_stream_that_is_stopped_is_of_what_it_saw(monkeypatch):
-    from largemargin.online.run import Run
+    from largemargin.online.learner import Run
 
     X, y = blobs(8, n=14)
     learn = Run.learn

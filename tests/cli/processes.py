@@ -16,7 +16,7 @@ from largemargin import MIRA
 from largemargin.cli import app, main
 from largemargin.online.progressive import answer_and_learn
 from largemargin.streaming import driver
-from largemargin.workers import Workers
+from largemargin.runtime.threads import Workers
 
 X = np.arange(12.0).reshape(6, 2)
 for kernel in ("poly", "rbf"):  # loads what is compiled

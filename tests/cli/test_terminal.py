@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import largemargin as lm
-from largemargin.showing import listed, printable, shown
+from largemargin.runtime.showing import listed, printable, shown
 
 EVIL = "\x1b[31mred\x07\n\x9b2Jgone\u202e[bold]x[/bold]"
 OTHER = 'a "quoted"\nlabel'

@@ -24,7 +24,7 @@ from largemargin.compare.running import _put, _work
 from largemargin.compare.task import make_task
 from largemargin.compare.words import COLUMNS, row
 from largemargin.report.intervals import ErrorRate
-from largemargin.workers import count_workers
+from largemargin.runtime.threads import count_workers
 
 
 def quiet(stage, result):

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
-from largemargin import watch
 from largemargin.lp import highs
 from largemargin.lp.highs import FAILED, INFEASIBLE, OPTIMAL, STOPPED, UNBOUNDED, LinearProgram
+from largemargin.runtime import progress as watch
 
 
 def random_program(seed, n_rows=20, n_columns=30):

@@ -9,11 +9,13 @@ import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
-from largemargin import LPSVC, AdaptiveMarginSVC, LeaveOneOutSVC, NuLPSVC, watch
+from largemargin import LPSVC, AdaptiveMarginSVC, LeaveOneOutSVC, NuLPSVC
 from largemargin.boosting import RBFNetwork
-from largemargin.lp import highs, kernel_values, solver
+from largemargin.lp import column_generation as solver
+from largemargin.lp import highs, kernel_values
 from largemargin.lp.exact_values import ExactValues
 from largemargin.lp.highs import STOPPED, LinearProgram
+from largemargin.runtime import progress as watch
 from tests.svm.problems import noisy, several
 
 MACHINES = [LPSVC(), NuLPSVC(nu=0.3), LeaveOneOutSVC(), AdaptiveMarginSVC(lam=2.0)]

@@ -6,7 +6,8 @@ import scipy.sparse as sp
 from sklearn.metrics.pairwise import rbf_kernel
 
 from largemargin import LPSVC, AdaptiveMarginSVC, LeaveOneOutSVC, NuLPSVC
-from largemargin.lp import kernel_values, solver
+from largemargin.lp import column_generation as solver
+from largemargin.lp import kernel_values
 from tests.svm.problems import KERNELS, noisy, separable
 
 from . import twin

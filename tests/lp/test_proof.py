@@ -10,8 +10,7 @@ from scipy.optimize import linprog
 
 from largemargin import LPSVC, AdaptiveMarginSVC, LeaveOneOutSVC, MaxMarginHyperplane, NuLPSVC
 from largemargin.lp.proof import LARGER
-
-from . import hyperplane_twin
+from tests.hyperplane import twin as hyperplane_twin
 
 L = np.longdouble
 ROUNDING = 1e-14

@@ -113,7 +113,7 @@ def test_no_margin_is_said():
 
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_a_path_is_separate_fits(n_classes, monkeypatch):
-    from largemargin.lp import solver
+    from largemargin.lp import column_generation as solver
 
     monkeypatch.setattr(solver, "SAMPLE", 30)
     X, y = several(0, n=90, n_classes=n_classes, noise=1.0)

@@ -11,7 +11,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 from largemargin import ModelFileError, VotedPerceptron, describe, load, save
-from largemargin.kernels import Kernel, Polynomial
+from largemargin.kernels.functions import Kernel, Polynomial
 from largemargin.model_file.container import FORMAT
 
 from .models import changed, data, fitted, forge, parts_of, put, small_model

@@ -10,7 +10,7 @@ from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, StandardScaler
 
 import largemargin
 from largemargin import VotedPerceptron, describe, save
-from largemargin.kernels import Gaussian, Linear, WithConstant
+from largemargin.kernels.functions import Gaussian, Linear, WithConstant
 
 from .models import data, small_model
 

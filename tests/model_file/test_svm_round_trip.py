@@ -10,7 +10,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from largemargin import SVC, KernelAdatron, NuSVC, describe, load, save
-from largemargin.kernels import Gaussian
+from largemargin.kernels.functions import Gaussian
 
 from .models import data, fitted, parts_of
 

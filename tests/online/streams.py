@@ -28,6 +28,6 @@ def reals(seed, **kind):
 @contextmanager
 def look_ahead(length, task=1600):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("largemargin.online.run.LOOK_AHEAD", length)
-        patch.setattr("largemargin.online.look_ahead.TASK", task)
+        patch.setattr("largemargin.online.learner.LOOK_AHEAD", length)
+        patch.setattr("largemargin.online.prefetch.TASK", task)
         yield

@@ -8,9 +8,9 @@ import scipy.sparse as sp
 from sklearn.base import clone
 
 from largemargin import ALMA, MIRA, ROMMA, AggressivePerceptron, save
+from largemargin.online.learner import Run
 from largemargin.online.progressive import answer_and_learn
-from largemargin.online.run import Run
-from largemargin.workers import Workers
+from largemargin.runtime.threads import Workers
 
 MODELS = {
     "mira": MIRA(budget=25, gamma=0.3),

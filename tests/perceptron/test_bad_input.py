@@ -7,7 +7,7 @@ from sklearn.exceptions import NotFittedError
 
 from largemargin import VotedPerceptron
 
-from .test_online_pass import integers, power
+from .test_kernel_pass import integers, power
 from .twin import mistakes_of, signs_of, train
 
 SETTINGS = {"degree": 2, "gamma": 1.0, "epochs": 2}

@@ -7,10 +7,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from largemargin import VotedPerceptron
-from largemargin.gram import Gram
+from largemargin.kernels.tiles import Gram
 from largemargin.perceptron.linear_pass import weights_of
 
-from .test_online_pass import integers, power
+from .test_kernel_pass import integers, power
 from .twin import mistakes_of, signs_of, small_tiles, train
 
 

@@ -14,7 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from largemargin import VotedPerceptron
 
-from .test_online_pass import integers, power
+from .test_kernel_pass import integers, power
 from .twin import RULES, decide, mistakes_of, shaped, signs_of, small_tiles, train
 
 

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from largemargin.gram import Basis, Gram
-from largemargin.kernels import Laplacian, Polynomial
+from largemargin.kernels.basis import Basis
+from largemargin.kernels.functions import Laplacian, Polynomial
+from largemargin.kernels.tiles import Gram
 from largemargin.perceptron.trace import Trace
 from largemargin.perceptron.updates import Regulars, Updates
 

@@ -8,10 +8,10 @@ import pytest
 import scipy.sparse as sp
 
 from largemargin import VotedPerceptron
-from largemargin.kernels import Polynomial
-from largemargin.perceptron.online_pass import OnlinePass
+from largemargin.kernels.functions import Polynomial
+from largemargin.perceptron.kernel_pass import OnlinePass
 
-from .test_online_pass import integers, power
+from .test_kernel_pass import integers, power
 from .twin import RULES, mistakes_of, signs_of, small_tiles, train
 
 
@@ -282,7 +282,7 @@ def test_decision_values_do_not_depend_on_memory(precision):
 @pytest.mark.bits
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_tiles_are_kept_within_the_memory(monkeypatch, jobs):
-    from largemargin import gram
+    from largemargin.kernels import tiles as gram
 
     X, y, _ = noisy(2000)
     caches = []

@@ -8,13 +8,13 @@ import pytest
 
 from largemargin import MIRA
 from largemargin.data.limits import MAX_LABEL, MAX_LINE, MAX_NAME
+from largemargin.runtime.threads import Workers
 from largemargin.streaming import schema as module
 from largemargin.streaming.checkpoint import Place, read_checkpoint, write_checkpoint
 from largemargin.streaming.events import BadLine, read_event
 from largemargin.streaming.lines import TooLong
 from largemargin.streaming.schema import Schema
 from largemargin.streaming.session import Counts, Session
-from largemargin.workers import Workers
 
 
 def line(x, y="a"):

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from largemargin import MIRA
+from largemargin.runtime.threads import Workers
 from largemargin.streaming.schema import Schema
 from largemargin.streaming.session import Counts, Session
-from largemargin.workers import Workers
 
 from .bad_lines import BAD
 

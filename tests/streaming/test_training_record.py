@@ -7,10 +7,10 @@ import pytest
 import scipy.sparse as sp
 
 from largemargin import MIRA
+from largemargin.runtime.threads import Workers
 from largemargin.streaming.checkpoint import Place, read_checkpoint, write_checkpoint
 from largemargin.streaming.schema import Schema
 from largemargin.streaming.session import Counts, Session
-from largemargin.workers import Workers
 
 ROWS = np.random.default_rng(0).normal(size=(12, 3))
 LABELS = np.array(["bee", "ant", "cat"])[np.arange(12) * 7 % 3]

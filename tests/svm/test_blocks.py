@@ -9,8 +9,9 @@ import pytest
 import scipy.sparse as sp
 import sklearn.svm
 
-from largemargin import kernel_rows
-from largemargin.svm import SVC, NuSVC, lockstep, reductions, session
+from largemargin.kernels import rows as kernel_rows
+from largemargin.svm import SVC, NuSVC, lockstep, session
+from largemargin.svm import multiclass as reductions
 
 from .problems import KERNELS, given, noisy, separable, several
 

@@ -10,8 +10,8 @@ import scipy.sparse as sp
 from sklearn.datasets import load_breast_cancer, make_classification
 from sklearn.exceptions import ConvergenceWarning
 
+from largemargin.runtime.threads import workers
 from largemargin.svm import SVC, NuSVC, few_features, interior_point, session
-from largemargin.workers import workers
 
 from . import twin
 from .problems import noisy, separable

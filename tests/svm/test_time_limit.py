@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
-from largemargin import kernel_rows
+from largemargin.kernels import rows as kernel_rows
 from largemargin.svm import SVC, NuSVC, cross_validate, few_features, lockstep, session
 
 from ..clock import driven_clock

@@ -15,14 +15,14 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.validation import check_is_fitted
 
+from largemargin.base.classifier import Classifier, checked_weights
+from largemargin.base.labels import numbers_in
 from largemargin.boosting.examples import Examples
 from largemargin.boosting.learners import EstimatorLearner, check_estimator
 from largemargin.boosting.rounds import Ensemble, Learner, boost
 from largemargin.boosting.stumps import Stump, StumpLearner, column
-from largemargin.classifier import Classifier, checked_weights
-from largemargin.labels import numbers_in
-from largemargin.showing import shown
-from largemargin.watch import Watch, check_seconds
+from largemargin.runtime.progress import Watch, check_seconds
+from largemargin.runtime.showing import shown
 
 
 class AdaBoost(Classifier):

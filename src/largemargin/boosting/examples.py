@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from largemargin.classifier import Classifier, checked_weights
-from largemargin.fingerprint import Fingerprint
-from largemargin.labels import find_classes, too_few
-from largemargin.training_set import fingerprint_of
+from largemargin.base.classifier import Classifier, checked_weights
+from largemargin.base.fingerprint import Fingerprint
+from largemargin.base.labels import find_classes, too_few
+from largemargin.base.training_set import fingerprint_of
 
 
 @dataclass(frozen=True)

@@ -8,10 +8,10 @@ import numpy as np
 from sklearn.base import clone, is_classifier
 from sklearn.utils.validation import has_fit_parameter
 
+from largemargin.base.classifier import Classifier
+from largemargin.base.labels import as_common_labels, numbers_in
 from largemargin.boosting.examples import Examples
-from largemargin.classifier import Classifier
-from largemargin.labels import as_common_labels, numbers_in
-from largemargin.showing import shown
+from largemargin.runtime.showing import shown
 
 LARGEST_SEED = 2**31 - 1
 

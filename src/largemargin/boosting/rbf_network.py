@@ -12,12 +12,12 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from largemargin.base.classifier import Classifier
 from largemargin.boosting.examples import Examples
 from largemargin.boosting.rbf_training import Network, basis_values, train
-from largemargin.classifier import Classifier
-from largemargin.showing import shown
-from largemargin.watch import Watch, check_seconds
-from largemargin.workers import single_thread
+from largemargin.runtime.progress import Watch, check_seconds
+from largemargin.runtime.showing import shown
+from largemargin.runtime.threads import single_thread
 
 SMALLEST_REGULARIZATION = 1e-12
 

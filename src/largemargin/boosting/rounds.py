@@ -36,7 +36,7 @@ import numpy as np
 from scipy.optimize import brentq
 
 from largemargin.boosting.examples import Examples
-from largemargin.watch import Watch
+from largemargin.runtime.progress import Watch
 
 Learner = Callable[[np.ndarray], tuple[Any, np.ndarray]]
 

@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
+from largemargin.base.labels import numbers_in
 from largemargin.boosting.learners import LARGEST_SEED
 from largemargin.boosting.rbf_network import RBFNetwork
 from largemargin.boosting.stumps import Stump
-from largemargin.labels import numbers_in
 from largemargin.model_file.arrays import (
     LARGEST,
     check_array,

@@ -40,8 +40,8 @@ from largemargin.certificates.margins import (
 )
 from largemargin.certificates.mistakes import perceptron_statements
 from largemargin.certificates.optimality import hyperplane_statements
-from largemargin.gram import Basis
-from largemargin.kernels import Linear
+from largemargin.kernels.basis import Basis
+from largemargin.kernels.functions import Linear
 
 
 @contextmanager
@@ -100,7 +100,7 @@ def lonely_statements(model: Any, X: Any, y: Any) -> tuple[int, list[Statement]]
 
 def hyperplane_capacity(fitted: Fitted, delta: float, constant: float) -> list[Statement]:
     """What is said of hyperplanes among the features, by the sum of their weights."""
-    from largemargin.lp import MaxMarginHyperplane
+    from largemargin.hyperplane import MaxMarginHyperplane
 
     linear = isinstance(fitted.model, MaxMarginHyperplane)
     return [sum_norm_statement(fitted, delta, constant)] if linear else []

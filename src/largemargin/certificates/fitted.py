@@ -17,12 +17,16 @@ import numpy as np
 from sklearn.utils import check_consistent_length, column_or_1d
 from sklearn.utils.validation import check_is_fitted
 
+from largemargin.base.expansion import Expansion
+from largemargin.base.fingerprint import fingerprint
+from largemargin.base.labels import numbers_in, plain_labels
+from largemargin.base.training_record import told_changes
+from largemargin.base.training_set import class_factors
 from largemargin.certificates.rounding import FEW, UNIT, kernel_error
 from largemargin.certificates.theorem import Condition
-from largemargin.expansion import Expansion
-from largemargin.fingerprint import fingerprint
-from largemargin.gram import Basis, prepare
-from largemargin.kernels import (
+from largemargin.kernels.basis import Basis
+from largemargin.kernels.engine import prepare
+from largemargin.kernels.functions import (
     FunctionKernel,
     Gaussian,
     Kernel,
@@ -30,10 +34,7 @@ from largemargin.kernels import (
     Precomputed,
     WithConstant,
 )
-from largemargin.labels import numbers_in, plain_labels
-from largemargin.showing import shown
-from largemargin.training_record import told_changes
-from largemargin.training_set import class_factors
+from largemargin.runtime.showing import shown
 
 LARGEST_EIGENPROBLEM = 2000  # rows up to which a kernel matrix is checked for negative eigenvalues
 ROUNDING = 1e-9
@@ -227,7 +228,7 @@ def lead(scores: np.ndarray, labels: np.ndarray) -> np.ndarray:
 
 def signs_of(labels: np.ndarray, n_classes: int, by_pairs: bool = False) -> np.ndarray:
     """The signs of the examples in each problem, 0 for those that take no part."""
-    from largemargin.svm.reductions import splits
+    from largemargin.svm.multiclass import splits
 
     parts = splits(n_classes, "ovo" if by_pairs else "ovr")
     signs = [np.where(labels == s.positive, 1.0, -1.0) * np.isin(labels, s.classes) for s in parts]

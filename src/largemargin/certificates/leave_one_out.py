@@ -141,7 +141,7 @@ def lone_words(fitted: Fitted, flags: Any) -> str:
 
 def least_kernel_value(fitted: Fitted, most_rows: int) -> float | None:
     """A lower bound of k(x, x') over the examples, or None."""
-    from largemargin.kernels import Gaussian, Laplacian
+    from largemargin.kernels.functions import Gaussian, Laplacian
 
     if len(fitted) <= most_rows:
         return float(fitted.gram.min()) - kernel_error(fitted.kernel, fitted.X, np.float64)

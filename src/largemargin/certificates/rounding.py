@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from largemargin.kernels import UNIT, Kernel, squared_norms
+from largemargin.kernels.functions import UNIT, Kernel, squared_norms
 
 FEW = 16  # operations on a value that are not worth counting one by one
 

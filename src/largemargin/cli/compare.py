@@ -91,8 +91,8 @@ def compare(
     else:
         _show(found)
     if report is not None:
-        from largemargin.atomic_file import write_atomically
         from largemargin.compare.page import render
+        from largemargin.runtime.files import write_atomically
 
         command = command_line(
             "compare", data, test=test, label=label, only=only, kernel=kernel, scale=scale,

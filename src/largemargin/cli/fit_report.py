@@ -37,8 +37,8 @@ def check_report(file: str | None, *others: str | None) -> None:
     """
     if file is None:
         return
-    from largemargin.atomic_file import check_writable
     from largemargin.report.templates import environment
+    from largemargin.runtime.files import check_writable
 
     environment()
     check_writable(file, *others)
@@ -55,10 +55,10 @@ def write_report(
     quiet: bool = False,
 ) -> None:
     """Measure the model and write its page."""
-    from largemargin.atomic_file import write_atomically
     from largemargin.cli.models import kernel_words, learned, learned_words, machine_words
     from largemargin.cli.output import text
     from largemargin.report.fit import describe_fit, render
+    from largemargin.runtime.files import write_atomically
 
     final = model[-1] if hasattr(model, "steps") else model
     parameters = final.get_params(deep=False)

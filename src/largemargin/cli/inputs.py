@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from largemargin.showing import shown
+from largemargin.runtime.showing import shown
 
 if TYPE_CHECKING:
     import numpy as np
@@ -144,7 +144,7 @@ def numbers_of(labels: Any, classes: np.ndarray, source: str) -> np.ndarray:
     """The class number of each label, -1 for a label that the model does not know."""
     import numpy as np
 
-    from largemargin.labels import numbers_in
+    from largemargin.base.labels import numbers_in
 
     labels = _of_type(np.asarray(labels), classes)
     known = None

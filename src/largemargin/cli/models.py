@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from largemargin.cli.output import percent, text
-from largemargin.showing import shown
+from largemargin.runtime.showing import shown
 
 MODELS = {
     "voted-perceptron": "VotedPerceptron",

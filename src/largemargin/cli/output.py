@@ -15,7 +15,7 @@ from typing import Any
 
 import typer
 
-from largemargin.showing import cut, printable
+from largemargin.runtime.showing import cut, printable
 
 READER_GONE = 141  # the exit code of what a broken pipe ended: 128 and the number of SIGPIPE
 # Characters of one write, at most 4096 bytes, which a pipe takes whole or not at all: without a

@@ -10,7 +10,7 @@ import typer
 
 from largemargin.cli.options import Header
 from largemargin.cli.output import emit
-from largemargin.showing import printable
+from largemargin.runtime.showing import printable
 
 
 def predict(
@@ -49,9 +49,9 @@ def predict(
     """
     if no_label and label is not None:
         raise ValueError("--label and --no-label contradict each other: give one of them")
-    from largemargin.atomic_file import check_writable, write_atomically
     from largemargin.cli.inputs import read_data_for
     from largemargin.cli.notes import read_model
+    from largemargin.runtime.files import check_writable, write_atomically
 
     if output is not None:
         check_writable(output, model, data)

@@ -13,7 +13,7 @@ import typer
 
 from largemargin.cli.options import Json
 from largemargin.cli.output import emit, emit_json, note, progress_wanted
-from largemargin.showing import shown
+from largemargin.runtime.showing import shown
 
 if TYPE_CHECKING:
     from largemargin.report.document import Report
@@ -126,13 +126,13 @@ def reproduce(
 
 def _package(paper: str, part: str | None) -> Any:
     """The package of a paper, if there is such a paper with such a part."""
-    from largemargin.reproduce import PAPERS
+    from largemargin.papers import PAPERS
 
     if paper not in PAPERS:
         raise ValueError(f"there is no paper {shown(paper)}; the papers are {', '.join(PAPERS)}")
     if part is not None and part not in PAPERS[paper]:
         raise ValueError(f"{paper} has no {shown(part)}; its parts are {', '.join(PAPERS[paper])}")
-    return import_module(f"largemargin.reproduce.{paper.replace('-', '_')}")
+    return import_module(f"largemargin.papers.{paper.replace('-', '_')}")
 
 
 def _plan(paper: str, plan: Any, part: str | None, quick: bool, options: dict[str, Any]) -> Any:

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from largemargin.cli.output import emit_table, note, percent, text
-from largemargin.showing import shown
+from largemargin.runtime.showing import shown
 
 FOLDS = 5
 

@@ -210,7 +210,7 @@ def _check_files(model: str, output: str | None, save: str | None, checkpoint: s
     """No file may be written over another; only the model may take the place of the old one."""
     import os
 
-    from largemargin.atomic_file import check_writable
+    from largemargin.runtime.files import check_writable
     from largemargin.streaming.output import is_kept
 
     named = {"--save": save, "--checkpoint": checkpoint, "-o": output}
@@ -231,7 +231,7 @@ def _locked(*paths: str | None) -> Iterator[None]:
     """Keep other processes from the files that are written, and tidy up beside them."""
     import os
 
-    from largemargin.atomic_file import remove_leftovers
+    from largemargin.runtime.files import remove_leftovers
     from largemargin.streaming.lock import locked
     from largemargin.streaming.output import is_kept
 
@@ -350,8 +350,8 @@ def _resume(
     checkpoint: str, machine: Any, model: str, kept: dict[str, Any]
 ) -> tuple[Any, Schema, Place]:
     """The model of the checkpoint, if it is the one that was asked for, with the same options."""
+    from largemargin.base.training_record import ASIDE
     from largemargin.streaming.checkpoint import read_checkpoint
-    from largemargin.training_record import ASIDE
 
     found, place = read_checkpoint(checkpoint)
     asked, there = _description(machine), _description(found)

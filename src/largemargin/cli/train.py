@@ -18,7 +18,7 @@ from largemargin.cli.models import (
 )
 from largemargin.cli.options import Header, Json, Label
 from largemargin.cli.output import emit_facts, emit_json, note, percent, progress_wanted
-from largemargin.showing import shown
+from largemargin.runtime.showing import shown
 
 if TYPE_CHECKING:
     from largemargin.data import Dataset
@@ -155,9 +155,9 @@ def train(
         raise ValueError("--chunk is for --stream: give both")
     file = output if output is not None else default_file(data)
 
-    from largemargin.atomic_file import check_writable
     from largemargin.cli.inputs import read_test_data, read_training_data
     from largemargin.cli.search import parse_grid
+    from largemargin.runtime.files import check_writable
 
     check_writable(file, data, test)
     check_report(report, file, data, test)

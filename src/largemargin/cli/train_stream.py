@@ -63,7 +63,7 @@ def learn_file(
 
     from largemargin.cli.inputs import column
     from largemargin.data import stream
-    from largemargin.watch import Watch
+    from largemargin.runtime.progress import Watch
 
     start, rows, seen = time.perf_counter(), 0, None
     watch = Watch(

@@ -31,7 +31,7 @@ from largemargin.compare.content import Comparison, Result
 from largemargin.compare.measuring import measure, new_result
 from largemargin.compare.task import Task
 from largemargin.report.machine import describe_machine
-from largemargin.workers import count_workers
+from largemargin.runtime.threads import count_workers
 
 MOST_AT_ONCE = 4  # each holds its own data and kernel values
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")

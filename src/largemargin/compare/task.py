@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from largemargin.showing import shown
+from largemargin.runtime.showing import shown
 
 SCALES = ("minmax", "standard", "none")
 

@@ -9,7 +9,7 @@ from os import PathLike
 from typing import SupportsIndex
 
 from largemargin.data.errors import broken
-from largemargin.showing import shown
+from largemargin.runtime.showing import shown
 
 # A name, a position (negative from the end), None for the default, False for none.
 LabelColumn = str | SupportsIndex | None

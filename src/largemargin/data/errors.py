@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from os import PathLike
 
-from largemargin.showing import LONGEST, printable
+from largemargin.runtime.showing import LONGEST, printable
 
 
 class DataError(ValueError):

@@ -21,7 +21,7 @@ from largemargin.data.errors import DataError, broken
 from largemargin.data.features import check_finite, float_type
 from largemargin.data.labels import LabelKind, bad_label, label_kind
 from largemargin.data.opening import COMPRESSION_SUFFIXES, Source, find_file
-from largemargin.showing import shown
+from largemargin.runtime.showing import shown
 
 _TYPES = {0x08: ">u1", 0x09: ">i1", 0x0B: ">i2", 0x0C: ">i4", 0x0D: ">f4", 0x0E: ">f8"}
 _LABEL_ROWS = 1 << 16

@@ -15,7 +15,7 @@ import numpy as np
 
 from largemargin.data.errors import broken
 from largemargin.data.limits import MAX_LABEL
-from largemargin.showing import shown
+from largemargin.runtime.showing import shown
 
 LabelKind = Literal["int", "str"]
 RawLabels = list[str] | np.ndarray

@@ -23,7 +23,7 @@ from largemargin.data.dataset import Dataset
 from largemargin.data.errors import DataError
 from largemargin.data.openml import ONLINE, fetch
 from largemargin.data.reading import read
-from largemargin.showing import shown
+from largemargin.runtime.showing import shown
 
 # Training and test rows of a split; together they are all the rows there are.
 SPLIT_SIZES = {

@@ -20,8 +20,8 @@ from largemargin.data.features import check_finite, float_type
 from largemargin.data.labels import LabelKind, bad_label, label_kind
 from largemargin.data.limits import MAX_LABEL
 from largemargin.data.opening import Source
-from largemargin.showing import MANY, shown
-from largemargin.sparse_input import checked_sparse
+from largemargin.data.sparse_input import checked_sparse
+from largemargin.runtime.showing import MANY, shown
 
 _SPARSE_KEYS = {"format", "shape", "data", "indices", "indptr"}
 

@@ -17,7 +17,7 @@ from largemargin.data.features import check_finite, float_type
 from largemargin.data.labels import LabelKind, RawLabels, bad_label, label_kind, label_problem
 from largemargin.data.limits import MAX_NAME
 from largemargin.data.opening import Source
-from largemargin.showing import shown
+from largemargin.runtime.showing import shown
 
 # Where pandas keeps an index that is not simply 0, 1, 2, ...
 _PANDAS_INDEX = re.compile(r"__index_level_\d+__")

@@ -20,7 +20,7 @@ from largemargin.data.opening import Source, find_file
 from largemargin.data.parquet import ParquetReader
 from largemargin.data.sniffing import detect_format
 from largemargin.data.svmlight import SvmlightReader
-from largemargin.showing import shown
+from largemargin.runtime.showing import shown
 
 # Large enough that a block's fixed costs vanish, small enough that two copies of it do not matter.
 _READ_ROWS = 4096

@@ -11,7 +11,7 @@ from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE, BOM_UTF32_BE
 
 from largemargin.data.errors import broken
 from largemargin.data.opening import Source
-from largemargin.showing import shown
+from largemargin.runtime.showing import shown
 
 FORMATS = ("svmlight", "csv", "parquet", "npz", "idx")
 

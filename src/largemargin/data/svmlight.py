@@ -24,7 +24,7 @@ from largemargin.data.labels import LabelKind, bad_label, label_kind, label_prob
 from largemargin.data.limits import MAX_LABEL
 from largemargin.data.lines import take_lines
 from largemargin.data.opening import Source
-from largemargin.showing import shown
+from largemargin.runtime.showing import shown
 
 _QUERY = re.compile(rb"\bqid:[0-9]+")
 _MOST_DIGITS = 18

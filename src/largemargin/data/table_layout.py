@@ -13,7 +13,7 @@ from largemargin.data.errors import broken
 from largemargin.data.limits import MAX_NAME
 from largemargin.data.lines import whole_record
 from largemargin.data.table_problems import is_missing, is_number
-from largemargin.showing import shown
+from largemargin.runtime.showing import shown
 
 
 @dataclass(frozen=True)

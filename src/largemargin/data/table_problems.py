@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from largemargin.data.labels import label_problem
-from largemargin.showing import shown
+from largemargin.runtime.showing import shown
 
 _MISSING = frozenset({"", "?", "na", "n/a", "nan", "null", "none"})
 

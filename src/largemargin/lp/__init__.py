@@ -1,9 +1,8 @@
-"""Linear-programming machines, solved by HiGHS, and hyperplanes of largest margin in any norm."""
+"""Linear-programming machines, solved by HiGHS."""
 
 from largemargin.lp.adaptive_margin_svc import AdaptiveMarginSVC
 from largemargin.lp.leave_one_out_svc import LeaveOneOutSVC
 from largemargin.lp.lp_svc import LPSVC
-from largemargin.lp.max_margin_hyperplane import MaxMarginHyperplane
 from largemargin.lp.nu_lp_svc import NuLPSVC
 
-__all__ = ["LPSVC", "AdaptiveMarginSVC", "LeaveOneOutSVC", "MaxMarginHyperplane", "NuLPSVC"]
+__all__ = ["LPSVC", "AdaptiveMarginSVC", "LeaveOneOutSVC", "NuLPSVC"]

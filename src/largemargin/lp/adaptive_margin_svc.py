@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
+from largemargin.lp.column_generation import Search, Solved
 from largemargin.lp.distinct_set import DistinctSet
 from largemargin.lp.estimator import LinearProgramMachine, checked, sides
 from largemargin.lp.exact_values import ExactValues
 from largemargin.lp.kernel_values import KernelValues
 from largemargin.lp.programs import Program, adaptive_margin
-from largemargin.lp.solver import Search, Solved
-from largemargin.watch import Watch
+from largemargin.runtime.progress import Watch
 
 
 class AdaptiveMarginSVC(LinearProgramMachine):

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from largemargin.classifier import checked_weights
-from largemargin.labels import find_classes
-from largemargin.lp.copies import distinct
-from largemargin.training_set import TrainingSet, fingerprint_of
+from largemargin.base.classifier import checked_weights
+from largemargin.base.labels import find_classes
+from largemargin.base.training_set import TrainingSet, fingerprint_of
+from largemargin.lp.duplicates import distinct
 
 
 class DistinctSet(TrainingSet):

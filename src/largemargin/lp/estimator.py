@@ -11,17 +11,17 @@ from typing import Any, Self
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from largemargin.classifier import check_positive
-from largemargin.expansion_classifier import ExpansionClassifier
+from largemargin.base.classifier import check_positive
+from largemargin.base.expansion import ExpansionClassifier
+from largemargin.base.training_set import TrainingSet
+from largemargin.lp.column_generation import Search, Solved
 from largemargin.lp.distinct_set import DistinctSet
 from largemargin.lp.exact_values import ExactValues
 from largemargin.lp.kernel_values import KernelValues, OutOfTime, kernel_values
 from largemargin.lp.programs import Program
-from largemargin.lp.solver import Search, Solved
-from largemargin.memory import memory_bytes
-from largemargin.training_set import TrainingSet
-from largemargin.watch import Watch, check_seconds
-from largemargin.workers import workers
+from largemargin.runtime.memory import memory_bytes
+from largemargin.runtime.progress import Watch, check_seconds
+from largemargin.runtime.threads import workers
 
 LEAST_SINGLE = 1e-5  # float32 values of k(x, z) and k(z, x) are the same to rounding only
 

@@ -26,8 +26,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from largemargin.gram import check_values, prepare
-from largemargin.kernels import (
+from largemargin.kernels.engine import check_values, prepare
+from largemargin.kernels.functions import (
     Gaussian,
     Kernel,
     Laplacian,
@@ -36,7 +36,7 @@ from largemargin.kernels import (
     Sigmoid,
     squared_norms,
 )
-from largemargin.workers import Workers
+from largemargin.runtime.threads import Workers
 
 UNIT = float(np.finfo(np.float64).eps) / 2
 FINER = float(np.finfo(np.longdouble).eps) / 2  # the same where there is nothing beyond float64

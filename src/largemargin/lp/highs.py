@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from largemargin import watch
+from largemargin.runtime import progress as watch
 
 OPTIMAL, INFEASIBLE, UNBOUNDED, STOPPED, FAILED = (
     "optimal", "infeasible", "unbounded", "stopped", "failed",

@@ -13,9 +13,9 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from largemargin.kernel_rows import BLOCK, KernelRows, Task, whole_gram
-from largemargin.kernels import Kernel
-from largemargin.workers import Workers
+from largemargin.kernels.functions import Kernel
+from largemargin.kernels.rows import BLOCK, KernelRows, Task, whole_gram
+from largemargin.runtime.threads import Workers
 
 TRACE = 1e-12
 WHOLE = 2048  # rows up to which all values are computed at once

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from largemargin.classifier import check_positive
+from largemargin.base.classifier import check_positive
 from largemargin.lp.estimator import LinearProgramMachine
 from largemargin.lp.programs import Program, lp_machine
 

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from largemargin.lp.column_generation import Solved
 from largemargin.lp.distinct_set import DistinctSet
 from largemargin.lp.estimator import LinearProgramMachine, sides
 from largemargin.lp.programs import Program, largest_nu, nu_machine
-from largemargin.lp.solver import Solved
 
 ROUNDING = 1e-12
 

@@ -26,8 +26,8 @@ from typing import Any
 import numpy as np
 
 from largemargin.lp.exact_values import UNIT, ExactValues
-from largemargin.lp.master import Point
 from largemargin.lp.programs import Program
+from largemargin.lp.restricted_master import Point
 
 LARGER = 10.0
 SAME = 1e-14  # shares of examples, which sum to 1, that differ by less

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from largemargin.gram import Basis, check_overflow, largest_square
-from largemargin.kernels import Kernel
+from largemargin.kernels.basis import Basis
+from largemargin.kernels.engine import check_overflow, largest_square
+from largemargin.kernels.functions import Kernel
 from largemargin.model_file.arrays import (
     LARGEST,
     check_array,

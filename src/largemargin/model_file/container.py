@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from largemargin.atomic_file import write_atomically
-from largemargin.showing import cut, printable, shown
+from largemargin.runtime.files import write_atomically
+from largemargin.runtime.showing import cut, printable, shown
 
 FORMAT = 2
 KEY = "largemargin"

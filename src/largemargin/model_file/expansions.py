@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from largemargin.expansion import Expansion
-from largemargin.gram import Basis
+from largemargin.base.expansion import Expansion
+from largemargin.kernels.basis import Basis
 from largemargin.model_file.arrays import (
     LARGEST,
     check_array,

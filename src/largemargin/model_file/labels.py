@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from largemargin.showing import shown
+from largemargin.runtime.showing import shown
 
 _NUMBERS = re.compile(r"[<>|]([iu][1248]|f[248]|b1)")
 _TEXT = re.compile(r"[<>]U([0-9]{1,9})")

@@ -54,8 +54,8 @@ ESTIMATORS = _entries(
     Entry("AdaptiveMarginSVC", "largemargin.lp.adaptive_margin_svc", "largemargin.lp.state"),
     Entry(
         "MaxMarginHyperplane",
-        "largemargin.lp.max_margin_hyperplane",
-        "largemargin.lp.hyperplane_state",
+        "largemargin.hyperplane.estimator",
+        "largemargin.hyperplane.state",
     ),
     Entry(
         "AggressivePerceptron",

@@ -9,14 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from largemargin.fingerprint import PARTS, Fingerprint
+from largemargin.base.fingerprint import PARTS, Fingerprint
+from largemargin.base.training_record import TrainingRecord, parameters_of
 from largemargin.model_file.arrays import LARGEST
 from largemargin.model_file.container import ModelFileError, named, read, refusal, write
 from largemargin.model_file.labels import decode_labels, encode_labels
 from largemargin.model_file.registry import ESTIMATORS, SCALERS, Entry, find_entry
 from largemargin.model_file.values import decode, encode, encode_parameter, plain
-from largemargin.showing import printable
-from largemargin.training_record import TrainingRecord, parameters_of
+from largemargin.runtime.showing import printable
 
 Node = dict[str, Any]
 

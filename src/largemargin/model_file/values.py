@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from largemargin.kernels import (
+from largemargin.kernels.functions import (
     Gaussian,
     Kernel,
     Laplacian,
@@ -22,7 +22,7 @@ from largemargin.kernels import (
 )
 from largemargin.model_file.arrays import LARGEST_NUMBER
 from largemargin.model_file.registry import BASE_LEARNERS, find_entry
-from largemargin.showing import shown
+from largemargin.runtime.showing import shown
 
 _KERNELS: dict[type, str] = {
     Linear: "linear",

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from largemargin.online.cache import dot
 from largemargin.online.compiled import compiled
-from largemargin.online.slots import dot
 
 
 @compiled()

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from largemargin.gram import fill
-from largemargin.kernels import Kernel
+from largemargin.kernels.engine import fill
+from largemargin.kernels.functions import Kernel
 
 
 def fill_apart(

@@ -10,16 +10,8 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
-from largemargin.fingerprint import fingerprint
-from largemargin.gram import (
-    SMALL_PROBLEM,
-    check_overflow,
-    choose_dtype,
-    largest_square,
-    prepare,
-)
-from largemargin.kernels import make_kernel
-from largemargin.labels import (
+from largemargin.base.fingerprint import fingerprint
+from largemargin.base.labels import (
     check_same_classes,
     find_classes,
     named_classes,
@@ -27,12 +19,20 @@ from largemargin.labels import (
     too_few,
     united,
 )
-from largemargin.memory import memory_bytes
+from largemargin.kernels.engine import (
+    SMALL_PROBLEM,
+    check_overflow,
+    choose_dtype,
+    largest_square,
+    prepare,
+)
+from largemargin.kernels.functions import make_kernel
+from largemargin.online.learner import Run
 from largemargin.online.reading import RunReader
-from largemargin.online.run import Run
-from largemargin.showing import listed, shown
-from largemargin.watch import Watch, check_seconds
-from largemargin.workers import workers
+from largemargin.runtime.memory import memory_bytes
+from largemargin.runtime.progress import Watch, check_seconds
+from largemargin.runtime.showing import listed, shown
+from largemargin.runtime.threads import workers
 
 
 class OnlineLearner(RunReader):

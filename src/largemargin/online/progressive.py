@@ -13,13 +13,13 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from largemargin.gram import check_overflow, largest_square, prepare
-from largemargin.labels import numbers_in
-from largemargin.memory import memory_bytes
+from largemargin.base.labels import numbers_in
+from largemargin.kernels.engine import check_overflow, largest_square, prepare
 from largemargin.online.estimator import OnlineLearner
-from largemargin.online.run import Answers
-from largemargin.watch import Watch
-from largemargin.workers import Workers
+from largemargin.online.learner import Answers
+from largemargin.runtime.memory import memory_bytes
+from largemargin.runtime.progress import Watch
+from largemargin.runtime.threads import Workers
 
 
 @dataclass(frozen=True)

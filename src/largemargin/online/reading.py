@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from largemargin.expansion import Expansion
-from largemargin.expansion_classifier import ExpansionClassifier
+from largemargin.base.expansion import Expansion, ExpansionClassifier
 from largemargin.online.arrays import (
     INSERTIONS,
     MARGIN_ERRORS,
@@ -14,7 +13,7 @@ from largemargin.online.arrays import (
     REMOVALS,
     SEEN,
 )
-from largemargin.online.run import Run
+from largemargin.online.learner import Run
 
 
 class RunReader(ExpansionClassifier):

@@ -9,8 +9,8 @@ that the sums are the same to the last bit wherever blocks begin.
 from __future__ import annotations
 
 from largemargin.online.arrays import NEWEST, SUMS, TOGETHER, TOP
+from largemargin.online.cache import dot, waits
 from largemargin.online.compiled import compiled, once, part
-from largemargin.online.slots import dot, waits
 
 
 @once()

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from largemargin.gram import Basis
+from largemargin.kernels.basis import Basis
 from largemargin.model_file.arrays import check_array, check_count, check_finite, check_range
 from largemargin.model_file.basis import BASIS_FACTS, empty_basis, fill_basis, pack_basis
 from largemargin.model_file.expansions import check_scores
@@ -32,7 +32,7 @@ from largemargin.online.arrays import (
     TOP,
     most_slots,
 )
-from largemargin.online.run import Run, n_rows_of
+from largemargin.online.learner import Run, n_rows_of
 
 _COUNTS = {
     "n_seen": SEEN, "n_insertions": INSERTIONS, "n_removals": REMOVALS,

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from largemargin.kernels import Kernel, squared_norms
+from largemargin.kernels.functions import Kernel, squared_norms
 
 
 class Vectors:

@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from largemargin.gram import Basis
-from largemargin.kernels import squared_norms
-from largemargin.perceptron.online_pass import SlotBook
+from largemargin.kernels.basis import Basis
+from largemargin.kernels.functions import squared_norms
+from largemargin.perceptron.kernel_pass import SlotBook
 from largemargin.perceptron.trace import Trace
-from largemargin.workers import Workers
+from largemargin.runtime.threads import Workers
 
 BLOCK = 4096  # examples between two looks at the clock
 

@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from largemargin.classifier import KernelClassifier
-from largemargin.expansion import linear_scores
-from largemargin.gram import prepare
+from largemargin.base.classifier import KernelClassifier
+from largemargin.base.expansion import linear_scores
+from largemargin.kernels.engine import prepare
 from largemargin.perceptron.rules import METHODS, Rule, decide, expansion
 from largemargin.perceptron.run import Run
-from largemargin.workers import single_thread
+from largemargin.runtime.threads import single_thread
 
 
 class TraceReader(KernelClassifier):

@@ -24,11 +24,12 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
-from largemargin.expansion import strip_of
-from largemargin.gram import SLOTS, Basis, Gram
-from largemargin.memory import memory_bytes
+from largemargin.base.expansion import strip_of
+from largemargin.kernels.basis import SLOTS, Basis
+from largemargin.kernels.tiles import Gram
 from largemargin.perceptron.trace import Trace
-from largemargin.workers import for_each, workers
+from largemargin.runtime.memory import memory_bytes
+from largemargin.runtime.threads import for_each, workers
 
 METHODS = ("vote", "average", "last", "random", "longest", "pocket", "holdout")
 PICKS = ("last", "longest", "pocket", "holdout")  # rules that use one vector a problem

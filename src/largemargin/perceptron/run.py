@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from largemargin.gram import Basis
-from largemargin.kernels import Kernel, Linear, WithConstant
+from largemargin.kernels.basis import Basis
+from largemargin.kernels.functions import Kernel, Linear, WithConstant
+from largemargin.perceptron.kernel_pass import OnlinePass
 from largemargin.perceptron.linear_pass import LinearPass, weights_of
-from largemargin.perceptron.online_pass import OnlinePass
 from largemargin.perceptron.trace import Trace
-from largemargin.watch import Watch
-from largemargin.workers import Workers, workers
+from largemargin.runtime.progress import Watch
+from largemargin.runtime.threads import Workers, workers
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from largemargin.growing import Growing
+from largemargin.kernels.basis import Growing
 
 FIELDS = {
     "slot": np.int64,

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from largemargin.gram import SLOTS, UNIT, Basis, Gram
-from largemargin.growing import Growing
+from largemargin.kernels.basis import SLOTS, Basis, Growing
+from largemargin.kernels.tiles import UNIT, Gram
 from largemargin.perceptron.trace import Trace
 
 REGULAR = 5  # visits with a mistake that make an example a regular

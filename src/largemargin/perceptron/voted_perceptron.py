@@ -10,28 +10,28 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
-from largemargin.fingerprint import fingerprint
-from largemargin.gram import (
-    SMALL_PROBLEM,
-    check_overflow,
-    choose_dtype,
-    largest_square,
-    prepare,
-)
-from largemargin.kernels import Kernel, WithConstant, make_kernel
-from largemargin.labels import (
+from largemargin.base.fingerprint import fingerprint
+from largemargin.base.labels import (
     check_same_classes,
     find_classes,
     named_classes,
     numbers_in,
     too_few,
 )
-from largemargin.memory import memory_bytes
+from largemargin.kernels.engine import (
+    SMALL_PROBLEM,
+    check_overflow,
+    choose_dtype,
+    largest_square,
+    prepare,
+)
+from largemargin.kernels.functions import Kernel, WithConstant, make_kernel
 from largemargin.perceptron.reading import TraceReader
 from largemargin.perceptron.rules import METHODS, count_right
 from largemargin.perceptron.run import Outcome, Run
-from largemargin.showing import listed, shown
-from largemargin.watch import Watch, check_seconds
+from largemargin.runtime.memory import memory_bytes
+from largemargin.runtime.progress import Watch, check_seconds
+from largemargin.runtime.showing import listed, shown
 
 
 class VotedPerceptron(TraceReader):

@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 
 from largemargin.report import plane
-from largemargin.showing import LONGEST, cut, printable, shown
+from largemargin.runtime.showing import LONGEST, cut, printable, shown
 
 INK, GREY, RING, CROSS = "#222222", "#888888", "#1f4e9c", "#c0504d"
 COLORS = ("#e9c46a", "#7fa7d9", "#7cc2a0", "#d98c8a", "#a58bc7", "#b5b5b5")

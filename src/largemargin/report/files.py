@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
-from largemargin.atomic_file import write_atomically
 from largemargin.report import markdown
 from largemargin.report.document import Report
+from largemargin.runtime.files import write_atomically
 
 MISSING = 'no page and no plots without matplotlib and jinja2: pip install "largemargin[report]"'
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from largemargin.labels import numbers_in
+from largemargin.base.labels import numbers_in
 
 PADDING = 0.06  # of the range of the points, on every side
 

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 
 from largemargin.model_file import save
+from largemargin.runtime.threads import Workers, workers
 from largemargin.streaming.checkpoint import Place, model_info, write_checkpoint
 from largemargin.streaming.lines import Line, Lines, add_checksum
 from largemargin.streaming.output import Output
 from largemargin.streaming.schema import Schema
 from largemargin.streaming.session import Counts, Session
 from largemargin.streaming.stopping import Stopping
-from largemargin.workers import Workers, workers
 
 BLOCK = 256  # lines at once: what the learners look ahead
 LOOKS = 0.2  # seconds between two looks at the progress

@@ -13,7 +13,7 @@ import sys
 import zlib
 from typing import BinaryIO
 
-from largemargin.atomic_file import check_writable, flush_folder
+from largemargin.runtime.files import check_writable, flush_folder
 from largemargin.streaming.checkpoint import Written
 
 _PIECE = 1 << 20  # bytes of a file looked at together

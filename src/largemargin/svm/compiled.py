@@ -11,7 +11,7 @@ from typing import Any
 @cache
 def loops() -> Any:
     """The module `_loops`."""
-    from largemargin.svm import _loops
+    from largemargin.svm import smo as _loops
 
     return _loops
 

@@ -23,9 +23,10 @@ from collections.abc import Callable
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
+from largemargin.runtime.progress import Watch
+from largemargin.svm.active_set import polish
 from largemargin.svm.block import BURST
 from largemargin.svm.evaluation import Outputs, Stored, summed
-from largemargin.svm.exact import polish
 from largemargin.svm.interior_point import RIDGE, Solver, minimise
 from largemargin.svm.lockstep import LOCAL, WORKING_SET
 from largemargin.svm.machines import (
@@ -39,7 +40,6 @@ from largemargin.svm.machines import (
 )
 from largemargin.svm.problem import Problem, Solution
 from largemargin.svm.session import STUCK, Session
-from largemargin.watch import Watch
 
 HARD = 10  # rounds in which steps do not get there, for each set that the examples make
 PROGRESS = 1e-6  # of the dual objective, that a round counts for
@@ -121,7 +121,7 @@ class _Run:
         """Choose a working set, solve it and bring the scores up to date; returns whether steps
         did not get there.
         """
-        from largemargin.svm._loops import solve_simplices
+        from largemargin.svm.smo import solve_simplices
 
         if self.session.whole:
             working = np.arange(self.n)
@@ -155,7 +155,7 @@ class _Run:
         self, working: np.ndarray, K: np.ndarray, found: np.ndarray
     ) -> np.ndarray:
         """The variables of a block by another method, or as they were if that is no better."""
-        from largemargin.svm._loops import nearest_of_example
+        from largemargin.svm.smo import nearest_of_example
 
         counts = self.box[working] > 0
         examples, inner = working[counts], found.copy()

@@ -10,11 +10,11 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.model_selection import check_cv
 
+from largemargin.base.training_set import TrainingSet
 from largemargin.svm.estimator import Fit
 from largemargin.svm.machines import SoftMargin
-from largemargin.svm.reductions import splits
+from largemargin.svm.multiclass import splits
 from largemargin.svm.svc import SVC, checked_Cs
-from largemargin.training_set import TrainingSet
 
 
 @dataclass(frozen=True)

@@ -13,15 +13,15 @@ from typing import Any, Self
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from largemargin.classifier import check_positive
-from largemargin.memory import memory_bytes
+from largemargin.base.classifier import check_positive
+from largemargin.base.training_set import TrainingSet
+from largemargin.runtime.memory import memory_bytes
+from largemargin.runtime.progress import Watch, check_seconds
+from largemargin.runtime.threads import workers
 from largemargin.svm.machines import Machine
+from largemargin.svm.multiclass import Split, splits
 from largemargin.svm.reading import ExpansionReader
-from largemargin.svm.reductions import Split, splits
 from largemargin.svm.session import Formulation, Job, Session, Trained
-from largemargin.training_set import TrainingSet
-from largemargin.watch import Watch, check_seconds
-from largemargin.workers import workers
 
 FAR = 0.5  # a relative gap that is not expected of a fit that met its tolerance
 USUAL_TOL = 1e-2  # with a larger one it is

@@ -26,13 +26,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy.sparse as sp
 
-from largemargin.gram import fill, prepare
-from largemargin.kernel_rows import BLOCK, KernelRows
-from largemargin.kernels import UNIT, Gaussian, Kernel, Linear, Rounding, squared_norms
+from largemargin.kernels.engine import fill, prepare
+from largemargin.kernels.functions import UNIT, Gaussian, Kernel, Linear, Rounding, squared_norms
+from largemargin.kernels.rows import BLOCK, KernelRows
 from largemargin.svm.compiled import sums
 
 if TYPE_CHECKING:
-    from largemargin.svm.reductions import Split
+    from largemargin.svm.multiclass import Split
     from largemargin.svm.session import Session
 
 SINGLE = 2.0**-24  # the unit of float32
@@ -395,7 +395,7 @@ def _row_sums(
     """coefs @ K and weights @ |K| from kernel rows, the columns of some segments one after the
     other. Rows are summed in the same blocks whatever the memory.
     """
-    from largemargin._loops import add_rows
+    from largemargin.kernels.loops import add_rows
     from largemargin.svm._sums import add_rows_and_sizes, add_sizes
 
     starts = np.cumsum([0, *(rows.segments[s].width for s in segments)])

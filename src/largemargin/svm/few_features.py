@@ -22,13 +22,13 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
-from largemargin.kernels import Kernel, Linear
+from largemargin.kernels.functions import Kernel, Linear
+from largemargin.runtime.progress import Watch
+from largemargin.runtime.threads import Workers
+from largemargin.svm.active_set import ROUNDING, is_exact, polish, sums
 from largemargin.svm.block import State
-from largemargin.svm.exact import ROUNDING, is_exact, polish, sums
 from largemargin.svm.interior_point import RIDGE, Solver, minimise, sum_rows, with_sums
 from largemargin.svm.problem import Problem, Solution
-from largemargin.watch import Watch
-from largemargin.workers import Workers
 
 MOST_FEATURES = 256
 ROWS = 2048  # a block

@@ -17,13 +17,13 @@ from typing import Any, Self
 
 import numpy as np
 
-from largemargin.classifier import check_positive
+from largemargin.base.classifier import check_positive
+from largemargin.runtime.progress import Watch
 from largemargin.svm.estimator import Fit, SupportVectorMachine
 from largemargin.svm.evaluation import Stored
 from largemargin.svm.machines import HardMargin, Machine, SoftMargin, told
-from largemargin.svm.reductions import Split, splits
+from largemargin.svm.multiclass import Split, splits
 from largemargin.svm.session import Judge, Session
-from largemargin.watch import Watch
 
 BLOCK = 512
 
@@ -175,7 +175,7 @@ class KernelAdatron(SupportVectorMachine):
         self, session: Session, split: Split, y: np.ndarray, rates: np.ndarray, watch: Watch
     ) -> tuple[np.ndarray, Machine]:
         """Pass over the examples (y is 0 for those that do not take part) until it ends."""
-        from largemargin.svm._loops import adatron_pass
+        from largemargin.svm.smo import adatron_pass
 
         order = session.order
         y, rates = y[order], rates[order]

@@ -25,14 +25,14 @@ from functools import partial
 
 import numpy as np
 
-from largemargin.gram import fill
-from largemargin.kernel_rows import KernelRows
-from largemargin.kernels import UNIT
+from largemargin.kernels.engine import fill
+from largemargin.kernels.functions import UNIT
+from largemargin.kernels.rows import KernelRows
+from largemargin.runtime.progress import Watch
+from largemargin.runtime.threads import Workers
+from largemargin.svm.active_set import polish
 from largemargin.svm.block import State, solve_block
-from largemargin.svm.exact import polish
 from largemargin.svm.problem import Problem, Solution
-from largemargin.watch import Watch
-from largemargin.workers import Workers
 
 WORKING_SET = 1024  # variables; up to twice as many where there are very many, or many are free
 NEW = 4  # one in so many of it is new and has a row, and one has no row yet
@@ -192,7 +192,7 @@ class Progress:
         Of either only some have no row, since a row costs most and the solution of the others
         changes what they look like. Those with a row come first.
         """
-        from largemargin.svm._loops import violators
+        from largemargin.svm.smo import violators
 
         problem = self.problem
         at_hand = self.asked_for[self.examples]
@@ -228,7 +228,7 @@ class Progress:
 
     def gather(self, first: int, count: int) -> None:
         """Copy the rows of some members into the upper half of the working set's matrix."""
-        from largemargin.svm._loops import gather
+        from largemargin.svm.smo import gather
 
         if self._local is None:
             self._local = np.empty((len(self.working),) * 2, self.rows.dtype)
@@ -243,7 +243,7 @@ class Progress:
 
     def step(self) -> None:
         """Find the variables that change, and by how much: what rows are to be fetched for."""
-        from largemargin.svm._loops import mirror
+        from largemargin.svm.smo import mirror
 
         if self._extend:
             self.stage = self._next
@@ -278,7 +278,7 @@ class Progress:
 
     def add(self, segment: int, variables: np.ndarray, delta: np.ndarray) -> None:
         """Add delta times the kernel rows of the variables to the gradient of a segment."""
-        from largemargin._loops import add_rows
+        from largemargin.kernels.loops import add_rows
 
         rows = self.rows.segments[segment]
         slots = rows.slot_of[self.examples[variables]]

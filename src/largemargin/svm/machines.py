@@ -21,7 +21,7 @@ from math import inf, isfinite, sqrt
 
 import numpy as np
 
-from largemargin.kernels import UNIT
+from largemargin.kernels.functions import UNIT
 from largemargin.svm.compiled import loops, sums
 from largemargin.svm.evaluation import Near, Outputs, summed
 from largemargin.svm.problem import Problem, Solution

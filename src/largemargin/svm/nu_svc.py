@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from largemargin.classifier import check_positive
+from largemargin.base.classifier import check_positive
+from largemargin.runtime.progress import Watch
 from largemargin.svm.estimator import Fit, SupportVectorMachine
 from largemargin.svm.machines import HardMargin, Nu, largest_nu
-from largemargin.svm.reductions import Split, splits
+from largemargin.svm.multiclass import Split, splits
 from largemargin.svm.session import Formulation, Session
-from largemargin.watch import Watch
 
 
 class NuSVC(SupportVectorMachine):

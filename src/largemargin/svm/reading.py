@@ -6,9 +6,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from largemargin.expansion import Expansion
-from largemargin.expansion_classifier import ExpansionClassifier
-from largemargin.svm.reductions import votes
+from largemargin.base.expansion import Expansion, ExpansionClassifier
+from largemargin.svm.multiclass import votes
 
 
 class ExpansionReader(ExpansionClassifier):

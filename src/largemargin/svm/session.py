@@ -15,13 +15,15 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from largemargin.gram import SMALL_PROBLEM
-from largemargin.kernel_rows import HEIGHTS, KernelRows, whole_gram
-from largemargin.kernels import Kernel
+from largemargin.kernels.engine import SMALL_PROBLEM
+from largemargin.kernels.functions import Kernel
+from largemargin.kernels.rows import HEIGHTS, KernelRows, whole_gram
+from largemargin.runtime.progress import Watch
+from largemargin.runtime.threads import Workers
+from largemargin.svm.active_set import is_exact, polish
 from largemargin.svm.block import BURST, PATIENCE, State, solve_block
 from largemargin.svm.compiled import loops, sums
 from largemargin.svm.evaluation import Evaluation, Near, Outputs, Stored, summed
-from largemargin.svm.exact import is_exact, polish
 from largemargin.svm.few_features import has_few_features, solve_in_features
 from largemargin.svm.lockstep import WORKING_SET, Progress, solve
 from largemargin.svm.machines import (
@@ -33,10 +35,8 @@ from largemargin.svm.machines import (
     squared,
     told,
 )
+from largemargin.svm.multiclass import SEGMENT, Layout, Split
 from largemargin.svm.problem import Problem, Solution
-from largemargin.svm.reductions import SEGMENT, Layout, Split
-from largemargin.watch import Watch
-from largemargin.workers import Workers
 
 ROUNDING = 1e-13  # of the largest part of w, below which a coefficient is zero
 CLOSER = 1e-8  # of the tolerance, to which small problems are taken by steps

@@ -8,14 +8,15 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from largemargin.classifier import check_positive
-from largemargin.svm import crammer_singer, shared_box
+from largemargin.base.classifier import check_positive
+from largemargin.base.training_set import TrainingSet
+from largemargin.runtime.progress import Watch
+from largemargin.svm import crammer_singer
+from largemargin.svm import squared_sum as shared_box
 from largemargin.svm.estimator import Fit, SupportVectorMachine, unwarned
 from largemargin.svm.machines import HardMargin, SoftMargin
-from largemargin.svm.reductions import Split, splits
+from largemargin.svm.multiclass import Split, splits
 from largemargin.svm.session import Formulation, Job, Session, Trained
-from largemargin.training_set import TrainingSet
-from largemargin.watch import Watch
 
 SMALLEST_C = 1e-100
 SLACKS = ("linear", "squared", "squared-sum")

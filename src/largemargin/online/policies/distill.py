@@ -10,9 +10,9 @@ stored.
 from __future__ import annotations
 
 from largemargin.online.arrays import TOP
+from largemargin.online.cache import largest, remove
 from largemargin.online.compiled import once
 from largemargin.online.slack import fill_slack, is_redundant
-from largemargin.online.slots import largest, remove
 
 
 @once()

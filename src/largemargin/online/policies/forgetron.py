@@ -18,8 +18,8 @@ from __future__ import annotations
 import numpy as np
 
 from largemargin.online.arrays import TOP
+from largemargin.online.cache import oldest, remove, scale_row
 from largemargin.online.compiled import compiled, once
-from largemargin.online.slots import oldest, remove, scale_row
 
 SHARE = 15.0 / 32.0
 HARM, STEPS, LONGEST = range(3)  # places in tuning

@@ -19,10 +19,10 @@ from __future__ import annotations
 import numpy as np
 
 from largemargin.online.arrays import NEWEST, RIVALS, TOP
+from largemargin.online.cache import largest
 from largemargin.online.compiled import compiled, once
 from largemargin.online.rules import joint
 from largemargin.online.slack import fill_slack
-from largemargin.online.slots import largest
 
 ROUNDING = 1e-14  # of the numbers that a slack is the difference of: more than it can be off by
 

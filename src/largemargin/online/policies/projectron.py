@@ -15,8 +15,8 @@ span are, its entries stay bounded.
 from __future__ import annotations
 
 from largemargin.online.arrays import SIZE
+from largemargin.online.cache import add, dot
 from largemargin.online.compiled import compiled, once
-from largemargin.online.slots import add, dot
 
 
 @compiled()

@@ -1,0 +1,1 @@
+"""What an estimator is made of: checked input, labels, fingerprints, and kernel expansions."""

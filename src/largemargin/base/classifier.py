@@ -1,0 +1,226 @@
+"""What all classifiers of this package share: how input is checked, and answers read off scores."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from numbers import Real
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.metrics import accuracy_score
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import (
+    _check_sample_weight,
+    check_consistent_length,
+    validate_data,
+)
+
+from largemargin.base.fingerprint import Fingerprint, fingerprint
+from largemargin.base.labels import LABELS, as_common_labels, plain_labels
+from largemargin.base.training_record import TrainingRecord, parameters_of
+from largemargin.data.sparse_input import checked_sparse
+from largemargin.runtime.showing import shown
+
+if TYPE_CHECKING:
+    from largemargin.certificates import Certificate
+
+
+class Classifier(ClassifierMixin, BaseEstimator):
+    """A classifier of rows of numbers, dense or sparse."""
+
+    classes_: np.ndarray
+    n_features_in_: int
+    _accepts_sparse: bool | str = "csr"
+    _record: TrainingRecord | None = None
+    _n_trained: int | None = None  # examples of training, where a model knows without a record
+    _chosen_later: Collection[str] = ()  # parameters that are about reading the model alone
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    def certificate(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        delta: float = 0.05,
+        constant: float = 1.0,
+        rhos: Sequence[float] = (0.1,),
+        leave_one_out: bool | str = "auto",
+    ) -> Certificate:
+        """What the theory says of this fit: margins, and bounds with the theorems they come from.
+
+        Parameters
+        ----------
+        X, y :
+            The training data, as `fit` or the calls of `partial_fit` were given them. With other
+            data, with data that had weights, or after a parameter was changed, only what is
+            measured is said, such as the error. A model that has no record of its training data,
+            such as one from an older file, does not know them and says so.
+        delta : float, default=0.05
+            Bounds of this kind may fail for so many of all training sets.
+        constant : float, default=1.0
+            The constant c of the VC and margin bounds, which their theorems do not give.
+        rhos : sequence of float, default=(0.1,)
+            Margins at which to count margin errors, in units of the largest norm of an example
+            (for `AdaBoost` as they are, from -1 to 1).
+        leave_one_out : bool or "auto", default="auto"
+            Whether to find the leave-one-out error by fitting again; "auto" does on up to 200
+            rows, if that takes no more than a second.
+
+        Returns
+        -------
+        largemargin.certificates.Certificate
+            Print it, or read `certificate["margin bound"].value`.
+        """
+        from largemargin.certificates.families import certificate
+
+        return certificate(
+            self, X, y, delta=delta, constant=constant, rhos=rhos, leave_one_out=leave_one_out
+        )
+
+    def _remember(self, data: Fingerprint) -> None:
+        """Keep what a fit was made of and with."""
+        self._record = TrainingRecord(data, parameters_of(self))
+
+    def _record_with(
+        self, first: bool, X: Any, classes: np.ndarray, labels: np.ndarray
+    ) -> TrainingRecord | None:
+        """The record of a stream with these rows next; None if its beginning is not known."""
+        if first:
+            return TrainingRecord(fingerprint(X, classes, labels), parameters_of(self))
+        if self._record is None:
+            return None
+        return replace(self._record, data=self._record.data.then(X, classes, labels))
+
+    @contextmanager
+    def _unchanged_by_failure(self) -> Iterator[None]:
+        before = self.__dict__.copy()
+        try:
+            yield
+        except BaseException:
+            self.__dict__.clear()
+            self.__dict__.update(before)
+            raise
+
+    def _validate(self, X: Any, y: Any = "no_validation", reset: bool = True) -> Any:
+        unlabelled = isinstance(y, str) and y == "no_validation"
+        if not unlabelled:
+            y = plain_labels(y)
+        # to look at labels again that are plainly that would take as long as a small fit
+        plain = type(y) is np.ndarray and y.ndim == 1 and y.dtype.kind in LABELS
+        if plain and reset and _is_plain(X) and 0 not in X.shape and len(X) == len(y):
+            self.n_features_in_ = X.shape[1]
+            self.__dict__.pop("feature_names_in_", None)
+            return X, y
+        if sp.issparse(X):
+            X = checked_sparse(X)
+        checked = validate_data(
+            self, X, "no_validation" if plain else y, reset=reset,
+            accept_sparse=self._accepts_sparse, dtype=[np.float64, np.float32],
+        )  # fmt: skip
+        if plain:
+            if len(y) != checked.shape[0]:
+                check_consistent_length(checked, y)
+            return checked, y
+        if unlabelled:
+            return checked
+        X, y = checked
+        y = plain_labels(y)  # a column of them is a line by now
+        if y.dtype.kind not in LABELS:
+            check_classification_targets(y)
+        return X, y
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """The share of rows whose label is predicted.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
+        y : array of shape (n_samples,)
+            The true labels.
+        sample_weight : array of shape (n_samples,), optional
+            Weights of the rows.
+        """
+        predicted, y = map(as_common_labels, (self.predict(X), plain_labels(y)))
+        return float(accuracy_score(y, predicted, sample_weight=sample_weight))
+
+    def _is_valid(self, X: Any) -> bool:
+        """Whether X plainly needs no validation, which takes longer than predicting a row."""
+        return (
+            _is_plain(X)
+            and X.shape[0] > 0
+            and X.shape[1] == self.n_features_in_
+            and not hasattr(self, "feature_names_in_")
+        )
+
+    def _classes_of(self, scores: np.ndarray) -> np.ndarray:
+        """The class with the largest score."""
+        return self.classes_[
+            scores.argmax(axis=1) if scores.ndim == 2 else (scores > 0).astype(int)
+        ]
+
+
+def _is_plain(X: Any) -> bool:
+    """Whether X is a table of finite numbers of the types that are computed with."""
+    return (
+        type(X) is np.ndarray
+        and X.dtype in (np.float32, np.float64)
+        and X.ndim == 2
+        and bool(np.isfinite(X).all())
+    )
+
+
+class KernelClassifier(Classifier):
+    """A classifier with a `kernel` parameter."""
+
+    kernel: Any
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = self._precomputed
+        return tags
+
+    @property
+    def _precomputed(self) -> bool:
+        return isinstance(self.kernel, str) and self.kernel == "precomputed"
+
+    @property
+    def _accepts_sparse(self) -> bool | str:  # type: ignore[override]
+        return False if self._precomputed else "csr"
+
+    def _validate(self, X: Any, y: Any = "no_validation", reset: bool = True) -> Any:
+        checked = super()._validate(X, y, reset)
+        if isinstance(checked, tuple) and self._precomputed:
+            rows, columns = checked[0].shape
+            if rows != columns:
+                raise ValueError(
+                    f"a precomputed kernel matrix must be square, got shape {checked[0].shape}"
+                )
+        return checked
+
+
+def checked_weights(X: Any, y: np.ndarray, sample_weight: Any) -> np.ndarray:
+    """The weights of the examples."""
+    if sample_weight is None:
+        return np.ones(len(y))
+    weights = _check_sample_weight(sample_weight, X, dtype=np.float64)
+    if (weights < 0).any():
+        where = int(np.argmin(weights))
+        raise ValueError(
+            f"sample_weight must not be negative, got {weights[where]} for example {where}"
+        )
+    if not weights.any():
+        raise ValueError("sample_weight is zero for every example: at least two must count")
+    return np.asarray(weights)
+
+
+def check_positive(name: str, value: Any) -> None:
+    if not isinstance(value, Real) or isinstance(value, bool) or not float(value) > 0:
+        raise ValueError(f"{name} must be positive, got {shown(value)}")

@@ -1,0 +1,243 @@
+"""A kernel expansion: f_p(x) = sum_i c_pi k(x_i, x) + b_p for a few problems p, evaluated in tiles.
+
+The kernel values of a tile are used while they are in cache and dropped. The shapes of tiles follow
+from the data alone, each is one single-threaded product, and sums are in float64, over tiles in
+their order, so scores do not depend on the number of threads. `ExpansionClassifier` is what a
+classifier that is one expansion a problem answers: scores, classes and the expansion itself.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.utils.validation import check_is_fitted
+
+from largemargin.base.classifier import KernelClassifier
+from largemargin.base.training_set import TrainingSet
+from largemargin.kernels.basis import Basis
+from largemargin.kernels.engine import prepare
+from largemargin.kernels.functions import Linear
+from largemargin.kernels.tiles import Gram
+from largemargin.runtime.threads import for_each, single_thread
+
+PANEL = 256  # rows of X a tile
+STRIP = 512  # expansion vectors a tile
+FEW_ROWS = 64
+TASK = 1 << 23  # multiplications that are worth a tile where there are few rows
+TRANSFORM = 64  # so many are as long as what is done to a value after the product
+LINEAR = 1 << 13  # rows a product with a few vectors
+
+
+def strip_of(X: Any) -> int:
+    """How many vectors a tile takes where X has few rows: one row stays one row's work."""
+    width = X.nnz / X.shape[0] if sp.issparse(X) else X.shape[1]
+    return max(STRIP, int(TASK / (X.shape[0] * (width + TRANSFORM))))
+
+
+def linear_scores(X: Any, weights: np.ndarray, n_jobs: int | None = None) -> np.ndarray:
+    """Inner products of the rows of X with the few rows of `weights`, a row a row of X."""
+    n = X.shape[0]
+    if n <= LINEAR or sp.issparse(X):
+        with single_thread():
+            return np.asarray(X @ weights.T, np.float64)
+    scores = np.empty((n, len(weights)))
+
+    def run(first: int) -> None:
+        part = slice(first, first + LINEAR)
+        scores[part] = X[part] @ weights.T
+
+    for_each(run, range(0, n, LINEAR), n_jobs)
+    return scores
+
+
+class Expansion:
+    """Vectors in a basis, with a row of coefficients a problem."""
+
+    def __init__(self, basis: Basis, coefs: np.ndarray, intercepts: np.ndarray) -> None:
+        self.basis = basis
+        self.coefs = np.ascontiguousarray(coefs)  # a product of one row depends on it
+        self.intercepts = intercepts
+        self._weights: np.ndarray | None = None
+
+    def __call__(self, X: Any, n_jobs: int | None = None) -> np.ndarray:
+        """f of each row of X, a row a problem."""
+        n, n_slots = X.shape[0], len(self.basis)
+        scores = np.empty((len(self.coefs), n))
+        scores[:] = self.intercepts[:, None]
+        if not n_slots:
+            return scores
+        gram = Gram(self.basis.match(X), self.basis)
+        gram.check_overflow()
+        if n <= FEW_ROWS or n * n_slots <= 1 << 18:
+            return self._few(gram, scores, n_jobs)
+        vectors, squares = self.basis.vectors, self.basis.squares
+        strips = []
+        for lo in range(0, n_slots, STRIP):
+            part = slice(lo, lo + STRIP)
+            used = np.flatnonzero(self.coefs[:, part].any(axis=1))
+            strips.append((vectors[part], squares[part], used, self.coefs[used, part]))
+
+        def run(first: int) -> None:
+            rows = gram.examples(first, PANEL)
+            until = min(PANEL, n - first)
+            for V, V_squares, used, coefs in strips:
+                values = np.empty((V.shape[0], PANEL), self.basis.dtype)
+                gram.fill(rows, (V, V_squares), values)
+                scores[used, first : first + until] += (coefs @ values)[:, :until]
+
+        for_each(run, range(0, n, PANEL), n_jobs)
+        return scores
+
+    def _few(self, gram: Gram, scores: np.ndarray, n_jobs: int | None) -> np.ndarray:
+        """Add the sums over the vectors to scores of a few rows."""
+        n_slots, strip = len(self.basis), strip_of(gram.X)
+        vectors, squares = self.basis.vectors, self.basis.squares
+        rows = gram.examples(0, gram.n_rows)
+
+        firsts = range(0, n_slots, strip)
+        parts = np.empty((len(firsts), *scores.shape))
+
+        def add_up(k: int) -> None:
+            part = slice(firsts[k], min(firsts[k] + strip, n_slots))
+            values = np.empty((part.stop - part.start, gram.n_rows), self.basis.dtype)
+            gram.fill(rows, (vectors[part], squares[part]), values)
+            parts[k] = self.coefs[:, part] @ values
+
+        for_each(add_up, range(len(firsts)), n_jobs)
+        for part in parts:
+            scores += part
+        return scores
+
+    def weights(self, n_features: int) -> np.ndarray:
+        """With the linear kernel, the vectors themselves: a row a problem."""
+        if self._weights is None:
+            self._weights = np.zeros((len(self.coefs), n_features))
+            if len(self.basis):
+                with single_thread():
+                    self._weights += self.coefs @ self.basis.vectors
+        return self._weights
+
+
+class ExpansionClassifier(KernelClassifier):
+    """The reading half of a classifier; the other half makes the expansion read here."""
+
+    n_jobs: int | None
+    _expansion: Expansion
+    _positions: np.ndarray  # of the expansion's vectors in the training data
+    _n_given: int  # examples that the training data had
+
+    def _set_expansion(self, data: TrainingSet, coefs: np.ndarray, intercepts: np.ndarray) -> None:
+        """Keep what was trained, from coefficients of all examples, a row a problem."""
+        order = np.flatnonzero(coefs.any(axis=0))
+        # vectors of a class together, so that few problems use a stretch of them
+        order = order[np.argsort(data.labels[order], kind="stable")]
+        basis = Basis(data.kernel, data.dtype)
+        basis.add(data.X[order], data.positions[order])
+        self.classes_ = data.classes
+        self._remember(data.fingerprint)
+        self._n_given = data.n_given
+        self._positions = data.positions[order]
+        self._expansion = Expansion(basis, coefs[:, order], intercepts)
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Scores of the rows of X: one a row for two classes (positive for `classes_[1]`), else one
+        a class, the largest of which `predict` answers with.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
+            For kernel="precomputed", kernel values against all training examples, of which only
+            the columns `support_` are read, or against those in `support_` alone.
+        """
+        if not hasattr(self, "_expansion"):
+            check_is_fitted(self)
+        with single_thread():
+            return self._joined(self._problem_scores(X))
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The class with the largest score, for each row of X."""
+        return self._classes_of(self.decision_function(X))
+
+    def _joined(self, scores: np.ndarray) -> np.ndarray:
+        """Scores of classes from those of problems, a row a problem."""
+        return scores[0] if len(self.classes_) == 2 else scores.T
+
+    def _problem_scores(self, X: Any) -> np.ndarray:
+        if self._expansion.basis.kernel.by_column:
+            return self._from_values(X)
+        if not self._is_valid(X):
+            X = self._validate(X, reset=False)
+        expansion = self._expansion
+        if self._linear:
+            product = linear_scores(X, self.coef_, self.n_jobs)
+            return product.T + expansion.intercepts[:, None]
+        return expansion(prepare(X, expansion.basis.kernel, expansion.basis.dtype), self.n_jobs)
+
+    def _from_values(self, X: Any) -> np.ndarray:
+        """Scores from kernel values that the user computed."""
+        X = np.asarray(X)
+        known = len(self._positions)
+        if X.ndim != 2 or X.shape[1] not in (self.n_features_in_, known):
+            raise ValueError(
+                f"X has shape {X.shape}, but {type(self).__name__} is expecting "
+                f"{self.n_features_in_} features as input: kernel values against all training "
+                f"examples, or against the {known} of support_"
+            )
+        columns = self._positions
+        if X.shape[1] != self.n_features_in_:
+            columns = np.searchsorted(self.support_, columns)
+        values = np.asarray(X[:, columns], np.float64)
+        if not np.isfinite(values).all():
+            raise ValueError(
+                "the kernel values of the support vectors must be finite, got NaN or inf"
+            )
+        return linear_scores(values, self._expansion.coefs).T + self._expansion.intercepts[:, None]
+
+    @property
+    def _n_trained(self) -> int:  # type: ignore[override]
+        return self._n_given
+
+    @property
+    def _linear(self) -> bool:
+        return isinstance(self._expansion.basis.kernel, Linear)
+
+    @property
+    def support_(self) -> np.ndarray:
+        check_is_fitted(self)
+        return np.sort(self._positions)
+
+    @property
+    def support_vectors_(self) -> Any:
+        check_is_fitted(self)
+        basis = self._expansion.basis
+        if basis.kernel.by_column:
+            raise AttributeError(
+                "a precomputed kernel has no support vectors, only positions: support_"
+            )
+        if basis.vectors is None:
+            return np.empty((0, self.n_features_in_))
+        return basis.vectors[np.argsort(self._positions)]
+
+    @property
+    def n_support_(self) -> int:
+        check_is_fitted(self)
+        return len(self._positions)
+
+    @property
+    def dual_coef_(self) -> np.ndarray:
+        check_is_fitted(self)
+        return self._expansion.coefs[:, np.argsort(self._positions)]
+
+    @property
+    def intercept_(self) -> np.ndarray:
+        check_is_fitted(self)
+        return self._expansion.intercepts
+
+    @property
+    def coef_(self) -> np.ndarray:
+        check_is_fitted(self)
+        if not self._linear:
+            raise AttributeError("coef_ is there with kernel='linear' only")
+        return self._expansion.weights(self.n_features_in_)

@@ -1,0 +1,96 @@
+"""What a kernel machine is trained on: the examples that count, their weights, their
+kernel.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from largemargin.base.classifier import checked_weights
+from largemargin.base.fingerprint import Fingerprint, fingerprint
+from largemargin.base.labels import find_classes, too_few
+from largemargin.kernels.engine import SMALL_PROBLEM, choose_dtype, prepare
+from largemargin.kernels.functions import make_kernel
+from largemargin.runtime.showing import shown
+
+
+class TrainingSet:
+    """Examples of positive weight, in the order given, with the kernel that they are seen through.
+
+    Parameters
+    ----------
+    model : estimator
+        Whose kernel parameters, precision and class weights are meant.
+
+    Attributes
+    ----------
+    X, given : array or sparse matrix
+        The rows, as the engine reads them and as they were given.
+    """
+
+    def __init__(self, model: Any, X: Any, y: np.ndarray, sample_weight: Any = None) -> None:
+        weights = checked_weights(X, y, sample_weight)
+        self.n_given = len(y)
+        self.positions = np.flatnonzero(weights > 0)
+        given = X, y, weights
+        precomputed = isinstance(model.kernel, str) and model.kernel == "precomputed"
+        if len(self.positions) < self.n_given:  # weight 0 is absence
+            y, weights = y[self.positions], weights[self.positions]
+            X = X[self.positions]
+            if precomputed:
+                X = X[:, self.positions]
+        self.classes, self.labels = find_classes(y)
+        if len(self.classes) < 2:
+            raise too_few(type(model).__name__, self.classes, sample_weight is not None)
+        self.fingerprint = fingerprint_of(*given, self.classes, self.labels)
+        self.weights = weights * class_factors(
+            getattr(model, "class_weight", None), self.classes, self.labels, weights
+        )
+        self.kernel = make_kernel(
+            model.kernel, degree=model.degree, gamma=model.gamma, coef0=model.coef0, X=X,
+            sample_weight=weights,
+        )  # fmt: skip
+        small = X.shape[0] <= SMALL_PROBLEM
+        self.dtype = choose_dtype(model.precision, small, self.kernel, X)
+        self.given = X
+        self.X = prepare(X, self.kernel, self.dtype)
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    @property
+    def n_classes(self) -> int:
+        return len(self.classes)
+
+
+def fingerprint_of(
+    X: Any, y: np.ndarray, weights: np.ndarray, classes: np.ndarray, labels: np.ndarray
+) -> Fingerprint:
+    """The fingerprint of what a fit was given, from the classes and labels of the examples that
+    count: of all of them, unless some have weight 0.
+    """
+    if len(labels) < len(y):
+        classes, labels = find_classes(y)
+    return fingerprint(X, classes, labels, weights)
+
+
+def class_factors(
+    class_weight: Any, classes: np.ndarray, labels: np.ndarray, weights: np.ndarray
+) -> np.ndarray:
+    """The factor of each example's weight that `class_weight` means."""
+    if class_weight is None:
+        return np.ones(len(labels))
+    if isinstance(class_weight, str) and class_weight == "balanced":
+        sums = np.bincount(labels, weights)
+        factors = sums.sum() / (len(classes) * sums)
+    elif isinstance(class_weight, dict):
+        factors = np.array([class_weight.get(c, 1.0) for c in classes.tolist()], dtype=float)
+    else:
+        raise ValueError(
+            f"class_weight must be None, 'balanced' or a dictionary, got {shown(class_weight)}"
+        )
+    if not (np.isfinite(factors).all() and (factors > 0).all()):
+        raise ValueError(f"class_weight must hold positive numbers, got {shown(class_weight)}")
+    return np.asarray(factors[labels])

@@ -1,0 +1,597 @@
+"""What a kernel is: a symmetric function of two examples, evaluated on blocks of them.
+
+    linear       a.b
+    polynomial   (gamma a.b + coef0)^degree
+    gaussian     exp(-gamma |a - b|^2)
+    laplacian    exp(-gamma |a - b|_1)
+    sigmoid      tanh(gamma a.b + coef0)
+
+A kernel is a value object: `kernel(A, B)` gives the block of values between the rows of A and the
+rows of B, `kernel.diag(A)` the values k(a, a). Most kernels are functions of inner products, so a
+block is one matrix product and `from_products`, an in-place transform that the engine applies to
+each tile while it is in cache. Parameters mean what they mean in `sklearn.svm.SVC`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cache
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from largemargin.runtime.threads import single_thread
+
+KERNEL_NAMES = ("linear", "poly", "rbf", "laplacian", "sigmoid", "precomputed")
+
+# A product of vectors of squared norm q is off by about eps q; past this error in the exponent of a
+# Gaussian the values are worth computing in float64, or a warning.
+EXPONENT_ERROR = 1e-4
+SAFE_VARIANCE = 1e-280, 1e280  # between these no square of a deviation has left the range
+
+
+UNIT = 2.0**-53  # the relative rounding error of one operation in float64
+
+
+@dataclass(frozen=True)
+class Rounding:
+    """How far computed values k(a, b) may be from the true ones, for a the rows and b the vectors
+    among some examples:
+
+        value_a |k| + distance_a |k| (|a|^2 + |b|^2) + left_a right_b + constant_a
+
+    Arrays have an entry an example; `most` is what an error never exceeds.
+    """
+
+    value: Any = 0.0
+    distance: Any = 0.0
+    left: Any = 0.0
+    right: Any = 0.0
+    constant: Any = 0.0
+    most: float = np.inf
+
+
+def squared_norms(A: Any) -> np.ndarray:
+    """The squared Euclidean norm of each row, in float64 whatever the type of A."""
+    if sp.issparse(A):
+        A = A.astype(np.float64)
+        return np.asarray(A.multiply(A).sum(axis=1)).ravel()
+    if A.dtype == np.float64:
+        return np.einsum("ij,ij->i", A, A)
+    norms = np.empty(A.shape[0])
+    for start in range(0, A.shape[0], 1024):  # a few rows at a time: no float64 copy of the data
+        rows = A[start : start + 1024].astype(np.float64)
+        norms[start : start + 1024] = np.einsum("ij,ij->i", rows, rows)
+    return norms
+
+
+@cache
+def _exponential() -> Any:
+    """Compiled code, loaded at its first use."""
+    from largemargin.kernels import exponential as _exponential
+
+    return _exponential
+
+
+class Kernel:
+    """A kernel function. Subclass it and define `from_products`, or `__call__` and `diag`.
+
+    Attributes
+    ----------
+    on_products : bool
+        Whether values are a function of inner products and squared norms (`from_products`).
+    value_by_value : bool
+        Whether each value is computed by itself, so that its bits do not depend on what others are
+        computed with it.
+    by_column : bool
+        Whether an example is known by its column of a kernel matrix (a precomputed kernel).
+    psd : bool
+        Whether every Gram matrix is positive semi-definite, so that |k(a, b)|^2 <= k(a, a) k(b, b).
+    """
+
+    on_products = True
+    value_by_value = False
+    by_column = False
+    psd = True
+
+    def from_products(
+        self, products: np.ndarray, a_squares: np.ndarray, b_squares: np.ndarray
+    ) -> np.ndarray:
+        """Turn inner products, a row for each a and a column for each b, into kernel values, in
+        place.
+        """
+        raise NotImplementedError
+
+    def __call__(self, A: Any, B: Any) -> np.ndarray:
+        """The block of kernel values, a row for each row of A and a column for each row of B."""
+        A, B = _floating(A), _floating(B)
+        products = A @ B.T
+        products = np.asarray(products.toarray() if sp.issparse(products) else products)
+        return self.from_products(
+            products,
+            squared_norms(A).astype(products.dtype),
+            squared_norms(B).astype(products.dtype),
+        )
+
+    def diag(self, A: Any) -> np.ndarray:
+        """k(a, a) for each row, in float64."""
+        squares = squared_norms(A)
+        return self.from_products(squares[:, None].copy(), squares, np.zeros(1)).ravel()
+
+    def bound(self, square: float) -> float:
+        """An upper bound of |k(a, b)|, and of every number on the way to it, over examples with
+        squared norms up to `square`."""
+        return max(1.0, 4 * square) if self.on_products else 1.0
+
+    def exact_in(self, dtype: Any, square: float) -> bool:
+        """Whether values for examples with squared norms up to `square` are good to the type's
+        rounding.
+        """
+        return self.bound(square) < float(np.finfo(dtype).max)
+
+    def rounding(self, squares: np.ndarray, terms: np.ndarray, unit: float) -> Rounding:
+        """How far rounding may put values among examples with these squared norms and numbers of
+        entries other than zero, the examples being rounded to a type with this unit and computed
+        with in it. Of a kernel that does not say, each entry is taken to cost a unit in the last
+        place of a value.
+        """
+        return Rounding(value=(terms + 16) * unit)
+
+    def sizes(self, squares: np.ndarray) -> np.ndarray | None:
+        """n with |k(a, b)| <= n(a) n(b), from squared norms; None where they do not tell."""
+        return None
+
+
+@dataclass(frozen=True)
+class Linear(Kernel):
+    """k(a, b) = a.b
+
+    >>> Linear()(np.array([[1.0, 2.0]]), np.array([[3.0, 4.0]]))
+    array([[11.]])
+    """
+
+    def from_products(
+        self, products: np.ndarray, a_squares: np.ndarray, b_squares: np.ndarray
+    ) -> np.ndarray:
+        return products
+
+    def bound(self, square: float) -> float:
+        return square
+
+    def rounding(self, squares: np.ndarray, terms: np.ndarray, unit: float) -> Rounding:
+        # an inner product of m terms is off by m units of |a| |b|, rounded vectors by two more
+        norms = self.sizes(squares)
+        return Rounding(left=(terms + 4) * unit * norms, right=norms)
+
+    def sizes(self, squares: np.ndarray) -> np.ndarray:
+        return np.asarray(np.sqrt(squares))
+
+
+@dataclass(frozen=True)
+class Polynomial(Kernel):
+    """k(a, b) = (gamma a.b + coef0)^degree
+
+    >>> Polynomial(degree=2)(np.array([[1.0, 2.0]]), np.array([[3.0, 4.0]]))
+    array([[144.]])
+    """
+
+    degree: int = 3
+    gamma: float = 1.0
+    coef0: float = 1.0
+
+    @property
+    def psd(self) -> bool:  # type: ignore[override]
+        return self.coef0 >= 0
+
+    def from_products(
+        self, products: np.ndarray, a_squares: np.ndarray, b_squares: np.ndarray
+    ) -> np.ndarray:
+        if self.gamma != 1.0:
+            products *= products.dtype.type(self.gamma)
+        if self.coef0 != 0.0:
+            products += products.dtype.type(self.coef0)
+        return _integer_power(products, self.degree)
+
+    def bound(self, square: float) -> float:
+        inner = self.gamma * square + abs(self.coef0)
+        try:
+            return max(super().bound(square), inner, inner**self.degree)
+        except OverflowError:
+            return np.inf
+
+    def rounding(self, squares: np.ndarray, terms: np.ndarray, unit: float) -> Rounding:
+        # what is raised to the power is off by m + 2 units of gamma |a| |b| + |coef0|, and 4 more
+        # if vectors, gamma and coef0 are rounded to the type; the power by one a multiplication
+        units = self.degree * (terms + (3 if unit == UNIT else 7))
+        sizes = self.sizes(squares)
+        return Rounding(left=np.expm1(units * unit) * sizes, right=sizes)
+
+    def sizes(self, squares: np.ndarray) -> np.ndarray:
+        # (gamma |a| |b| + |coef0|)^degree is a kernel of the norms: the inequality of Schwarz holds
+        return np.asarray((self.gamma * squares + abs(self.coef0)) ** (self.degree / 2))
+
+
+@dataclass(frozen=True)
+class Gaussian(Kernel):
+    """k(a, b) = exp(-gamma |a - b|^2)
+
+    >>> Gaussian(gamma=0.5)(np.array([[1.0, 2.0]]), np.array([[1.0, 2.0], [1.0, 3.0]])).round(4)
+    array([[1.    , 0.6065]])
+    """
+
+    gamma: float = 1.0
+
+    def from_products(
+        self, products: np.ndarray, a_squares: np.ndarray, b_squares: np.ndarray
+    ) -> np.ndarray:
+        dtype = products.dtype
+        squares = (a_squares.astype(dtype, copy=False), b_squares.astype(dtype, copy=False))
+        values = np.ascontiguousarray(products)  # what several to an instruction takes
+        _exponential().gaussians(values, *squares, dtype.type(self.gamma))
+        if values is not products:
+            products[:] = values
+        return products
+
+    def diag(self, A: Any) -> np.ndarray:
+        return np.ones(A.shape[0])
+
+    def bound(self, square: float) -> float:
+        return max(super().bound(square), 2 * self.gamma, 4 * self.gamma * square)
+
+    def exact_in(self, dtype: Any, square: float) -> bool:
+        rounding = self.gamma * square * float(np.finfo(dtype).eps)
+        return super().exact_in(dtype, square) and rounding < EXPONENT_ERROR
+
+    def rounding(self, squares: np.ndarray, terms: np.ndarray, unit: float) -> Rounding:
+        # the exponent is a sum of three numbers of the size of gamma (|a|^2 + |b|^2), good to m and
+        # a few units (squared norms are summed in float64 whatever the type); e^t - 1 <= 1.3 t up
+        # to a half, and beyond nothing is known of a value
+        slope = self.gamma * unit * ((2 if unit == UNIT else 1) * terms + 20)
+        unknown = slope.max(initial=0.0) * squares > 0.25
+        return Rounding(
+            value=6 * unit, distance=1.3 * slope, left=1.0, right=unknown.astype(float),
+            constant=np.where(slope * squares > 0.25, 1.0, 2 * _tiny(unit)), most=1.0,
+        )  # fmt: skip
+
+    def sizes(self, squares: np.ndarray) -> np.ndarray:
+        return np.ones(len(squares))
+
+
+@dataclass(frozen=True)
+class Laplacian(Kernel):
+    """k(a, b) = exp(-gamma sum_j |a_j - b_j|)
+
+    >>> Laplacian(gamma=0.5)(np.array([[1.0, 2.0]]), np.array([[0.0, 3.0]])).round(4)
+    array([[0.3679]])
+    """
+
+    gamma: float = 1.0
+    on_products = False
+    value_by_value = True
+
+    def __call__(self, A: Any, B: Any) -> np.ndarray:
+        from largemargin.kernels.exponential import exponentials
+
+        if sp.issparse(A):
+            from sklearn.metrics.pairwise import manhattan_distances
+
+            distances = manhattan_distances(_narrow(A), _narrow(B))
+        else:
+            from scipy.spatial.distance import cdist
+
+            distances = cdist(A, B, "cityblock")
+        with np.errstate(over="ignore"):  # a value of zero
+            distances *= -self.gamma
+        exponentials(distances)
+        return distances
+
+    def diag(self, A: Any) -> np.ndarray:
+        return np.ones(A.shape[0])
+
+    def rounding(self, squares: np.ndarray, terms: np.ndarray, unit: float) -> Rounding:
+        # distances are in float64 whatever the type of the values; of t e^-t there is at most 1/e
+        most = int(terms.max(initial=0))
+        return Rounding(
+            value=6 * UNIT + unit, constant=0.5 * (terms + most + 4) * UNIT + 2 * _tiny(unit),
+            most=1.0,
+        )  # fmt: skip
+
+    def sizes(self, squares: np.ndarray) -> np.ndarray:
+        return np.ones(len(squares))
+
+
+@dataclass(frozen=True)
+class Sigmoid(Kernel):
+    """k(a, b) = tanh(gamma a.b + coef0); not positive semi-definite in general.
+
+    >>> Sigmoid(gamma=0.5, coef0=0.0)(np.array([[1.0, 0.0]]), np.array([[1.0, 0.0]])).round(4)
+    array([[0.4621]])
+    """
+
+    gamma: float = 1.0
+    coef0: float = 1.0
+    psd = False
+
+    def from_products(
+        self, products: np.ndarray, a_squares: np.ndarray, b_squares: np.ndarray
+    ) -> np.ndarray:
+        products *= products.dtype.type(self.gamma)
+        products += products.dtype.type(self.coef0)
+        return np.tanh(products, out=products)
+
+    def bound(self, square: float) -> float:
+        return max(super().bound(square), self.gamma * square + abs(self.coef0))
+
+    def rounding(self, squares: np.ndarray, terms: np.ndarray, unit: float) -> Rounding:
+        # tanh is nowhere steeper than 1
+        norms = np.sqrt(self.gamma * squares + abs(self.coef0))
+        return Rounding(left=(terms + 8) * unit * norms, right=norms, constant=8 * unit, most=2.0)
+
+    def sizes(self, squares: np.ndarray) -> np.ndarray:
+        return np.ones(len(squares))
+
+
+@dataclass(frozen=True)
+class Precomputed(Kernel):
+    """Values that the user computed: A holds rows of a kernel matrix, B the columns wanted."""
+
+    on_products = False
+    value_by_value = True
+    by_column = True
+    psd = False  # nothing is known about the matrix
+
+    def __call__(self, A: Any, B: Any) -> np.ndarray:
+        return np.asarray(A)[:, np.asarray(B).ravel()]
+
+    def diag(self, A: Any) -> np.ndarray:
+        return np.diagonal(np.asarray(A)).astype(np.float64)
+
+    def rounding(self, squares: np.ndarray, terms: np.ndarray, unit: float) -> Rounding:
+        return Rounding(value=unit if unit > UNIT else 0.0)  # in float64 they are as given
+
+
+@dataclass(frozen=True)
+class FunctionKernel(Kernel):
+    """A Python function of two blocks of rows that returns the block of values."""
+
+    function: Callable[[Any, Any], Any]
+    on_products = False
+    psd = False  # nothing is known about the function
+
+    def __call__(self, A: Any, B: Any) -> np.ndarray:
+        values = np.asarray(self.function(A, B))
+        if values.dtype.kind not in "biuf":
+            raise ValueError(
+                f"the kernel function {self.name} must return real numbers, got values of type "
+                f"{values.dtype}"
+            )
+        block = values.astype(np.float64, copy=False)
+        if block.shape != (A.shape[0], B.shape[0]):
+            raise ValueError(
+                f"the kernel function {self.name} must return a block of shape "
+                f"{(A.shape[0], B.shape[0])} for inputs with {A.shape[0]} and {B.shape[0]} rows, "
+                f"got {block.shape}"
+            )
+        return block
+
+    def diag(self, A: Any) -> np.ndarray:
+        values = np.array([self(A[i : i + 1], A[i : i + 1])[0, 0] for i in range(A.shape[0])])
+        if not np.isfinite(values).all():
+            row = int(np.argmin(np.isfinite(values)))
+            raise ValueError(
+                f"the kernel function {self.name} returned {values[row]} for row {row} with "
+                "itself: scale the data, or mend the kernel so that all its values are finite"
+            )
+        return values
+
+    @property
+    def name(self) -> str:
+        return getattr(self.function, "__name__", repr(self.function))
+
+
+@dataclass(frozen=True)
+class WithConstant(Kernel):
+    """k(a, b) + 1: the kernel of examples with a constant coordinate added, that is, of a
+    threshold.
+    """
+
+    kernel: Kernel
+
+    @property
+    def on_products(self) -> bool:  # type: ignore[override]
+        return self.kernel.on_products
+
+    @property
+    def value_by_value(self) -> bool:  # type: ignore[override]
+        return self.kernel.value_by_value
+
+    @property
+    def by_column(self) -> bool:  # type: ignore[override]
+        return self.kernel.by_column
+
+    @property
+    def psd(self) -> bool:  # type: ignore[override]
+        return self.kernel.psd
+
+    def from_products(
+        self, products: np.ndarray, a_squares: np.ndarray, b_squares: np.ndarray
+    ) -> np.ndarray:
+        values = self.kernel.from_products(products, a_squares, b_squares)
+        values += 1
+        return values
+
+    def __call__(self, A: Any, B: Any) -> np.ndarray:
+        return self.kernel(A, B) + 1
+
+    def diag(self, A: Any) -> np.ndarray:
+        return self.kernel.diag(A) + 1
+
+    def bound(self, square: float) -> float:
+        return self.kernel.bound(square) + 1
+
+    def exact_in(self, dtype: Any, square: float) -> bool:
+        return self.kernel.exact_in(dtype, square)
+
+    def rounding(self, squares: np.ndarray, terms: np.ndarray, unit: float) -> Rounding:
+        found = self.kernel.rounding(squares, terms, unit)
+        return replace(
+            found, value=found.value + unit, constant=found.constant + unit, most=2 * found.most
+        )
+
+    def sizes(self, squares: np.ndarray) -> np.ndarray | None:
+        sizes = self.kernel.sizes(squares)
+        return None if sizes is None else np.sqrt(sizes**2 + 1)
+
+
+def make_kernel(
+    kernel: str | Kernel | Callable[[Any, Any], Any] = "rbf",
+    *,
+    degree: int = 3,
+    gamma: float | str = "scale",
+    coef0: float = 1.0,
+    X: Any = None,
+    sample_weight: np.ndarray | None = None,
+) -> Kernel:
+    """The kernel that a name and parameters mean, with gamma worked out from the data.
+
+    Parameters
+    ----------
+    kernel : {"linear", "poly", "rbf", "laplacian", "sigmoid", "precomputed"}, Kernel or callable
+        A callable takes two blocks of rows and returns the block of values.
+    degree, gamma, coef0 : as in `sklearn.svm.SVC`
+        `gamma` is a positive number, "scale" (1 / (n_features * variance of X)) or "auto" (1 /
+        n_features).
+    X : array or sparse matrix, optional
+        The data that "scale" and "auto" are computed from.
+    sample_weight : array, optional
+        Weights of the rows of X in its variance: a row of weight 2 is two rows.
+
+    Examples
+    --------
+    >>> make_kernel("poly", degree=4, gamma=1.0)
+    Polynomial(degree=4, gamma=1.0, coef0=1.0)
+    >>> make_kernel("rbf", gamma=-1.0)
+    Traceback (most recent call last):
+    ...
+    ValueError: gamma must be 'scale', 'auto' or a positive number, got -1.0
+    """
+    if isinstance(kernel, Kernel):
+        return kernel
+    if callable(kernel):
+        return FunctionKernel(kernel)
+    if kernel not in KERNEL_NAMES:
+        raise ValueError(
+            f"kernel must be one of {', '.join(KERNEL_NAMES)} or a callable, got {kernel!r}"
+        )
+    if not isinstance(degree, Integral) or isinstance(degree, bool) or degree < 0:
+        raise ValueError(f"degree must be a non-negative integer, got {degree!r}")
+    if not isinstance(coef0, Real) or not np.isfinite(coef0):
+        raise ValueError(f"coef0 must be a finite number, got {coef0!r}")
+    if kernel == "linear":
+        return Linear()
+    if kernel == "precomputed":
+        return Precomputed()
+    width = _gamma(gamma, X, sample_weight)
+    if kernel == "poly":
+        return Polynomial(int(degree), width, float(coef0))
+    if kernel == "sigmoid":
+        return Sigmoid(width, float(coef0))
+    return Gaussian(width) if kernel == "rbf" else Laplacian(width)
+
+
+def _gamma(gamma: float | str, X: Any, sample_weight: np.ndarray | None) -> float:
+    if isinstance(gamma, str):
+        if gamma not in ("scale", "auto"):
+            raise ValueError(f"gamma must be 'scale', 'auto' or a positive number, got {gamma!r}")
+        if X is None:
+            raise ValueError(f"gamma={gamma!r} needs data to be computed from: pass X or a number")
+        if gamma == "auto":
+            return 1.0 / X.shape[1]
+        with single_thread():
+            return _scale(X, sample_weight)
+    if not isinstance(gamma, Real) or isinstance(gamma, bool) or not 0 < gamma < np.inf:
+        raise ValueError(f"gamma must be 'scale', 'auto' or a positive number, got {gamma!r}")
+    return float(gamma)
+
+
+def _scale(X: Any, sample_weight: np.ndarray | None) -> float:
+    """1 / (n_features * variance of X), or 1 for constant data."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        variance = _variance(X, sample_weight)
+    unit = 1.0
+    if not SAFE_VARIANCE[0] < variance < SAFE_VARIANCE[1]:
+        # squares may have left the range of float64: once more, for values of size 1
+        unit = float(np.abs(X.data if sp.issparse(X) else X).max(initial=0.0)) or 1.0
+        unit = float(2.0 ** np.round(np.log2(unit)))
+        variance = _variance(X.astype(np.float64) / unit, sample_weight)
+    if not variance > 0:
+        return 1.0
+    with np.errstate(over="ignore", under="ignore", divide="ignore"):
+        gamma = float(np.float64(1.0) / (X.shape[1] * variance) / unit / unit)
+    if not 0 < gamma < np.inf:
+        raise ValueError(
+            "gamma='scale' is 1 / (n_features * variance of X), which cannot be computed for "
+            f"values of about {unit:.3g}: scale the data, or give gamma as a number"
+        )
+    return gamma
+
+
+def _variance(X: Any, sample_weight: np.ndarray | None) -> float:
+    """The variance of all entries of X, each row counted as often as its weight says."""
+    weight = np.ones(X.shape[0]) if sample_weight is None else np.asarray(sample_weight, float)
+    total = weight.sum() * X.shape[1]
+    mean = float(weight @ np.asarray(X.sum(axis=1, dtype=np.float64)).ravel()) / total
+    if sp.issparse(X):
+        X = sp.csr_array(X, dtype=np.float64)
+        stored = np.repeat(weight, np.diff(X.indptr))
+        deviation = float(stored @ (X.data - mean) ** 2) + (total - stored.sum()) * mean**2
+    else:
+        deviation = 0.0
+        for start in range(0, X.shape[0], 1024):
+            rows = X[start : start + 1024].astype(np.float64) - mean
+            deviation += float(weight[start : start + 1024] @ np.einsum("ij,ij->i", rows, rows))
+    variance = deviation / total
+    return variance if variance > 1e-14 * mean**2 else 0.0  # constant, but for rounding
+
+
+def _floating(A: Any) -> Any:
+    """A, in float64 unless it holds floating-point numbers already: integers would wrap around."""
+    return A if np.issubdtype(A.dtype, np.floating) else A.astype(np.float64)
+
+
+def _tiny(unit: float) -> float:
+    """The smallest normal number of the type with this unit: below it values are zero."""
+    return float(np.finfo(np.float32 if unit > UNIT else np.float64).tiny)
+
+
+def _narrow(A: Any) -> Any:
+    """A CSR block in float64 with the 32-bit indices that compiled code expects; a block has few
+    enough entries.
+    """
+    data = A.data.astype(np.float64, copy=False)
+    parts = (data, A.indices.astype(np.int32), A.indptr.astype(np.int32))
+    return sp.csr_matrix(parts, shape=A.shape)
+
+
+def _integer_power(values: np.ndarray, degree: int) -> np.ndarray:
+    """values ** degree in place by repeated squaring: straight multiplications that vectorise."""
+    if degree == 0:
+        values.fill(1)
+        return values
+    if degree & (degree - 1) == 0:  # a power of two needs no second buffer
+        while degree > 1:
+            np.multiply(values, values, out=values)
+            degree >>= 1
+        return values
+    square = values.copy()
+    degree -= 1
+    while degree:
+        if degree & 1:
+            values *= square
+        degree >>= 1
+        if degree:
+            square *= square
+    return values

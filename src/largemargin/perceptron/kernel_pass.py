@@ -1,0 +1,209 @@
+"""The online pass of the voted perceptron, in blocks.
+
+For each example in order, and each problem p:   mistake  <=>  y_p f_p(x) <= 0   ->   f_p += y_p
+k(x, .)
+
+The pass is sequential, kernel values are not. A block of examples is brought up to date when it is
+visited: the mistakes made elsewhere since its last visit are applied to it in a few well-shaped
+products. Other threads do most of that ahead of the walk, for the next AHEAD blocks, with the
+mistakes known so far. Inside the block, the walk needs only the rows of the kernel matrix of
+examples that err there. They are guessed - those that would err if nothing changed, then the
+nearest to erring - and computed together; an example that errs unforeseen stops the walk for
+another round. The mistakes are exactly those of the one-by-one algorithm (Freund & Schapire 1999,
+figure 1).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import Future
+from typing import Any
+
+import numpy as np
+
+from largemargin.kernels.basis import SLOTS, Basis
+from largemargin.kernels.tiles import UNIT, Gram, tile_width
+from largemargin.perceptron.trace import Trace
+from largemargin.perceptron.updates import Regulars, Updates
+from largemargin.runtime.threads import Workers
+
+AHEAD = 6  # blocks brought up to date before their turn
+GUESSES = 32  # the most examples whose kernel rows are computed in one round
+KNOWN = 256  # kernel rows of a block held at a time
+
+
+class SlotBook:
+    """Which slot of the basis each example has, given out in the order of first mistakes."""
+
+    def __init__(self, X: Any, basis: Basis, positions: np.ndarray) -> None:
+        self.X = X
+        self.basis = basis
+        self.positions = positions
+        self._slots = np.full(X.shape[0], -1)
+
+    def slots_of(self, rows: np.ndarray) -> np.ndarray:
+        """The slots of examples that have erred; new ones enter the basis."""
+        fresh = rows[self._slots[rows] < 0]
+        fresh = fresh[np.sort(np.unique(fresh, return_index=True)[1])]
+        size = len(self.basis)
+        self.basis.add(self.X[fresh], self.positions[fresh])
+        self._slots[fresh] = np.arange(size, size + len(fresh))
+        return self._slots[rows]
+
+
+class OnlinePass:
+    """The state of a run over the rows of X: the decision values of every example.
+
+    A block is a row tile of the Gram engine.
+
+    Parameters
+    ----------
+    cache_bytes : int
+        For the kernel values of regulars.
+    labels : array of int
+        The class number of each row.
+    positive : array of int
+        The class that counts as +1 in each problem.
+    positions : array of int
+        The position of each row in the data or the stream.
+    epochs : int
+        How often each block will be visited.
+    """
+
+    def __init__(
+        self,
+        X: Any,
+        basis: Basis,
+        cache_bytes: int,
+        workers: Workers,
+        labels: np.ndarray,
+        positive: np.ndarray,
+        trace: Trace,
+        positions: np.ndarray,
+        epochs: int,
+    ) -> None:
+        self.basis = basis
+        self.regulars = Regulars(basis)
+        self.gram = gram = Gram(X, self.regulars.basis, cache_bytes)
+        self.workers = workers
+        self.labels = labels
+        self.positive = positive
+        self.trace = trace
+        self.book = SlotBook(gram.X, basis, positions)
+        self.n_blocks = gram.n_tiles
+        self.scores = np.zeros((len(positive), gram.n_tiles * gram.width))
+        self._visits_left = epochs * self.n_blocks
+        self._seen = np.zeros(self.n_blocks, np.int64)  # mistakes that each block has been told of
+        self._ahead: dict[int, Future[Any]] = {}
+        self._tasks: dict[Future[Any], Callable[[], Any]] = {}
+        self._column = np.empty(
+            gram.width, np.int64
+        )  # of each example of the block: its kernel row
+        self._kernel_rows = np.empty((KNOWN, gram.width), gram.dtype)
+
+    @staticmethod
+    def held(n_workers: int, n_rows: int, dtype: np.dtype) -> int:
+        """Bytes of kernel values that a run holds besides what it keeps."""
+        return (KNOWN + n_workers * SLOTS) * tile_width(n_rows) * dtype.itemsize
+
+    def visit(self, block: int) -> int:
+        """Run over one block and return how many examples it has."""
+        first = block * self.gram.width
+        stop = min(first + self.gram.width, self.gram.n_rows)
+        if block in self._ahead:
+            task = self._ahead.pop(block)
+            self.workers.wait(self._tasks, task)
+            del self._tasks[task]
+        self._updates(block).apply(self.gram, block, self.scores)
+        before = len(self.trace)
+        self._walk(first, stop)
+        self.regulars.note_visits(np.unique(self.trace.slot[before:]))
+        self.trace.n_steps += stop - first
+        self._seen[block] = len(self.trace)
+        self._visits_left -= 1
+        if self.n_blocks > AHEAD and self._visits_left >= AHEAD:
+            self._look_ahead((block + AHEAD) % self.n_blocks)
+        return stop - first
+
+    def _updates(self, block: int) -> Updates:
+        return Updates(self.trace, int(self._seen[block]), self.basis, self.regulars)
+
+    def _look_ahead(self, block: int) -> None:
+        """Have a block brought up to date with what is known now. When does not depend on the
+        threads.
+        """
+        updates = self._updates(block)
+        self._seen[block] = len(self.trace)
+
+        def work() -> None:
+            updates.apply(self.gram, block, self.scores)
+
+        task = self.workers.submit(work)
+        self._ahead[block] = task
+        self._tasks[task] = work
+
+    def _walk(self, first: int, stop: int) -> None:
+        from largemargin.perceptron._loops import walk
+
+        room = (stop - first) * len(self.positive)
+        rows, problems = np.empty(room, np.int64), np.empty(room, np.int64)
+        signs, wrong = np.empty(room), np.empty(room)
+        at, known = first, 0
+        self._column.fill(-1)
+        while True:
+            if known > KNOWN - GUESSES:
+                self._column.fill(-1)
+                known = 0
+            guesses = self._guess(first, at, stop)
+            if guesses is None:
+                return
+            known = self._add_kernel_rows(first, guesses, known)
+            at, made = walk(
+                self.scores, first, at, stop, self.labels, self.positive, self._column,
+                self._kernel_rows, rows, problems, signs, wrong,
+            )  # fmt: skip
+            place = rows[:made] - first
+            self.trace.extend(
+                {
+                    "slot": self.book.slots_of(rows[:made]),
+                    "problem": problems[:made],
+                    "sign": signs[:made],
+                    "step": self.trace.n_steps + place,
+                    "score": wrong[:made],
+                    "square": self._kernel_rows[self._column[place], place],
+                }
+            )
+
+    def _guess(self, first: int, at: int, stop: int) -> np.ndarray | None:
+        """Examples whose kernel rows the walk from `at` is likely to want and does not have; None
+        if none errs.
+
+        Those that err if nothing changes, in their order, then those nearest to erring.
+        """
+        from largemargin.perceptron._loops import smallest_margins
+
+        margins = np.empty(stop - at)
+        smallest_margins(self.scores, at, stop, self.labels, self.positive, margins)
+        if not (margins <= 0).any():
+            return None
+        missing = np.flatnonzero(self._column[at - first : stop - first] < 0)
+        margins = margins[missing]
+        erring = missing[margins <= 0][:GUESSES]
+        width = min(-(-len(erring) * 5 // (4 * UNIT)) * UNIT, GUESSES, len(missing))
+        if len(erring) < width:
+            erring = missing[np.argpartition(margins, width - 1)[:width]]
+        return at + erring
+
+    def _add_kernel_rows(self, first: int, guesses: np.ndarray, known: int) -> int:
+        """Compute the kernel rows of some examples within their block; returns how many are known
+        now.
+        """
+        if not len(guesses):
+            return known
+        gram = self.gram
+        end = known + -(-len(guesses) // UNIT) * UNIT
+        padded = np.concatenate([guesses, np.full(end - known - len(guesses), guesses[0])])
+        vectors = gram.vectors(padded, self.book.positions)
+        gram.fill(gram.rows(first // gram.width), vectors, self._kernel_rows[known:end])
+        self._column[guesses - first] = known + np.arange(len(guesses))
+        return end

@@ -1,0 +1,139 @@
+"""How much memory may be used, and memory for large arrays."""
+
+from __future__ import annotations
+
+import mmap
+import os
+import re
+from functools import cache
+from math import prod
+from numbers import Real
+from os import PathLike
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from largemargin.runtime.showing import shown
+
+LEAST_MEMORY = 1 << 26  # taken to be free, whatever is said
+LARGE = 1 << 22  # bytes from which on NumPy asks for huge pages
+
+
+class _Files(NamedTuple):
+    """What the files of a control group are called."""
+
+    limits: tuple[str, ...]
+    used: str
+    cached: str
+
+
+_UNIFIED = _Files(("memory.max", "memory.high"), "memory.current", "inactive_file")
+_SEPARATE = _Files(("memory.limit_in_bytes",), "memory.usage_in_bytes", "total_inactive_file")
+_UNLIMITED = 1 << 62  # what no machine has, and means that there is no limit
+_UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
+_UNITS |= {"KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40}
+
+
+def memory_bytes(memory: int | float | str, enough: int | None = None) -> int:
+    """The number of bytes that `memory` means: a number, "500MB", or "auto" for half of what is
+    free. What is free is not looked up, which takes a while, where little is `enough`.
+
+    >>> memory_bytes("500MB"), memory_bytes(2**20)
+    (500000000, 1048576)
+    """
+    if isinstance(memory, str):
+        if memory == "auto":
+            little = enough is not None and enough <= LEAST_MEMORY // 2
+            return (LEAST_MEMORY if little else _free_memory()) // 2
+        parts = re.fullmatch(r"\s*([0-9.]+)\s*([A-Za-z]*)\s*", memory)
+        try:
+            if parts:
+                return int(float(parts[1]) * _UNITS[parts[2].upper()])
+        except (ValueError, KeyError):
+            pass
+    elif isinstance(memory, Real) and not isinstance(memory, bool) and 0 < memory < np.inf:
+        return int(memory)
+    raise ValueError(
+        "memory must be 'auto', a positive number of bytes or a size such as '500MB', "
+        f"got {shown(memory)}"
+    )
+
+
+def _free_memory() -> int:
+    try:
+        free = os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (ValueError, OSError, AttributeError):
+        return 4 * 2**30
+    return max(int(min(free, room_in_groups())), LEAST_MEMORY)
+
+
+def room_in_groups(root: str | PathLike[str] = "/") -> float:
+    """What the control groups that this process is in leave it: a container, or a batch system, may
+    allow less than the machine has. Infinite without a limit; `root` is where `proc` and `sys` are.
+    """
+    return min((_room_in(*group) for group in _limited_groups(str(root))), default=float("inf"))
+
+
+@cache  # to look for them takes as long as a small fit
+def _limited_groups(root: str) -> list[tuple[Path, _Files, int]]:
+    """The groups with a limit, and that limit. Each group is within all those above it."""
+    try:
+        lines = Path(root, "proc/self/cgroup").read_text().splitlines()
+    except (OSError, ValueError):
+        lines = []
+    found = []
+    groups = [line.split(":", 2) for line in lines if line.count(":") >= 2]
+    for _, controllers, path in groups or [["0", "", "/"]]:
+        if not controllers:
+            top, kind = Path(root, "sys/fs/cgroup"), _UNIFIED
+        elif "memory" in controllers.split(","):
+            top, kind = Path(root, "sys/fs/cgroup", controllers), _SEPARATE
+            top = top if top.is_dir() else top.with_name("memory")
+        else:
+            continue
+        # a group that is not to be seen from within a container is its outermost one
+        parts = [part for part in path.split("/") if part not in ("", ".", "..")]
+        for depth in range(len(parts), -1, -1):
+            group = top.joinpath(*parts[:depth])
+            limits = [_number_in(group / name) for name in kind.limits]
+            limit = min((limit for limit in limits if limit is not None), default=_UNLIMITED)
+            if limit < _UNLIMITED:
+                found.append((group, kind, limit))
+    return found
+
+
+def _room_in(group: Path, kind: _Files, limit: int) -> float:
+    """What one group leaves. Files that were read are in memory only as long as there is room."""
+    used = _number_in(group / kind.used)
+    if used is None:
+        return float("inf")
+    try:
+        found = dict(line.split() for line in (group / "memory.stat").read_text().splitlines())
+        used -= min(int(found.get(kind.cached, 0)), used)
+    except (OSError, ValueError):
+        pass
+    return max(limit - used, 0)
+
+
+def _number_in(file: Path) -> int | None:
+    try:
+        return int(file.read_text())
+    except (OSError, ValueError):  # not there, or "max"
+        return None
+
+
+def untouched(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
+    """An array for values that come bit by bit: its pages are there when they are first written to.
+
+    NumPy asks for huge ones. A virtual machine that gets its memory from its host as it goes can
+    take five times as long for one as for the small ones in its place.
+
+    >>> untouched((2, 3), np.dtype(np.float32)).shape
+    (2, 3)
+    """
+    size = prod(shape) * dtype.itemsize
+    if size < LARGE:
+        return np.empty(shape, dtype)
+    private = {"flags": mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS} if os.name == "posix" else {}
+    return np.frombuffer(mmap.mmap(-1, size, **private), dtype).reshape(shape)

@@ -1,0 +1,61 @@
+"""How much memory a user allows, and arrays whose memory comes as it is written to."""
+
+import gc
+import sys
+
+import numpy as np
+import pytest
+
+from largemargin.runtime.memory import memory_bytes, untouched
+
+
+@pytest.mark.parametrize(
+    ("memory", "expected"),
+    [
+        (1000, 1000), (1e6, 10**6), (np.int64(5), 5), ("123", 123), ("500MB", 500 * 10**6),
+        ("1.5 GB", 1.5e9), ("2kb", 2000), ("1GiB", 2**30), (" 3 MiB ", 3 * 2**20), ("7B", 7),
+    ],
+)  # fmt: skip
+def test_sizes(memory, expected):
+    assert memory_bytes(memory) == expected
+
+
+def test_auto_is_a_part_of_what_is_free():
+    assert 2**24 <= memory_bytes("auto") < 2**50
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [0, -5, np.nan, np.inf, True, None, "much", "5 apples", "MB", "1.2.3MB", "-5MB", "", []],
+)
+def test_wrong_sizes(wrong):
+    with pytest.raises(ValueError, match="memory must be 'auto', a positive number of bytes") as e:
+        memory_bytes(wrong)
+    assert f"got {wrong!r}" in str(e.value)
+
+
+def resident_bytes():
+    with open("/proc/self/statm") as statm:
+        return int(statm.read().split()[1]) * 4096
+
+
+@pytest.mark.parametrize("shape", [(0, 5), (3, 0), (4, 7), (2, 3, 5), (1100, 1000), (2, 1000, 700)])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_untouched_arrays_are_arrays(shape, dtype):
+    array = untouched(shape, np.dtype(dtype))
+    assert array.shape == shape
+    assert array.dtype == dtype
+    array[...] = 1.5
+    assert (array == 1.5).all()
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
+def test_untouched_memory_comes_when_it_is_written_to_and_goes_with_the_array():
+    before = resident_bytes()
+    array = untouched((64, 1 << 20), np.dtype(np.float32))  # 256 MB
+    assert resident_bytes() - before < 2**24
+    array[:16] = 1
+    assert 2**26 <= resident_bytes() - before < 2**26 + 2**24
+    del array
+    gc.collect()
+    assert resident_bytes() - before < 2**24
