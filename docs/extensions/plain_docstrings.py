@@ -3,8 +3,11 @@ indented paragraph a formula. This makes reStructuredText of them before numpydo
 """
 
 import re
+from functools import cache
 
 from sphinx.application import Sphinx
+
+import largemargin
 
 UNDERLINE = re.compile(r"\s*-{3,}\s*$")
 FIELD = re.compile(r"(\s*[\w*, \\]+ :)(.*)$")  # "name, name : type" of a parameter or attribute
@@ -57,8 +60,15 @@ def _escaped(line):
 
 
 def skip(app, what, name, obj, would_skip, options):
-    """Leave out what scikit-learn adds to route metadata."""
-    return True if re.fullmatch(r"set_\w+_request|get_metadata_routing", name) else None
+    """Leave out what scikit-learn adds to route metadata, and what is for this package alone."""
+    routing = re.fullmatch(r"set_\w+_request|get_metadata_routing", name)
+    return True if routing or name in _protocol() else None
+
+
+@cache
+def _protocol():
+    machines = [getattr(largemargin, name) for name in largemargin.__all__]
+    return {"PROTOCOL", *(name for one in machines for name in getattr(one, "PROTOCOL", ()))}
 
 
 def setup(app: Sphinx):

@@ -44,7 +44,7 @@ def quietly(model, *args, **kwargs):
 def known(model, X, y):
     """Whether these are the training data of a model."""
     y = np.searchsorted(model.classes_, y)
-    return recorded(model, model._validate(X, reset=False), y)[0].holds
+    return recorded(model, model.validate(X, reset=False), y)[0].holds
 
 
 def says_nothing(found):
@@ -294,7 +294,7 @@ def test_a_model_without_a_record_says_that_it_does_not_know(fits):
         says_nothing(found)
         if not isinstance(old, RBFNetwork):
             assert UNKNOWN in str(found)
-        if old._n_trained is not None:
+        if old.n_trained is not None:
             assert known(old, X[1:], y[1:]) is False
 
 

@@ -136,7 +136,7 @@ class Case:
         scores = np.asarray(other.decision_function(self.X[i : i + 1]))
         wrong = bool(other.predict(self.X[i : i + 1])[0] != self.y[i])
         if getattr(other, "_by_pairs", False):  # a pair that is not decided gives a vote to either
-            near = bool((np.abs(other._problem_scores(self.X[i : i + 1])) < CLOSE).any())
+            near = bool((np.abs(other.problem_scores(self.X[i : i + 1])) < CLOSE).any())
         elif scores.ndim == 1:
             near = abs(scores[0]) < CLOSE
         else:

@@ -80,7 +80,7 @@ def train_for_long(folder, *args):
     started = folder / "started"
     code = (
         "import pathlib, signal, sys, time\n"
-        "from largemargin import watch as module\n"
+        "from largemargin.runtime import progress as module\n"
         "look, looks = module.Watch.look, []\n"
         "def told(self):\n"
         "    looks.append(1)\n"

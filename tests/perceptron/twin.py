@@ -135,12 +135,15 @@ def small_tiles(
 ):
     """Blocks, tiles, guesses and look-ahead so small that little data goes through all of them."""
     homes = {
-        "ROWS": (rows, ["gram"]),
-        "SLOTS": (slots, ["gram", "perceptron.online_pass", "perceptron.updates"]),
-        "UNIT": (unit, ["gram", "perceptron.online_pass", "perceptron.updates"]),
-        "AHEAD": (ahead, ["perceptron.online_pass"]),
-        "GUESSES": (guesses, ["perceptron.online_pass"]),
-        "KNOWN": (known, ["perceptron.online_pass"]),
+        "ROWS": (rows, ["kernels.tiles"]),
+        "SLOTS": (
+            slots,
+            ["kernels.basis", "kernels.tiles", "perceptron.kernel_pass", "perceptron.updates"],
+        ),
+        "UNIT": (unit, ["kernels.tiles", "perceptron.kernel_pass", "perceptron.updates"]),
+        "AHEAD": (ahead, ["perceptron.kernel_pass"]),
+        "GUESSES": (guesses, ["perceptron.kernel_pass"]),
+        "KNOWN": (known, ["perceptron.kernel_pass"]),
         "REGULAR": (regular, ["perceptron.updates"]),
         "SPARSE": (sparse, ["perceptron.updates"]),
         "FEW": (few, ["perceptron.updates"]),

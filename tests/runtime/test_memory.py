@@ -6,7 +6,7 @@ import sys
 import numpy as np
 import pytest
 
-from largemargin.runtime.memory import memory_bytes, untouched
+from largemargin.runtime.memory import lazily_paged, memory_bytes
 
 
 @pytest.mark.parametrize(
@@ -42,7 +42,7 @@ def resident_bytes():
 @pytest.mark.parametrize("shape", [(0, 5), (3, 0), (4, 7), (2, 3, 5), (1100, 1000), (2, 1000, 700)])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_untouched_arrays_are_arrays(shape, dtype):
-    array = untouched(shape, np.dtype(dtype))
+    array = lazily_paged(shape, np.dtype(dtype))
     assert array.shape == shape
     assert array.dtype == dtype
     array[...] = 1.5
@@ -52,7 +52,7 @@ def test_untouched_arrays_are_arrays(shape, dtype):
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
 def test_untouched_memory_comes_when_it_is_written_to_and_goes_with_the_array():
     before = resident_bytes()
-    array = untouched((64, 1 << 20), np.dtype(np.float32))  # 256 MB
+    array = lazily_paged((64, 1 << 20), np.dtype(np.float32))  # 256 MB
     assert resident_bytes() - before < 2**24
     array[:16] = 1
     assert 2**26 <= resident_bytes() - before < 2**26 + 2**24

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from numbers import Real
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -30,13 +30,24 @@ if TYPE_CHECKING:
 
 
 class Classifier(ClassifierMixin, BaseEstimator):
-    """A classifier of rows of numbers, dense or sparse."""
+    """A classifier of rows of numbers, dense or sparse.
+
+    `PROTOCOL` names the methods that files of this package call on each other's estimators. They
+    have no leading underscore, but they are not for users: the documentation leaves them out, and
+    they may change in any version.
+    """
+
+    PROTOCOL: ClassVar[tuple[str, ...]] = (
+        "check_parameters", "check_streaming", "classes_of", "is_valid", "join_scores",
+        "margins_of", "n_trained", "precomputed", "problem_scores", "record_with", "remember",
+        "rolled_back_on_error", "set_expansion", "set_fitted", "validate", "warn_unless_converged",
+    )  # fmt: skip
 
     classes_: np.ndarray
     n_features_in_: int
     _accepts_sparse: bool | str = "csr"
     _record: TrainingRecord | None = None
-    _n_trained: int | None = None  # examples of training, where a model knows without a record
+    n_trained: int | None = None  # examples of training, where a model knows without a record
     _chosen_later: Collection[str] = ()  # parameters that are about reading the model alone
 
     def __sklearn_tags__(self) -> Any:
@@ -85,11 +96,11 @@ class Classifier(ClassifierMixin, BaseEstimator):
             self, X, y, delta=delta, constant=constant, rhos=rhos, leave_one_out=leave_one_out
         )
 
-    def _remember(self, data: Fingerprint) -> None:
+    def remember(self, data: Fingerprint) -> None:
         """Keep what a fit was made of and with."""
         self._record = TrainingRecord(data, parameters_of(self))
 
-    def _record_with(
+    def record_with(
         self, first: bool, X: Any, classes: np.ndarray, labels: np.ndarray
     ) -> TrainingRecord | None:
         """The record of a stream with these rows next; None if its beginning is not known."""
@@ -100,7 +111,7 @@ class Classifier(ClassifierMixin, BaseEstimator):
         return replace(self._record, data=self._record.data.then(X, classes, labels))
 
     @contextmanager
-    def _unchanged_by_failure(self) -> Iterator[None]:
+    def rolled_back_on_error(self) -> Iterator[None]:
         before = self.__dict__.copy()
         try:
             yield
@@ -109,7 +120,7 @@ class Classifier(ClassifierMixin, BaseEstimator):
             self.__dict__.update(before)
             raise
 
-    def _validate(self, X: Any, y: Any = "no_validation", reset: bool = True) -> Any:
+    def validate(self, X: Any, y: Any = "no_validation", reset: bool = True) -> Any:
         unlabelled = isinstance(y, str) and y == "no_validation"
         if not unlabelled:
             y = plain_labels(y)
@@ -151,7 +162,7 @@ class Classifier(ClassifierMixin, BaseEstimator):
         predicted, y = map(as_common_labels, (self.predict(X), plain_labels(y)))
         return float(accuracy_score(y, predicted, sample_weight=sample_weight))
 
-    def _is_valid(self, X: Any) -> bool:
+    def is_valid(self, X: Any) -> bool:
         """Whether X plainly needs no validation, which takes longer than predicting a row."""
         return (
             _is_plain(X)
@@ -160,7 +171,7 @@ class Classifier(ClassifierMixin, BaseEstimator):
             and not hasattr(self, "feature_names_in_")
         )
 
-    def _classes_of(self, scores: np.ndarray) -> np.ndarray:
+    def classes_of(self, scores: np.ndarray) -> np.ndarray:
         """The class with the largest score."""
         return self.classes_[
             scores.argmax(axis=1) if scores.ndim == 2 else (scores > 0).astype(int)
@@ -184,20 +195,20 @@ class KernelClassifier(Classifier):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = self._precomputed
+        tags.input_tags.pairwise = self.precomputed
         return tags
 
     @property
-    def _precomputed(self) -> bool:
+    def precomputed(self) -> bool:
         return isinstance(self.kernel, str) and self.kernel == "precomputed"
 
     @property
     def _accepts_sparse(self) -> bool | str:  # type: ignore[override]
-        return False if self._precomputed else "csr"
+        return False if self.precomputed else "csr"
 
-    def _validate(self, X: Any, y: Any = "no_validation", reset: bool = True) -> Any:
-        checked = super()._validate(X, y, reset)
-        if isinstance(checked, tuple) and self._precomputed:
+    def validate(self, X: Any, y: Any = "no_validation", reset: bool = True) -> Any:
+        checked = super().validate(X, y, reset)
+        if isinstance(checked, tuple) and self.precomputed:
             rows, columns = checked[0].shape
             if rows != columns:
                 raise ValueError(

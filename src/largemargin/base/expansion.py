@@ -128,7 +128,7 @@ class ExpansionClassifier(KernelClassifier):
     _positions: np.ndarray  # of the expansion's vectors in the training data
     _n_given: int  # examples that the training data had
 
-    def _set_expansion(self, data: TrainingSet, coefs: np.ndarray, intercepts: np.ndarray) -> None:
+    def set_expansion(self, data: TrainingSet, coefs: np.ndarray, intercepts: np.ndarray) -> None:
         """Keep what was trained, from coefficients of all examples, a row a problem."""
         order = np.flatnonzero(coefs.any(axis=0))
         # vectors of a class together, so that few problems use a stretch of them
@@ -136,7 +136,7 @@ class ExpansionClassifier(KernelClassifier):
         basis = Basis(data.kernel, data.dtype)
         basis.add(data.X[order], data.positions[order])
         self.classes_ = data.classes
-        self._remember(data.fingerprint)
+        self.remember(data.fingerprint)
         self._n_given = data.n_given
         self._positions = data.positions[order]
         self._expansion = Expansion(basis, coefs[:, order], intercepts)
@@ -154,21 +154,21 @@ class ExpansionClassifier(KernelClassifier):
         if not hasattr(self, "_expansion"):
             check_is_fitted(self)
         with single_thread():
-            return self._joined(self._problem_scores(X))
+            return self.join_scores(self.problem_scores(X))
 
     def predict(self, X: Any) -> np.ndarray:
         """The class with the largest score, for each row of X."""
-        return self._classes_of(self.decision_function(X))
+        return self.classes_of(self.decision_function(X))
 
-    def _joined(self, scores: np.ndarray) -> np.ndarray:
+    def join_scores(self, scores: np.ndarray) -> np.ndarray:
         """Scores of classes from those of problems, a row a problem."""
         return scores[0] if len(self.classes_) == 2 else scores.T
 
-    def _problem_scores(self, X: Any) -> np.ndarray:
+    def problem_scores(self, X: Any) -> np.ndarray:
         if self._expansion.basis.kernel.by_column:
             return self._from_values(X)
-        if not self._is_valid(X):
-            X = self._validate(X, reset=False)
+        if not self.is_valid(X):
+            X = self.validate(X, reset=False)
         expansion = self._expansion
         if self._linear:
             product = linear_scores(X, self.coef_, self.n_jobs)
@@ -196,7 +196,7 @@ class ExpansionClassifier(KernelClassifier):
         return linear_scores(values, self._expansion.coefs).T + self._expansion.intercepts[:, None]
 
     @property
-    def _n_trained(self) -> int:  # type: ignore[override]
+    def n_trained(self) -> int:  # type: ignore[override]
         return self._n_given
 
     @property

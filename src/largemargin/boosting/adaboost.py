@@ -145,8 +145,8 @@ class AdaBoost(Classifier):
         -------
         self
         """
-        with self._unchanged_by_failure():
-            self._check_parameters()
+        with self.rolled_back_on_error():
+            self.check_parameters()
             examples = Examples.of(self, X, y, sample_weight)
             learner = self._learner(examples)
             watch = Watch(
@@ -157,9 +157,9 @@ class AdaBoost(Classifier):
                     learner, examples, n_rounds=int(self.n_rounds),
                     regularization=float(self.regularization), watch=watch,
                 )  # fmt: skip
-            self._keep(ensemble, examples.classes)
-            self._remember(examples.fingerprint)
-        self._say()
+            self.set_fitted(ensemble, examples.classes)
+            self.remember(examples.fingerprint)
+        self.warn_unless_converged()
         return self
 
     def _learner(self, examples: Examples) -> Learner:
@@ -167,7 +167,7 @@ class AdaBoost(Classifier):
             return StumpLearner(examples)
         return EstimatorLearner(self.estimator, examples, check_random_state(self.random_state))
 
-    def _keep(self, ensemble: Ensemble, classes: np.ndarray) -> None:
+    def set_fitted(self, ensemble: Ensemble, classes: np.ndarray) -> None:
         self.classes_ = classes
         self.estimators_ = ensemble.classifiers
         self.alphas_ = np.array(ensemble.alphas)
@@ -175,7 +175,7 @@ class AdaBoost(Classifier):
         self.n_iter_ = len(ensemble.classifiers)
         self.ended_ = ensemble.ended
 
-    def _say(self) -> None:
+    def warn_unless_converged(self) -> None:
         """Warn of a fit that is not what was asked for."""
         if self.alphas_[0] == 0:
             message = (
@@ -201,7 +201,7 @@ class AdaBoost(Classifier):
 
     def predict(self, X: Any) -> np.ndarray:
         """The class with the largest score, for each row of X."""
-        return self._classes_of(self.decision_function(X))
+        return self.classes_of(self.decision_function(X))
 
     def staged_decision_function(self, X: Any) -> Iterator[np.ndarray]:
         """`decision_function` after each round."""
@@ -210,20 +210,20 @@ class AdaBoost(Classifier):
     def staged_predict(self, X: Any) -> Iterator[np.ndarray]:
         """`predict` after each round."""
         for scores in self._staged_scores(X):
-            yield self._classes_of(scores)
+            yield self.classes_of(scores)
 
     def margins(self, X: Any, y: Any) -> np.ndarray:
         """The margin of each row: y f(x) with y of -1 and 1; with more than two classes its share
         of the vote less the largest share of another class. From -1 to 1, positive if right.
         """
         labels = self._labels_of(X, y)
-        return self._margins_of(self.decision_function(X), labels)
+        return self.margins_of(self.decision_function(X), labels)
 
     def staged_margins(self, X: Any, y: Any) -> Iterator[np.ndarray]:
         """`margins` after each round."""
         labels = self._labels_of(X, y)
         for scores in self._staged_scores(X):
-            yield self._margins_of(scores, labels)
+            yield self.margins_of(scores, labels)
 
     def margin_error(self, X: Any, y: Any, rho: float, sample_weight: Any = None) -> float:
         """The share of rows with a margin below rho, (1.30); rho = 0 counts errors but for ties."""
@@ -267,7 +267,7 @@ class AdaBoost(Classifier):
     def _staged_scores(self, X: Any) -> Iterator[np.ndarray]:
         """f after each round."""
         check_is_fitted(self)
-        X = self._validate(X, reset=False)
+        X = self.validate(X, reset=False)
         n, two = X.shape[0], len(self.classes_) == 2
         votes = np.zeros(n) if two else np.zeros((n, len(self.classes_)))
         total = 0.0
@@ -313,7 +313,7 @@ class AdaBoost(Classifier):
             )
         return labels
 
-    def _margins_of(self, scores: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    def margins_of(self, scores: np.ndarray, labels: np.ndarray) -> np.ndarray:
         if scores.ndim == 1:
             return np.where(labels == 1, scores, -scores)
         others = scores.copy()
@@ -321,7 +321,7 @@ class AdaBoost(Classifier):
         others[rows, labels] = -np.inf
         return scores[rows, labels] - others.max(axis=1)
 
-    def _check_parameters(self) -> None:
+    def check_parameters(self) -> None:
         rounds: Any = self.n_rounds
         if not isinstance(rounds, Integral) or isinstance(rounds, bool) or rounds < 1:
             raise ValueError(f"n_rounds must be a positive integer, got {shown(rounds)}")

@@ -29,7 +29,7 @@ class Examples:
     @classmethod
     def of(cls, model: Classifier, X: Any, y: Any, sample_weight: Any) -> Examples:
         """What `fit` of a model was given, checked."""
-        X, y = model._validate(X, y)
+        X, y = model.validate(X, y)
         weights = checked_weights(X, y, sample_weight)
         given = X, y, weights
         there = np.flatnonzero(weights > 0)

@@ -112,8 +112,8 @@ class RBFNetwork(Classifier):
         -------
         self
         """
-        with self._unchanged_by_failure():
-            self._check_parameters()
+        with self.rolled_back_on_error():
+            self.check_parameters()
             examples = Examples.of(self, X, y, sample_weight)
             watch = Watch(
                 "RBFNetwork", int(self.max_iter), verbose=self.verbose,
@@ -122,8 +122,8 @@ class RBFNetwork(Classifier):
             with watch, single_thread():  # the bits of a product depend on its threads
                 network = self._train(examples, watch)
             self.classes_ = examples.classes
-            self._keep(network)
-            self._remember(examples.fingerprint)
+            self.set_fitted(network)
+            self.remember(examples.fingerprint)
         if watch.stopped:
             warnings.warn(
                 f"RBFNetwork stopped after {network.n_iter} of {self.max_iter} steps because "
@@ -146,7 +146,7 @@ class RBFNetwork(Classifier):
             look=watch.look,
         )  # fmt: skip
 
-    def _keep(self, network: Network) -> None:
+    def set_fitted(self, network: Network) -> None:
         self.centers_ = network.centers
         self.widths_ = network.widths
         self.coef_ = network.weights.T
@@ -158,16 +158,16 @@ class RBFNetwork(Classifier):
         one a class.
         """
         check_is_fitted(self)
-        if not self._is_valid(X):
-            X = self._validate(X, reset=False)
+        if not self.is_valid(X):
+            X = self.validate(X, reset=False)
         outputs = basis_values(_dense(X), self.centers_, self.widths_) @ self.coef_.T
         return outputs[:, 0] if len(self.classes_) == 2 else outputs
 
     def predict(self, X: Any) -> np.ndarray:
         """The class with the largest output, for each row of X."""
-        return self._classes_of(self.decision_function(X))
+        return self.classes_of(self.decision_function(X))
 
-    def _check_parameters(self) -> None:
+    def check_parameters(self) -> None:
         for name, least in (("n_centers", 1), ("max_iter", 0)):
             value: Any = getattr(self, name)
             if not isinstance(value, Integral) or isinstance(value, bool) or value < least:

@@ -110,7 +110,7 @@ def boosting_statements(
     """The number of examples, and what is said of `AdaBoost`."""
     X, labels = checked(model, X, y)
     scores = model.decision_function(X)
-    found = model._margins_of(scores, labels)
+    found = model.margins_of(scores, labels)
     records = recorded(model, X, labels)
     statements = [
         error_statement(numbers_of(model, scores) != labels),

@@ -174,10 +174,10 @@ def _expansion(model: Any, X: Any, labels: np.ndarray) -> Fitted:
         )
     online = isinstance(model, OnlineLearner)
     signs = signs_of(labels, n_classes, getattr(model, "_by_pairs", False))
-    scores = model._problem_scores(X)
+    scores = model.problem_scores(X)
     together = online or getattr(model, "multiclass", "ovr") == "crammer-singer"
     return Fitted(
-        model, X, labels, numbers_of(model, model._joined(scores)), signs, scores,
+        model, X, labels, numbers_of(model, model.join_scores(scores)), signs, scores,
         expansion.basis.kernel, expansion.basis, expansion.coefs, expansion.intercepts,
         recorded(model, X, labels), joint=together and n_classes > 2,
     )  # fmt: skip

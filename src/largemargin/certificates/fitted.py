@@ -280,7 +280,7 @@ def norms_within(
 def checked(model: Any, X: Any, y: Any) -> tuple[Any, np.ndarray]:
     """X validated, and y as class numbers."""
     check_is_fitted(model)
-    X = model._validate(X, reset=False)
+    X = model.validate(X, reset=False)
     y = plain_labels(y)
     if not isinstance(y, np.ndarray) or y.ndim != 1:
         y = column_or_1d(y)
@@ -296,7 +296,7 @@ def checked(model: Any, X: Any, y: Any) -> tuple[Any, np.ndarray]:
 
 def numbers_of(model: Any, scores: np.ndarray) -> np.ndarray:
     """Class numbers from what `decision_function` gives."""
-    return numbers_in(model.classes_, model._classes_of(scores))
+    return numbers_in(model.classes_, model.classes_of(scores))
 
 
 def recorded(model: Any, X: Any, labels: np.ndarray) -> tuple[Condition, Condition]:
@@ -305,7 +305,7 @@ def recorded(model: Any, X: Any, labels: np.ndarray) -> tuple[Condition, Conditi
     """
     data, parameters = "these are the training data", "the parameters are those of training"
     n, record = len(labels), model._record
-    trained = model._n_trained if record is None else record.data.n_rows
+    trained = model.n_trained if record is None else record.data.n_rows
     if trained not in (None, n):
         differs = f"{FOREIGN}: it was trained on {trained}, and these are {n}"
     elif record is None:

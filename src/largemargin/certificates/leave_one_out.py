@@ -225,7 +225,7 @@ def _one_by_one(machine: Any, fitted: Fitted, rows: np.ndarray, until: float) ->
             return None
         rest = np.arange(len(fitted)) != i
         given, asked = X[rest], X[i : i + 1]
-        if machine._precomputed:
+        if machine.precomputed:
             given, asked = given[:, rest], asked[:, rest]
         wrong.append(clone(machine).fit(given, y[rest]).predict(asked)[0] != y[i])
     return np.array(wrong, bool)

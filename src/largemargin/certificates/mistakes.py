@@ -237,7 +237,7 @@ def _trained(
         norms = norms_of(basis, coefs, rows, "")
         errors = expansion_errors(basis, coefs, X, fitted.squares)
         name = f"the SVM with C = {C:.3g}{seen}"
-        yield _comparison(name, fitted, one._problem_scores(X), coefs, norms, errors)
+        yield _comparison(name, fitted, one.problem_scores(X), coefs, norms, errors)
 
 
 def perceptron_statements(fitted: Fitted) -> list[Statement]:

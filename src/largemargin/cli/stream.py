@@ -296,8 +296,8 @@ def _begin(
         machine = make_estimator(model, {"random_state": 0, **_only_given(given)})
         import numpy as np
 
-        machine._check_parameters()
-        machine._check_streaming()
+        machine.check_parameters()
+        machine.check_streaming()
         machine._new_run(np.zeros((1, 1)), True)  # says what is wrong with the other parameters
         schema = Schema(max_features or MAX_FEATURES, classes=named, given=named is not None)
         return machine, schema
@@ -332,7 +332,7 @@ def _schema_of(machine: Any, info: dict[str, Any], path: str, sparse: bool | Non
             f"{path} is a {type(learner).__name__}, which does not learn from a stream: give the "
             f"file of one of {', '.join(MODELS[name] for name in ONLINE)}"
         )
-    learner._check_streaming()
+    learner.check_streaming()
     names = stored_names(info, learner.n_features_in_, path)
     if names is None and hasattr(learner, "feature_names_in_"):
         names = [str(name) for name in learner.feature_names_in_]

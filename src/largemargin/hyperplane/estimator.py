@@ -156,9 +156,9 @@ class MaxMarginHyperplane(KernelClassifier):
         -------
         self
         """
-        with self._unchanged_by_failure():
-            self._check_parameters()
-            X, y = self._validate(X, y)
+        with self.rolled_back_on_error():
+            self.check_parameters()
+            X, y = self.validate(X, y)
             data = TrainingSet(self, X, y, sample_weight)
             few = distinct(data.X, data.labels, data.weights)
             data.X, data.labels = data.X[few.first], data.labels[few.first]
@@ -167,8 +167,8 @@ class MaxMarginHyperplane(KernelClassifier):
             # what is no number is refused; the bits of a product depend on its threads
             with np.errstate(all="ignore"), single_thread():
                 found = [checked(one) for one in self._solve(data)]
-            self._keep(data, found)
-        self._say(found)
+            self.set_fitted(data, found)
+        self.warn_unless_converged(found)
         return self
 
     def _solve(self, data: TrainingSet) -> list[Hyperplane]:
@@ -216,10 +216,10 @@ class MaxMarginHyperplane(KernelClassifier):
                 watch.advance(1)
         return found
 
-    def _keep(self, data: TrainingSet, found: Sequence[Hyperplane]) -> None:
+    def set_fitted(self, data: TrainingSet, found: Sequence[Hyperplane]) -> None:
         """Make the fitted attributes."""
         self.classes_ = data.classes
-        self._remember(data.fingerprint)
+        self.remember(data.fingerprint)
         self.coef_ = np.array([one.w for one in found])
         self.intercept_ = np.array([one.b for one in found])
         self.objective_ = np.array([one.objective for one in found])
@@ -229,7 +229,7 @@ class MaxMarginHyperplane(KernelClassifier):
         self._separable = all(one.separable for one in found)
         self.converged_ = bool((self.dual_gap_ <= self.tol).all())
 
-    def _say(self, found: Sequence[Hyperplane]) -> None:
+    def warn_unless_converged(self, found: Sequence[Hyperplane]) -> None:
         """Warn of what kept the fit from its solution."""
         if not self._separable:
             message = (
@@ -254,16 +254,16 @@ class MaxMarginHyperplane(KernelClassifier):
         """
         if not hasattr(self, "coef_"):
             check_is_fitted(self)
-        if not self._is_valid(X):
-            X = self._validate(X, reset=False)
+        if not self.is_valid(X):
+            X = self.validate(X, reset=False)
         scores = np.asarray(X @ self.coef_.T, np.float64) + self.intercept_
         return scores[:, 0] if len(self.classes_) == 2 else scores
 
     def predict(self, X: Any) -> np.ndarray:
         """The class with the largest score, for each row of X."""
-        return self._classes_of(self.decision_function(X))
+        return self.classes_of(self.decision_function(X))
 
-    def _check_parameters(self) -> None:
+    def check_parameters(self) -> None:
         norm: Any = self.norm
         if not isinstance(norm, Real) or isinstance(norm, bool) or not float(norm) >= 1:
             raise ValueError(f"norm must be a number from 1 to inf, got {norm!r}")

@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from largemargin.kernels.functions import Kernel, squared_norms
-from largemargin.runtime.memory import untouched
+from largemargin.runtime.memory import lazily_paged
 
 SLOTS = 512  # vectors of a whole tile
 CAPACITY = 64  # capacities are multiples of it
@@ -44,7 +44,7 @@ class Growing:
         size = self._size + len(rows)
         if size > len(self.padded):
             capacity = -(-max(size, 2 * self._size) // CAPACITY) * CAPACITY
-            room = untouched((capacity, *self.padded.shape[1:]), self.padded.dtype)
+            room = lazily_paged((capacity, *self.padded.shape[1:]), self.padded.dtype)
             room[: self._size] = self.values
             room[self._size :] = room[0] if self._size else rows[0]
             self.padded = room

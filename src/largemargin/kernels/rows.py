@@ -25,7 +25,7 @@ import scipy.sparse as sp
 
 from largemargin.kernels.engine import PACKED, fill
 from largemargin.kernels.functions import Kernel, squared_norms
-from largemargin.runtime.memory import untouched
+from largemargin.runtime.memory import lazily_paged
 from largemargin.runtime.threads import Workers
 
 PLACES = 12
@@ -80,7 +80,7 @@ class Segment:
             self.stretches.append(part)
 
     def allocate(self, capacity: int, dtype: np.dtype) -> None:
-        self.values = untouched((capacity, self.width), dtype)
+        self.values = lazily_paged((capacity, self.width), dtype)
         self.holder = np.full(capacity, -1, np.int64)
         self.last_use = np.full(capacity, -1, np.int64)
         self.n_filled = 0

@@ -23,7 +23,7 @@ import scipy.sparse as sp
 from largemargin.kernels.basis import SLOTS, Basis
 from largemargin.kernels.engine import PACKED, check_overflow, fill
 from largemargin.kernels.functions import squared_norms
-from largemargin.runtime.memory import untouched
+from largemargin.runtime.memory import lazily_paged
 
 # measured: tiles of SLOTS x ROWS run as fast as one large product, a quarter of it a tenth slower
 ROWS = 1024
@@ -54,7 +54,7 @@ class TileCache:
             if not self._free and self._unallocated:
                 count = min(max(1, SLAB_BYTES // self._tile_bytes), self._unallocated)
                 self._unallocated -= count
-                self._free = list(untouched((count, *self._shape), self._dtype))[::-1]
+                self._free = list(lazily_paged((count, *self._shape), self._dtype))[::-1]
             return self._free.pop() if self._free else None
 
     def put(self, key: tuple[int, int], tile: np.ndarray) -> None:

@@ -117,16 +117,16 @@ class AdaptiveMarginSVC(LinearProgramMachine):
         template = clone(self)
         models = [clone(self).set_params(lam=lam) for lam in checked_lams(lams)]
         for model in models:
-            model._check_parameters()
-        X, y = template._validate(X, y)
+            model.check_parameters()
+        X, y = template.validate(X, y)
         with template._sitting(X, y, sample_weight, len(models)) as (data, values, exact, watch):
             found = template._solve_path(data, models, values, exact, watch)
         for model, solved in zip(models, found, strict=True):
-            model._keep(data, solved)
+            model.set_fitted(data, solved)
             model.n_features_in_ = template.n_features_in_
             if hasattr(template, "feature_names_in_"):
                 model.feature_names_in_ = template.feature_names_in_
-            model._say(solved)
+            model.warn_unless_converged(solved)
         return models
 
     def _solve_path(
@@ -152,8 +152,8 @@ class AdaptiveMarginSVC(LinearProgramMachine):
                 watch.advance(1)
         return found
 
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
+    def check_parameters(self) -> None:
+        super().check_parameters()
         check_lam(self.lam)
 
     def _program(self, signs: np.ndarray, weights: np.ndarray, diagonal: np.ndarray) -> Program:

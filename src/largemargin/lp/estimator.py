@@ -58,9 +58,9 @@ class LinearProgramMachine(ExpansionClassifier):
         -------
         self
         """
-        with self._unchanged_by_failure():
-            self._check_parameters()
-            X, y = self._validate(X, y)
+        with self.rolled_back_on_error():
+            self.check_parameters()
+            X, y = self.validate(X, y)
             with self._sitting(X, y, sample_weight) as (data, values, exact, watch):
                 solved = []
                 for signs in sides(data):
@@ -68,8 +68,8 @@ class LinearProgramMachine(ExpansionClassifier):
                     search = Search(program, values, watch)
                     solved.append(checked(search.run(self._accepted(data), exact)))
                     watch.advance(1)
-            self._keep(data, solved)
-        self._say(solved)
+            self.set_fitted(data, solved)
+        self.warn_unless_converged(solved)
         return self
 
     def _accepted(self, data: DistinctSet) -> float:
@@ -108,19 +108,19 @@ class LinearProgramMachine(ExpansionClassifier):
         """Whether an example's coefficient counts in its own margin, which copies then share."""
         return False
 
-    def _keep(self, data: DistinctSet, solved: Sequence[Solved]) -> None:
+    def set_fitted(self, data: DistinctSet, solved: Sequence[Solved]) -> None:
         """Make the fitted attributes."""
         coefs = np.zeros((len(solved), len(data)))
         for row, signs, one in zip(coefs, sides(data), solved, strict=True):
             row[one.examples] = signs[one.examples] * one.coefs
         given, coefs = data.as_given(coefs, self._has_own_part)
-        self._set_expansion(given, coefs, np.array([one.b for one in solved]))
+        self.set_expansion(given, coefs, np.array([one.b for one in solved]))
         self.objective_ = np.array([one.objective for one in solved])
         self.dual_gap_ = np.array([one.gap for one in solved])
         self.n_iter_ = np.array([max(1, one.n_steps) for one in solved])
         self.converged_ = not any(one.reason for one in solved)
 
-    def _say(self, solved: Sequence[Solved]) -> None:
+    def warn_unless_converged(self, solved: Sequence[Solved]) -> None:
         """Warn of what kept the fit from its solution."""
         reasons = [one.reason for one in solved if one.reason]
         if reasons:
@@ -135,7 +135,7 @@ class LinearProgramMachine(ExpansionClassifier):
     def _check_data(self, data: DistinctSet) -> None:
         """Refuse data that a subclass cannot be trained on."""
 
-    def _check_parameters(self) -> None:
+    def check_parameters(self) -> None:
         check_positive("tol", self.tol)
         if not isinstance(self.verbose, Integral):
             raise ValueError(f"verbose must be 0 or 1, got {self.verbose!r}")

@@ -133,8 +133,8 @@ class LPSVC(LinearProgramMachine):
         self.precision = precision
         self.verbose = verbose
 
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
+    def check_parameters(self) -> None:
+        super().check_parameters()
         check_positive("C", self.C)
         if not np.isfinite(self.C):
             raise ValueError(

@@ -99,8 +99,8 @@ class NuLPSVC(LinearProgramMachine):
         self.precision = precision
         self.verbose = verbose
 
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
+    def check_parameters(self) -> None:
+        super().check_parameters()
         nu = self.nu
         if not isinstance(nu, Real) or isinstance(nu, bool) or not 0 <= nu <= 1:
             raise ValueError(f"nu must lie between 0 and 1, got {nu!r}")
@@ -127,12 +127,12 @@ class NuLPSVC(LinearProgramMachine):
         lowered = self.class_weight is not None and self.nu > largest
         return nu_machine(signs, weights, diagonal, min(float(self.nu), largest), lowered)
 
-    def _keep(self, data: DistinctSet, solved: Sequence[Solved]) -> None:
-        super()._keep(data, solved)
+    def set_fitted(self, data: DistinctSet, solved: Sequence[Solved]) -> None:
+        super().set_fitted(data, solved)
         self.margin_ = np.array([one.rho for one in solved])
 
-    def _say(self, solved: Sequence[Solved]) -> None:
-        super()._say(solved)
+    def warn_unless_converged(self, solved: Sequence[Solved]) -> None:
+        super().warn_unless_converged(solved)
         if self.converged_ and not self.margin_.all():
             warnings.warn(
                 f"nu={self.nu:g} is less than the fraction of margin errors that the training data "

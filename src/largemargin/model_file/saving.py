@@ -239,7 +239,7 @@ def _unpack_record(node: Any, model: Any) -> TrainingRecord:
     n_rows, sums = node["n_rows"], [node[part] for part in PARTS]
     if type(n_rows) is not int or not 0 <= n_rows < LARGEST:
         raise ValueError("the number of training examples is not one")
-    if model._n_trained not in (None, n_rows):
+    if model.n_trained not in (None, n_rows):
         raise ValueError("the numbers of training examples disagree")
     for digits in sums:
         if type(digits) is not str or len(digits) != 32 or set(digits) - set("0123456789abcdef"):

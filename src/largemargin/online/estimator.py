@@ -64,9 +64,9 @@ class OnlineLearner(RunReader):
         -------
         self
         """
-        with self._unchanged_by_failure():
-            self._check_parameters()
-            given, y = self._validate(X, y, reset=True)
+        with self.rolled_back_on_error():
+            self.check_parameters()
+            given, y = self.validate(X, y, reset=True)
             classes, labels = find_classes(y)
             if len(classes) < 2:
                 raise too_few(type(self).__name__, classes)
@@ -80,8 +80,8 @@ class OnlineLearner(RunReader):
                 learned = run.learn(
                     X, labels, every, team, memory_bytes(self.memory), watch, apart=False
                 )
-            self._keep(run, classes, given=True)
-            self._remember(fingerprint(given[:learned], classes, labels[:learned]))
+            self.set_fitted(run, classes, given=True)
+            self.remember(fingerprint(given[:learned], classes, labels[:learned]))
         if learned < len(y):
             warnings.warn(
                 f"stopped after {learned} of {len(y)} examples because {watch.stopped}; the model "
@@ -111,16 +111,16 @@ class OnlineLearner(RunReader):
         -------
         self
         """
-        with self._unchanged_by_failure():
-            self._check_parameters()
-            self._check_streaming()
+        with self.rolled_back_on_error():
+            self.check_parameters()
+            self.check_streaming()
             first, memory = not hasattr(self, "_run"), memory_bytes(self.memory)
-            rows, y = self._validate(X, y, reset=first)
+            rows, y = self.validate(X, y, reset=first)
             before, given = self._classes_before(classes, first)
             after = self._classes_after(before, y, given)
             labels = numbers_in(after, y)
             known = numbers_in(after, before)
-            record = self._record_with(first, rows, after, labels)
+            record = self.record_with(first, rows, after, labels)
             if first:
                 run = self._new_run(rows, rows.dtype != np.float32)
             else:
@@ -136,7 +136,7 @@ class OnlineLearner(RunReader):
                 learned = run.learn(X, labels, known, team, memory, watch)
             if learned < len(y):
                 raise KeyboardInterrupt
-            self._keep(run, after, given)
+            self.set_fitted(run, after, given)
             self._record = record
         if watch.stopped:
             raise KeyboardInterrupt
@@ -210,7 +210,7 @@ class OnlineLearner(RunReader):
         names = ", ".join(["auto", *UNBOUNDED, *BOUNDED])
         raise ValueError(f"policy must be one of {names}, got {self.policy!r}")
 
-    def _check_parameters(self) -> None:
+    def check_parameters(self) -> None:
         budget = self.budget
         if budget is not None and (
             not isinstance(budget, Integral) or isinstance(budget, bool) or budget < 1
@@ -225,8 +225,8 @@ class OnlineLearner(RunReader):
         self._settings()
         self._policy_code()
 
-    def _check_streaming(self) -> None:
-        if self._precomputed:
+    def check_streaming(self) -> None:
+        if self.precomputed:
             raise ValueError(
                 "partial_fit needs examples, not kernel='precomputed', whose columns a stream lacks"
             )
@@ -249,7 +249,7 @@ class OnlineLearner(RunReader):
                 "change them"
             )
 
-    def _keep(self, run: Run, classes: np.ndarray, given: bool) -> None:
+    def set_fitted(self, run: Run, classes: np.ndarray, given: bool) -> None:
         self.classes_ = classes
         self._classes_given = given
         self._run = run

@@ -64,17 +64,17 @@ def answer_and_learn(
     first = not hasattr(model, "_run")
     if first and classes is None and not len(y):
         return [Answer(None, [], None)] * X.shape[0]
-    with model._unchanged_by_failure():
+    with model.rolled_back_on_error():
         if first:
-            model._check_parameters()
-            model._check_streaming()
-            X = model._validate(X)
+            model.check_parameters()
+            model.check_streaming()
+            X = model.validate(X)
         before, given = model._classes_before(classes if first else None, first)
         after = model._classes_after(before, y, given) if len(y) else before
         labels = np.full(len(labelled), -1)
         labels[labelled] = numbers_in(after, y)
         known = numbers_in(after, before)
-        record = model._record_with(first, X[labelled], after, labels[labelled])
+        record = model.record_with(first, X[labelled], after, labels[labelled])
         memory = memory_bytes(model.memory)
         run = model._new_run(X, X.dtype != np.float32) if first else model._run
         if not first and (run.look(len(labels), memory) < len(labels) or len(after) > len(before)):
@@ -87,7 +87,7 @@ def answer_and_learn(
         answers = Answers(bool(model.average))
         with Watch("stream", len(labels), interruptible=False) as watch:
             run.learn(X, labels, known, team, memory, watch, answers)
-        model._keep(run, after, given)
+        model.set_fitted(run, after, given)
         model._record = record
     return _read(answers, after)
 

@@ -37,13 +37,13 @@ class RunReader(ExpansionClassifier):
         return self._expansion.basis.examples
 
     @property
-    def _n_trained(self) -> int:  # type: ignore[override]
+    def n_trained(self) -> int:  # type: ignore[override]
         return int(self._run.tally[SEEN])
 
-    def _joined(self, scores: np.ndarray) -> np.ndarray:
+    def join_scores(self, scores: np.ndarray) -> np.ndarray:
         if len(self.classes_) == 1:  # a stream that has shown one class so far
             return np.zeros(scores.shape[1])
-        return super()._joined(scores)
+        return super().join_scores(scores)
 
     @property
     def n_insertions_(self) -> int:

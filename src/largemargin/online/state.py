@@ -82,7 +82,7 @@ def unpack(model: Any, facts: dict[str, Any], arrays: dict[str, np.ndarray]) -> 
     if set(facts) != _FACTS:
         raise ValueError(f"{type(model).__name__} needs the facts {', '.join(sorted(_FACTS))}")
     _check_facts(facts)
-    model._check_parameters()
+    model.check_parameters()
     arrays = dict(arrays)
     basis = empty_basis(facts)
     fill_basis(basis, facts, arrays, model.n_features_in_, facts["n_seen"])

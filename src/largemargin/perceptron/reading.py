@@ -31,7 +31,7 @@ class TraceReader(KernelClassifier):
     _looked: str  # the method those counts were made for
 
     @property
-    def _n_trained(self) -> int:  # type: ignore[override]
+    def n_trained(self) -> int:  # type: ignore[override]
         return self._run.n_seen
 
     @property
@@ -54,7 +54,7 @@ class TraceReader(KernelClassifier):
         self, X: Any, method: str | None = None, normalize: bool | None = None
     ) -> np.ndarray:
         """The class with the largest score, for each row of X."""
-        return self._classes_of(self.decision_function(X, method, normalize))
+        return self.classes_of(self.decision_function(X, method, normalize))
 
     def decision_functions(self, X: Any, rules: Iterable[Rule]) -> dict[Rule, np.ndarray]:
         """Scores under several rules, from one pass over kernel values.
@@ -91,7 +91,7 @@ class TraceReader(KernelClassifier):
         if not hasattr(self, "_run"):
             check_is_fitted(self)
         rules = [self._checked(rule) for rule in rules]
-        X = X if self._is_valid(X) else self._validate(X, reset=False)
+        X = X if self.is_valid(X) else self.validate(X, reset=False)
         run = self._run
         steps = [run.trace.n_steps if e is None else run.trace.step_at(e) for e in at]
         stages = np.array(sorted(set(steps)), np.int64)
@@ -122,7 +122,7 @@ class TraceReader(KernelClassifier):
         """
         rule = self._rule(None, None)
         staged = self.staged_decision_functions(X, at, [rule])
-        answers = [self._classes_of(scores[rule]) for scores in staged]
+        answers = [self.classes_of(scores[rule]) for scores in staged]
         return np.array(answers, self.classes_.dtype).reshape(len(answers), np.shape(X)[0])
 
     @property

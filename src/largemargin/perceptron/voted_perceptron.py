@@ -185,12 +185,12 @@ class VotedPerceptron(TraceReader):
         -------
         self
         """
-        with self._unchanged_by_failure():
+        with self.rolled_back_on_error():
             return self._fit(X, y)
 
     def _fit(self, X: Any, y: Any) -> Self:
-        self._check_parameters()
-        X, y = self._validate(X, y, reset=True)
+        self.check_parameters()
+        X, y = self.validate(X, y, reset=True)
         classes, labels = find_classes(y)
         if len(classes) < 2:
             raise too_few("VotedPerceptron", classes)
@@ -220,8 +220,8 @@ class VotedPerceptron(TraceReader):
                 data[look], truth, run.basis, run.trace,
                 n_jobs=self.n_jobs, memory=self.memory,
             )  # fmt: skip
-        self._keep(run, classes, outcome, correct)
-        self._remember(fingerprint(X, classes, labels))
+        self.set_fitted(run, classes, outcome, correct)
+        self.remember(fingerprint(X, classes, labels))
         if outcome.stopped:
             warnings.warn(
                 f"stopped after {run.trace.n_steps / len(order):.3g} of {self.epochs} epochs "
@@ -249,18 +249,18 @@ class VotedPerceptron(TraceReader):
         -------
         self
         """
-        with self._unchanged_by_failure():
+        with self.rolled_back_on_error():
             return self._partial_fit(X, y, classes)
 
     def _partial_fit(self, X: Any, y: Any, classes: Any) -> Self:
-        self._check_parameters()
-        self._check_streaming()
+        self.check_parameters()
+        self.check_streaming()
         first = not hasattr(self, "trace_")
         if first and classes is None:
             raise ValueError(
                 "classes must be given in the first call to partial_fit: all labels to come"
             )
-        X, y = self._validate(X, y, reset=first)
+        X, y = self.validate(X, y, reset=first)
         known = named_classes(classes) if first else self.classes_
         if not first and classes is not None:
             check_same_classes(classes, known)
@@ -270,7 +270,7 @@ class VotedPerceptron(TraceReader):
                 f"y holds the label {shown(y[strange].tolist()[0])}, which is not in classes="
                 f"{listed(known.tolist())}: name every label in the first call to partial_fit"
             )
-        record = self._record_with(first, X, known, labels)
+        record = self.record_with(first, X, known, labels)
         if first:
             kernel = self._make_kernel(X)
             dtype = choose_dtype(self.precision, X.dtype != np.float32, kernel, X)
@@ -288,11 +288,11 @@ class VotedPerceptron(TraceReader):
         if one_pass:
             run.trace.epoch_length = run.n_seen
         n_epochs = 1 if first else self.n_epochs_
-        self._keep(run, known, Outcome(n_epochs, run.settled, ""), None)
+        self.set_fitted(run, known, Outcome(n_epochs, run.settled, ""), None)
         self._record = record
         return self
 
-    def _check_parameters(self) -> None:
+    def check_parameters(self) -> None:
         if self.method not in METHODS:
             raise ValueError(f"method must be one of {', '.join(METHODS)}, got {self.method!r}")
         if (
@@ -312,7 +312,7 @@ class VotedPerceptron(TraceReader):
         if not isinstance(fraction, Real) or not 0 < fraction < 1:
             raise ValueError(f"validation_fraction must lie between 0 and 1, got {fraction!r}")
 
-    def _check_streaming(self) -> None:
+    def check_streaming(self) -> None:
         if self.method in ("pocket", "holdout"):
             raise ValueError(
                 f"method={self.method!r} looks at the data again, which a stream does not keep: "
@@ -373,7 +373,7 @@ class VotedPerceptron(TraceReader):
             memory=memory_bytes(self.memory), watch=watch,
         )  # fmt: skip
 
-    def _keep(
+    def set_fitted(
         self, run: Run, classes: np.ndarray, outcome: Outcome, correct: np.ndarray | None
     ) -> None:
         self.classes_ = classes

@@ -123,13 +123,13 @@ def _number_in(file: Path) -> int | None:
         return None
 
 
-def untouched(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
+def lazily_paged(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
     """An array for values that come bit by bit: its pages are there when they are first written to.
 
     NumPy asks for huge ones. A virtual machine that gets its memory from its host as it goes can
     take five times as long for one as for the small ones in its place.
 
-    >>> untouched((2, 3), np.dtype(np.float32)).shape
+    >>> lazily_paged((2, 3), np.dtype(np.float32)).shape
     (2, 3)
     """
     size = prod(shape) * dtype.itemsize

@@ -92,8 +92,8 @@ def cross_validate(
     template = clone(estimator)
     models = [clone(estimator).set_params(C=C) for C in checked_Cs(Cs)]
     for model in models:
-        model._check_parameters()
-    X, y = template._validate(X, y)
+        model.check_parameters()
+    X, y = template.validate(X, y)
     data = TrainingSet(template, X, y, sample_weight)
     folds = _folds(cv, data, X, y)
     weightings = []
@@ -113,12 +113,12 @@ def cross_validate(
         for k, fits in template._sweep(session, weightings, models, watch):
             for f, (fit, (_, test)) in enumerate(zip(fits, folds, strict=True)):
                 model = models[k]
-                model._keep(data, fit)
+                model.set_fitted(data, fit)
                 model.n_features_in_ = template.n_features_in_
                 scores[k, f] = _score(model, fit, data, test)
                 gaps[k, f] = model.dual_gap_.max()
                 if not model.converged_:
-                    model._say(watch.stopped, fit.rounding)
+                    model.warn_unless_converged(watch.stopped, fit.rounding)
     return CrossValidation(np.array([model.C for model in models]), scores, gaps)
 
 
@@ -148,7 +148,7 @@ def _score(model: SVC, fit: Fit, data: TrainingSet, test: np.ndarray) -> float:
             found = expansion.coefs @ values.T + expansion.intercepts[:, None]
         else:
             found = expansion(data.X[unknown], model.n_jobs)
-        scores = model._joined(found)
+        scores = model.join_scores(found)
         several = scores.ndim == 2
         answers[answers < 0] = scores.argmax(axis=1) if several else (scores > 0).astype(int)
     weights = data.weights[test]

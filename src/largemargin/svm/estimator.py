@@ -85,17 +85,17 @@ class SupportVectorMachine(ExpansionReader):
         -------
         self
         """
-        with self._unchanged_by_failure():
-            self._check_parameters()
-            X, y = self._validate(X, y)
+        with self.rolled_back_on_error():
+            self.check_parameters()
+            X, y = self.validate(X, y)
             data = TrainingSet(self, X, y, sample_weight)
             start = self._last_solution(data) if self.warm_start else None
             total = len(splits(data.n_classes, self.multiclass))
             opened = self._session(data, total, portions=start is None)
             with opened as (session, watch), unwarned():
                 (fit,) = self._train(session, [data.weights], [start], watch)
-            self._keep(data, fit)
-        self._say(watch.stopped, fit.rounding)
+            self.set_fitted(data, fit)
+        self.warn_unless_converged(watch.stopped, fit.rounding)
         return self
 
     @contextmanager
@@ -173,14 +173,14 @@ class SupportVectorMachine(ExpansionReader):
     def _n_functions(self, data: TrainingSet) -> int:
         return len(splits(data.n_classes, self.multiclass))
 
-    def _keep(self, data: TrainingSet, fit: Fit) -> None:
+    def set_fitted(self, data: TrainingSet, fit: Fit) -> None:
         """Make the fitted attributes."""
         if not (np.isfinite(fit.coefs).all() and np.isfinite(fit.intercepts).all()):
             raise ValueError(
                 f"the coefficients of {type(self).__name__} left the range of numbers that can be "
                 f"computed with, for values of {data.kernel}: scale the data"
             )
-        self._set_expansion(data, fit.coefs, fit.intercepts)
+        self.set_expansion(data, fit.coefs, fit.intercepts)
         self._by_pairs = data.n_classes > 2 and self.multiclass == "ovo"
         machines = fit.machines
         self.objective_ = np.array([m.objective for m in machines])
@@ -190,7 +190,7 @@ class SupportVectorMachine(ExpansionReader):
         self.converged_ = bool(all(m.converged for m in machines))
         self._separable = bool(all(m.separable for m in machines))
 
-    def _say(self, stopped: str, rounding: float) -> None:
+    def warn_unless_converged(self, stopped: str, rounding: float) -> None:
         """Warn of what kept the fit from its solution."""
         name = type(self).__name__
         if not self._separable:
@@ -229,7 +229,7 @@ class SupportVectorMachine(ExpansionReader):
 
     _remedy = "to go on, fit again with warm_start=True"
 
-    def _check_parameters(self) -> None:
+    def check_parameters(self) -> None:
         check_positive("tol", self.tol)
         limit: Any = self.max_iter
         whole = isinstance(limit, Integral) and not isinstance(limit, bool)

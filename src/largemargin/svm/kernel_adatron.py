@@ -132,8 +132,8 @@ class KernelAdatron(SupportVectorMachine):
     def _is_far_off(self, rounding: float) -> bool:
         return False  # it ends by another rule, which leaves what gap it leaves
 
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
+    def check_parameters(self) -> None:
+        super().check_parameters()
         check_positive("C", self.C)
         rate = self.learning_rate
         if rate != "auto" and not (isinstance(rate, Real) and 0 < rate < np.inf):

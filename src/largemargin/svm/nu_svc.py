@@ -123,8 +123,8 @@ class NuSVC(SupportVectorMachine):
     def _in_portions(self) -> bool:  # type: ignore[override]
         return self.nu == 0  # the bounds keep a part from holding the whole of nu
 
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
+    def check_parameters(self) -> None:
+        super().check_parameters()
         nu = self.nu
         if not isinstance(nu, Real) or isinstance(nu, bool) or not 0 <= nu <= 1:
             raise ValueError(f"nu must lie between 0 and 1, got {nu!r}")

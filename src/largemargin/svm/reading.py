@@ -19,7 +19,7 @@ class ExpansionReader(ExpansionClassifier):
     _positions: np.ndarray
     _by_pairs: bool  # whether each problem is one of two classes among several
 
-    def _joined(self, scores: np.ndarray) -> np.ndarray:
+    def join_scores(self, scores: np.ndarray) -> np.ndarray:
         if self._by_pairs:
             return votes(scores, len(self.classes_)).T
-        return super()._joined(scores)
+        return super().join_scores(scores)

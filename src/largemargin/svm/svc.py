@@ -176,8 +176,8 @@ class SVC(SupportVectorMachine):
 
     _reductions = ("ovr", "ovo", "crammer-singer")
 
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
+    def check_parameters(self) -> None:
+        super().check_parameters()
         check_positive("C", self.C)
         if self.C < SMALLEST_C:
             raise ValueError(
@@ -257,20 +257,20 @@ class SVC(SupportVectorMachine):
         template = clone(self)
         models = [clone(self).set_params(C=C) for C in checked_Cs(Cs)]
         for model in models:
-            model._check_parameters()
-        X, y = template._validate(X, y)
+            model.check_parameters()
+        X, y = template.validate(X, y)
         data = TrainingSet(template, X, y, sample_weight)
         total = len(models) * len(splits(data.n_classes, self.multiclass))
         with template._session(data, total) as (session, watch):
             rounding = np.zeros(len(models))
             for k, fits in template._sweep(session, [data.weights], models, watch):
-                models[k]._keep(data, fits[0])
+                models[k].set_fitted(data, fits[0])
                 rounding[k] = fits[0].rounding
         for model, off in zip(models, rounding.tolist(), strict=True):
             model.n_features_in_ = template.n_features_in_
             if hasattr(template, "feature_names_in_"):
                 model.feature_names_in_ = template.feature_names_in_
-            model._say(watch.stopped, off)
+            model.warn_unless_converged(watch.stopped, off)
         return models
 
     @staticmethod
