@@ -8,6 +8,9 @@ To add an estimator: a module beside it with two functions, and a line here.
     unpack(model, facts, arrays) -> None
         the reverse, on an estimator that has its parameters and these three attributes; must raise
         ValueError for anything that `pack` cannot have made
+
+To add a parameter to an estimator: a line in `ADDED` if files of earlier versions, which do not
+have it, must be read with another value than its default.
 """
 
 from __future__ import annotations
@@ -76,6 +79,10 @@ SCALERS = _entries(
     Entry("MinMaxScaler", "sklearn.preprocessing", "largemargin.model_file.scalers"),
     Entry("MaxAbsScaler", "sklearn.preprocessing", "largemargin.model_file.scalers"),
 )
+
+# Of classes, the parameters that files of earlier versions do not have, with the values that mean
+# what those versions did. One that is not here takes its default; a base learner must have it here.
+ADDED: dict[str, dict[str, Any]] = {}
 
 
 def find_entry(model: Any, entries: dict[str, Entry]) -> Entry | None:
