@@ -290,8 +290,9 @@ def _unpack(
     entry = entries[name]
     wanted = {"class", "parameters", "n_features", "facts"}
     others = {"feature_names", "output"}
-    if entries is ESTIMATORS:
+    if entry.n_labels:
         wanted.add("labels")
+    if entries is ESTIMATORS:
         others.add("training")
     if wanted - set(node) or set(node) - wanted - others:
         raise ValueError(f"{name} is described by {sorted(node)[:9]}")
