@@ -10,7 +10,7 @@ from largemargin.cli.output import note, progress_wanted
 
 if TYPE_CHECKING:
     from largemargin.data import Dataset
-    from largemargin.report.fit import Rows
+    from largemargin.report.fit.outcome import Rows
 
 ReportFile = Annotated[
     str | None,
@@ -55,10 +55,11 @@ def write_report(
     quiet: bool = False,
 ) -> None:
     """Measure the model and write its page."""
-    from largemargin.cli.models import kernel_words, learned, learned_words, machine_words
-    from largemargin.cli.output import text
-    from largemargin.report.fit import describe_fit, render
+    from largemargin.report.fit.describing import describe_fit
+    from largemargin.report.fit.page import render
+    from largemargin.report.fit.words import kernel_words, learned, learned_words, machine_words
     from largemargin.runtime.files import write_atomically
+    from largemargin.runtime.showing import text
 
     final = model[-1] if hasattr(model, "steps") else model
     parameters = final.get_params(deep=False)
@@ -125,7 +126,7 @@ def _is_training_set(info: dict[str, Any], source: str, rows: int) -> bool:
 def rows_for(model: Any, name: str, X: Any, y: Any) -> Rows:
     """Rows with the class numbers of their labels."""
     from largemargin.cli.inputs import numbers_of
-    from largemargin.report.fit import Rows
+    from largemargin.report.fit.outcome import Rows
 
     if y is None:
         raise ValueError(f"{name} has no labels to compare with: name their column with --label")

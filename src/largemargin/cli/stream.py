@@ -10,7 +10,8 @@ import typer
 
 from largemargin.cli import model_options as options
 from largemargin.cli.models import MODELS, ONLINE, make_estimator
-from largemargin.cli.output import READER_GONE, note, percent, progress_wanted
+from largemargin.cli.output import READER_GONE, note, progress_wanted
+from largemargin.runtime.showing import percent
 
 if TYPE_CHECKING:
     import numpy as np
