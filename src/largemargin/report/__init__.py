@@ -1,11 +1,9 @@
-"""Reports: tables of published and own numbers, curves, and the forms in which they are shown.
+"""The page of a fit, and pictures of classifiers.
 
-`comparison` and `document` hold the content; `terminal`, `markdown`, `page` and `plots` show it;
-`files` writes a folder. Nothing here knows of a particular paper. `plot_decision` draws a
-classifier of points in the plane.
-
-`fit` is the report of one trained model; its charts are in `charts`, drawn by `svg`, its small
-pictures are made by `png`, and its pages look as `look.css` says.
+`plot_decision` draws a classifier of points in the plane. `fit` is the report of one trained model.
+What its page and the page of a comparison share: `charts` are charts as data and their SVG,
+`intervals` say how sure an error is, `machine` what a number was measured on, `templates` finds the
+templates, and the pages look as `look.css` says.
 
 Names are imported when they are first used, since the command line needs only words at first.
 """

@@ -7,24 +7,10 @@ from typing import Any
 
 from largemargin.certificates import Certificate
 from largemargin.report.charts import Chart
-from largemargin.report.fit.examples import Example
+from largemargin.report.fit.examples import Gallery
 from largemargin.report.intervals import ErrorRate
 
 Facts = tuple[tuple[str, str], ...]
-
-
-@dataclass(frozen=True)
-class Gallery:
-    """Examples that belong together, and why they are shown."""
-
-    id: str
-    title: str
-    note: str
-    examples: tuple[Example, ...]
-
-    @property
-    def pictures(self) -> bool:
-        return any(example.picture for example in self.examples)
 
 
 @dataclass(frozen=True)

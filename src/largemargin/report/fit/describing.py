@@ -11,12 +11,12 @@ import numpy as np
 from largemargin.certificates import Certificate
 from largemargin.certificates.fitted import FOREIGN, checked, recorded
 from largemargin.certificates.theorem import Condition
-from largemargin.report.document import duration
-from largemargin.report.fit import curves, galleries
-from largemargin.report.fit.content import Confusion, Facts, FitReport, Gallery
-from largemargin.report.fit.examples import album_of
+from largemargin.report.fit import curves
+from largemargin.report.fit import examples as galleries
+from largemargin.report.fit.content import Confusion, Facts, FitReport
+from largemargin.report.fit.examples import Gallery, album_of
 from largemargin.report.fit.outcome import Outcome, Rows, answer, confusion_matrix
-from largemargin.report.machine import describe_machine
+from largemargin.report.machine import describe_machine, duration
 
 
 def describe_fit(
