@@ -56,23 +56,10 @@ def write_report(
 ) -> None:
     """Measure the model and write its page."""
     from largemargin.report.fit.describing import describe_fit
-    from largemargin.report.fit.page import render
-    from largemargin.report.fit.words import kernel_words, learned, learned_words, machine_words
-    from largemargin.runtime.files import write_atomically
-    from largemargin.runtime.showing import text
 
-    final = model[-1] if hasattr(model, "steps") else model
-    parameters = final.get_params(deep=False)
-    facts = [("machine", machine_words(parameters))]
-    if isinstance(parameters.get("kernel"), str):
-        facts.append(("kernel", kernel_words(parameters)))
-    facts += [(name, text(value)) for name, value in learned_words(learned(final))]
     if progress_wanted(quiet):
         note("measuring for the report ...")
-    report = describe_fit(
-        model, test=test, training=training, info=info, facts=facts, command=command
-    )
-    write_atomically(file, [render(report).encode("utf-8", "backslashreplace")])
+    describe_fit(model, test=test, training=training, info=info, command=command).save(file)
     if not quiet:
         note(f"report written to {file}")
 

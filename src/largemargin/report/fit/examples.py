@@ -185,14 +185,18 @@ def hard_gallery(album: Album, outcome: Outcome, labels: list[str]) -> Gallery |
 def kept_gallery(model: Any, album: Album, training: Rows | None, labels: list[str]) -> Any:
     """What the model keeps: support vectors, centres, or one weight a feature."""
     final = model[-1] if hasattr(model, "steps") else model
+    # where steps before it cannot be undone, what it keeps is not in the coordinates of the rows
+    undone = not hasattr(model, "steps") or hasattr(model[:-1], "inverse_transform")
     if hasattr(final, "support_"):
-        return _support_gallery(model, final, album, training, labels)
+        return _support_gallery(model, final, album, training, labels) if undone else None
     if hasattr(final, "centers_"):
+        if not undone:
+            return None
         centers = final.centers_[: _most(album)]
         captions = [(f"centre {k + 1}", "", "") for k in range(len(centers))]
         note = f"{len(centers)} of {len(final.centers_)} centres of basis functions."
         return Gallery("kept", "Centres", note, album.show(_unscaled(model, centers), captions))
-    if hasattr(final, "coef_"):
+    if hasattr(final, "coef_") and final.n_features_in_ == model.n_features_in_:
         return _weight_gallery(np.atleast_2d(final.coef_), album, labels)
     return None
 
