@@ -157,7 +157,7 @@ def test_margins_are_not_larger_than_they_are():
 
 
 def test_pages_and_tables_are_rounded_outward():
-    from largemargin.cli.models import learned_words
+    from largemargin.report.fit.words import learned_words
 
     facts = {"converged": True, "problems": 1, "iterations": 3, "dual_gap": 0.0012341}
     told = dict(learned_words({**facts, "margin": 0.99999, "features_used": 2}))

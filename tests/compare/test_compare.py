@@ -17,12 +17,10 @@ from threadpoolctl import threadpool_info
 
 from largemargin.compare import candidates, compare
 from largemargin.compare.candidates import OURS, Candidate, our_classes
-from largemargin.compare.content import Certified, Comparison, Result
 from largemargin.compare.measuring import measure
-from largemargin.compare.page import render
+from largemargin.compare.results import COLUMNS, Certified, Comparison, Result, render, row
 from largemargin.compare.running import _put, _work
 from largemargin.compare.task import make_task
-from largemargin.compare.words import COLUMNS, row
 from largemargin.report.intervals import ErrorRate
 from largemargin.runtime.threads import count_workers
 

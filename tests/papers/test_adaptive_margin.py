@@ -14,10 +14,14 @@ from sklearn.svm import SVC as Peer
 
 from largemargin import LeaveOneOutSVC, VotedPerceptron
 from largemargin.data.dataset import Dataset
-from largemargin.papers import PAPERS, adaptive_margin
+from largemargin.papers import PAPERS, adaptive_margin, files, terminal
 from largemargin.papers.adaptive_margin import PARTS, Plan, curves, published, reproduce
-from largemargin.papers.adaptive_margin.choosing import ChoiceExperiment, Search, median_of
-from largemargin.papers.adaptive_margin.hyperplanes import HyperplaneExperiment
+from largemargin.papers.adaptive_margin.choosing import (
+    ChoiceExperiment,
+    Search,
+    TestExperiment,
+    median_of,
+)
 from largemargin.papers.adaptive_margin.machines import (
     LP_C,
     MACHINES,
@@ -28,7 +32,7 @@ from largemargin.papers.adaptive_margin.machines import (
     Trial,
     train_boosted,
 )
-from largemargin.papers.adaptive_margin.margins import GRID, share_below
+from largemargin.papers.adaptive_margin.margins import GRID, HyperplaneExperiment, share_below
 from largemargin.papers.adaptive_margin.planes import (
     OUTLIER,
     PICTURES,
@@ -39,8 +43,6 @@ from largemargin.papers.adaptive_margin.planes import (
     outlier_is_given_up,
 )
 from largemargin.papers.adaptive_margin.sets import folds, load_splits, standardise
-from largemargin.papers.adaptive_margin.testing import TestExperiment
-from largemargin.report import files, terminal
 
 PLAN = Plan.quick()
 

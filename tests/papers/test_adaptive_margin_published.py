@@ -8,7 +8,9 @@ import pytest
 from rich.console import Console
 
 from largemargin import data
+from largemargin.papers import terminal
 from largemargin.papers.adaptive_margin import curves, published
+from largemargin.papers.adaptive_margin.choosing import TestExperiment
 from largemargin.papers.adaptive_margin.machines import MACHINES, Setting
 from largemargin.papers.adaptive_margin.plan import is_comparable
 from largemargin.papers.adaptive_margin.sets import load_splits
@@ -18,8 +20,6 @@ from largemargin.papers.adaptive_margin.tables import (
     statements_table,
     table_of,
 )
-from largemargin.papers.adaptive_margin.testing import TestExperiment
-from largemargin.report import terminal
 
 
 def columns_with(name, machine, error):

@@ -13,14 +13,13 @@ from sklearn.datasets import load_digits
 from largemargin import data
 from largemargin.data.dataset import Dataset
 from largemargin.online import MIRA
-from largemargin.papers import PAPERS, budget
+from largemargin.papers import PAPERS, budget, files, terminal
 from largemargin.papers.budget import PARTS, Plan, plan, published, reproduce
 from largemargin.papers.budget.bound import SeparableExperiment, bound, draw_separable
 from largemargin.papers.budget.choosing import MACHINE, ONLINE, ChoiceExperiment, split
-from largemargin.papers.budget.streams import StreamExperiment, draw_stream
+from largemargin.papers.budget.policies import StreamExperiment, draw_stream
 from largemargin.papers.budget.tasks import TASKS, Problem, View, some_of
-from largemargin.papers.images import Images
-from largemargin.report import files, terminal
+from largemargin.papers.experiments import Images
 
 PLAN = Plan.quick()
 

@@ -6,11 +6,11 @@ from dataclasses import replace
 import pytest
 from rich.console import Console
 
+from largemargin.papers import terminal
 from largemargin.papers.budget import published
 from largemargin.papers.budget.panels import HOLDS, Found, statements, table_of
 from largemargin.papers.budget.policies import WITH_BUDGET, noise_table, one_pass_table
 from largemargin.papers.budget.tasks import TASKS
-from largemargin.report import terminal
 
 
 def row(table, group, name):

@@ -15,17 +15,18 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.svm import SVC as PeerSVC
 
 from largemargin import data
-from largemargin.papers import PAPERS, cortes_vapnik
+from largemargin.papers import PAPERS, cortes_vapnik, files, terminal
 from largemargin.papers.cortes_vapnik import PARTS, Plan, published, reproduce, run_experiment
-from largemargin.papers.cortes_vapnik.benchmark import CLASSIFIERS, BenchmarkExperiment
-from largemargin.papers.cortes_vapnik.bound import bound_figure, bounds
-from largemargin.papers.cortes_vapnik.choosing import Search
-from largemargin.papers.cortes_vapnik.machines import MachineExperiment, smooth
+from largemargin.papers.cortes_vapnik.machines import (
+    CLASSIFIERS,
+    BenchmarkExperiment,
+    MachineExperiment,
+    Search,
+    smooth,
+)
 from largemargin.papers.cortes_vapnik.planes import SETS, PlaneExperiment, draw_points
-from largemargin.papers.cortes_vapnik.tables import table3
-from largemargin.papers.images import Images
-from largemargin.papers.interruption import interruptions_raised
-from largemargin.report import files, terminal
+from largemargin.papers.cortes_vapnik.tables import bound_figure, bounds, table3
+from largemargin.papers.experiments import Images, interruptions_raised
 
 PLAN = replace(Plan.quick(), degrees=(1, 3))
 SEARCH = Search((0.1, 10.0), folds=3)

@@ -8,7 +8,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from largemargin.papers import PAPERS, freund_schapire
+from largemargin.papers import PAPERS, files, freund_schapire
+from largemargin.papers.experiments import Images
 from largemargin.papers.freund_schapire import Plan, published, reproduce
 from largemargin.papers.freund_schapire.experiment import (
     BINARY_RULES,
@@ -18,9 +19,7 @@ from largemargin.papers.freund_schapire.experiment import (
     run_experiment,
     stages,
 )
-from largemargin.papers.images import Images
 from largemargin.perceptron import VotedPerceptron
-from largemargin.report import files
 
 PLAN = Plan(degrees=(1, 4), permutations=2, epochs=2)
 

@@ -11,9 +11,11 @@ import largemargin
 from largemargin.certificates import Assumption, Certificate, Statement
 from largemargin.certificates.certificate import not_applicable
 from largemargin.compare.candidates import our_classes
-from largemargin.compare.content import Certified, Comparison, Result
-from largemargin.compare.page import render as compared
-from largemargin.report.fit import Rows, describe_fit, render
+from largemargin.compare.results import Certified, Comparison, Result
+from largemargin.compare.results import render as compared
+from largemargin.report.fit.describing import describe_fit
+from largemargin.report.fit.outcome import Rows
+from largemargin.report.fit.page import render
 from largemargin.report.intervals import ErrorRate
 
 QUICK = {"AdaBoost": {"n_rounds": 20}, "VotedPerceptron": {"epochs": 3}}

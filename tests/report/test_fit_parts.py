@@ -10,16 +10,14 @@ import pytest
 import scipy.sparse as sp
 
 from largemargin.certificates.certificate import Statement
-from largemargin.report import png, svg
-from largemargin.report.charts import Histogram, LineChart
-from largemargin.report.figures import Curve
+from largemargin.report import charts
+from largemargin.report.charts import Curve, Histogram, LineChart, linear_ticks
+from largemargin.report.fit import examples
 from largemargin.report.fit.curves import margin_histogram, search_chart
-from largemargin.report.fit.examples import album_of
-from largemargin.report.fit.galleries import hard_gallery, wrong_gallery
+from largemargin.report.fit.examples import album_of, hard_gallery, wrong_gallery
 from largemargin.report.fit.outcome import Outcome, Rows, confusion_matrix, margins_of
 from largemargin.report.fit.page import stated
 from largemargin.report.templates import figure
-from largemargin.report.ticks import linear_ticks
 
 
 @pytest.mark.parametrize("ink", [False, True])
@@ -27,7 +25,7 @@ def test_png_holds_the_pixels(ink):
     from PIL import Image
 
     pixels = np.random.default_rng(0).integers(0, 256, (5, 7)).astype(np.uint8)
-    picture = Image.open(io.BytesIO(png.encode(pixels, ink=ink)))
+    picture = Image.open(io.BytesIO(examples.encode_png(pixels, ink=ink)))
     read = np.asarray(picture)
     assert np.array_equal(read[..., 1] if ink else read, pixels)
     assert not ink or not read[..., 0].any()
@@ -88,14 +86,14 @@ def test_histogram_keeps_errors_apart():
     assert sum(below) == pytest.approx(1 / 401)
     assert sum(chart.bars) == pytest.approx(1)
     assert sum(chart.outline) == pytest.approx(1)
-    assert 'class="bar wrong"' in svg.draw(chart)
+    assert 'class="bar wrong"' in charts.draw(chart)
 
 
 @pytest.mark.parametrize("margins", [[0.0], [1.0], [-1.0, -2.0], [0.0, 0.0, 1e-300], [-1e9, 1e-9]])
 def test_histograms_of_odd_margins_are_drawn(margins):
     chart = margin_histogram(outcome(margins), None)
     assert sum(chart.bars) == pytest.approx(1)
-    ET.fromstring(svg.draw(chart))
+    ET.fromstring(charts.draw(chart))
 
 
 @pytest.mark.parametrize(
@@ -109,11 +107,11 @@ def test_histograms_of_odd_margins_are_drawn(margins):
 )
 @pytest.mark.parametrize("log", [False, True])
 def test_odd_curves_are_drawn_within_the_picture(curve, log):
-    drawn = svg.draw(LineChart("c", "t", "x < y", "y", (curve,), "says <this>", log_x=log))
+    drawn = charts.draw(LineChart("c", "t", "x < y", "y", (curve,), "says <this>", log_x=log))
     root = ET.fromstring(drawn)
     places = [float(c.get("cx")) for c in root.iter("circle")]
     assert len(places) == len(curve.x)
-    assert all(0 <= x <= svg.WIDTH for x in places)
+    assert all(0 <= x <= charts.WIDTH for x in places)
     assert root.find("title").text == "says <this>"
 
 

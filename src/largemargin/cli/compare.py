@@ -91,7 +91,7 @@ def compare(
     else:
         _show(found)
     if report is not None:
-        from largemargin.compare.page import render
+        from largemargin.compare.results import render
         from largemargin.runtime.files import write_atomically
 
         command = command_line(
@@ -128,7 +128,7 @@ def _task(
 
 
 def _show(found: Comparison) -> None:
-    from largemargin.compare.words import COLUMNS, heading, row
+    from largemargin.compare.results import COLUMNS, heading, row
 
     rows = [row(result) for result in found.ranked]
     emit_table(COLUMNS, rows, title=heading(found), right=True)

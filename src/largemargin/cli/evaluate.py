@@ -8,7 +8,8 @@ import typer
 
 from largemargin.cli.fit_report import ReportFile, Training, check_report, parts_for, write_report
 from largemargin.cli.options import Header, Json, Label
-from largemargin.cli.output import command_line, emit_facts, emit_json, emit_table, note, percent
+from largemargin.cli.output import command_line, emit_facts, emit_json, emit_table, note
+from largemargin.runtime.showing import percent
 
 if TYPE_CHECKING:
     import numpy as np

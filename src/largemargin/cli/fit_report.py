@@ -10,7 +10,7 @@ from largemargin.cli.output import note, progress_wanted
 
 if TYPE_CHECKING:
     from largemargin.data import Dataset
-    from largemargin.report.fit import Rows
+    from largemargin.report.fit.outcome import Rows
 
 ReportFile = Annotated[
     str | None,
@@ -55,23 +55,11 @@ def write_report(
     quiet: bool = False,
 ) -> None:
     """Measure the model and write its page."""
-    from largemargin.cli.models import kernel_words, learned, learned_words, machine_words
-    from largemargin.cli.output import text
-    from largemargin.report.fit import describe_fit, render
-    from largemargin.runtime.files import write_atomically
+    from largemargin.report.fit.describing import describe_fit
 
-    final = model[-1] if hasattr(model, "steps") else model
-    parameters = final.get_params(deep=False)
-    facts = [("machine", machine_words(parameters))]
-    if isinstance(parameters.get("kernel"), str):
-        facts.append(("kernel", kernel_words(parameters)))
-    facts += [(name, text(value)) for name, value in learned_words(learned(final))]
     if progress_wanted(quiet):
         note("measuring for the report ...")
-    report = describe_fit(
-        model, test=test, training=training, info=info, facts=facts, command=command
-    )
-    write_atomically(file, [render(report).encode("utf-8", "backslashreplace")])
+    describe_fit(model, test=test, training=training, info=info, command=command).save(file)
     if not quiet:
         note(f"report written to {file}")
 
@@ -125,7 +113,7 @@ def _is_training_set(info: dict[str, Any], source: str, rows: int) -> bool:
 def rows_for(model: Any, name: str, X: Any, y: Any) -> Rows:
     """Rows with the class numbers of their labels."""
     from largemargin.cli.inputs import numbers_of
-    from largemargin.report.fit import Rows
+    from largemargin.report.fit.outcome import Rows
 
     if y is None:
         raise ValueError(f"{name} has no labels to compare with: name their column with --label")

@@ -6,9 +6,10 @@ from typing import Annotated, Any
 
 import typer
 
-from largemargin.cli.models import machine_words
 from largemargin.cli.options import Json
-from largemargin.cli.output import emit_facts, emit_json, emit_table, text
+from largemargin.cli.output import emit_facts, emit_json, emit_table
+from largemargin.report.fit.words import machine_words
+from largemargin.runtime.showing import text
 
 _TOLD_APART = ("cv", "versions", "feature_names", "warnings")
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import io
 import json
-import math
 import os
 import re
 import shlex
@@ -15,7 +14,7 @@ from typing import Any
 
 import typer
 
-from largemargin.runtime.showing import cut, printable
+from largemargin.runtime.showing import cut, plain, printable, text
 
 READER_GONE = 141  # the exit code of what a broken pipe ended: 128 and the number of SIGPIPE
 # Characters of one write, at most 4096 bytes, which a pipe takes whole or not at all: without a
@@ -57,7 +56,7 @@ def note(message: str) -> None:
 
 def emit_json(value: Any) -> None:
     """One JSON object; infinities and NaN are text, since JSON has none."""
-    text = json.dumps(_plain(value), indent=2, ensure_ascii=False, allow_nan=False)
+    text = json.dumps(plain(value), indent=2, ensure_ascii=False, allow_nan=False)
     emit(_UNSAFE.sub(lambda found: f"\\u{ord(found[0]):04x}", text))
 
 
@@ -97,22 +96,6 @@ def emit_table(
     emit("\n".join(line.rstrip() for line in buffer.getvalue().splitlines()))
 
 
-def text(value: Any) -> str:
-    """A value as people write it."""
-    value = _plain(value)
-    if value is None:
-        return "-"
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, float):
-        return f"{value:.6g}"
-    if isinstance(value, dict):
-        return ", ".join(f"{key} {text(item)}" for key, item in value.items())
-    if isinstance(value, list):
-        return ", ".join(map(text, value))
-    return str(value)
-
-
 def command_line(*words: str, **options: Any) -> str:
     """A command as a shell takes it, with the options that are not None.
 
@@ -125,25 +108,6 @@ def command_line(*words: str, **options: Any) -> str:
     return shlex.join(("largemargin", *words))
 
 
-def percent(share: float | None) -> str:
-    return "-" if share is None else f"{100 * share:.2f} %"
-
-
 def progress_wanted(quiet: bool = False) -> bool:
     """Whether somebody is looking at stderr."""
     return not quiet and sys.stderr.isatty()
-
-
-def _plain(value: Any) -> Any:
-    """Numpy scalars and arrays, tuples, estimators and non-finite numbers as JSON can say them."""
-    if hasattr(value, "get_params"):
-        value = {"class": type(value).__name__, **value.get_params(deep=False)}
-    if hasattr(value, "tolist"):
-        value = value.tolist()
-    if isinstance(value, dict):
-        return {str(key): _plain(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
-    if isinstance(value, float) and not math.isfinite(value):
-        return str(value)
-    return value

@@ -16,7 +16,7 @@ from largemargin.cli.output import emit, emit_json, note, progress_wanted
 from largemargin.runtime.showing import shown
 
 if TYPE_CHECKING:
-    from largemargin.report.document import Report
+    from largemargin.papers.report import Report
 
 NARROWEST = 100  # columns that the tables need
 INTERRUPTED = 130
@@ -104,7 +104,7 @@ def reproduce(
 
     from largemargin import data
     from largemargin.data.named import cache_folder
-    from largemargin.report import files
+    from largemargin.papers import files
 
     folder = work or cache_folder() / "reproduce" / paper
     files.make_folder(output)  # now, not after an hour
@@ -161,7 +161,7 @@ def _numbers(degrees: str) -> tuple[int, ...]:
 def _show(report: Report) -> None:
     from rich.console import Console
 
-    from largemargin.report import terminal
+    from largemargin.papers import terminal
 
     is_terminal = sys.stdout.isatty()
     width = max(Console().width, NARROWEST) if is_terminal else NARROWEST

@@ -10,8 +10,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from largemargin.cli.output import emit_table, note, percent, text
-from largemargin.runtime.showing import shown
+from largemargin.cli.output import emit_table, note
+from largemargin.runtime.showing import percent, shown, text
 
 FOLDS = 5
 

@@ -10,8 +10,9 @@ import typer
 
 from largemargin.cli.model_options import takes_model_options
 from largemargin.cli.models import MODELS, ONLINE, make_estimator
-from largemargin.cli.output import READER_GONE, note, percent, progress_wanted
+from largemargin.cli.output import READER_GONE, note, progress_wanted
 from largemargin.machines import CARDS
+from largemargin.runtime.showing import percent
 
 if TYPE_CHECKING:
     import numpy as np

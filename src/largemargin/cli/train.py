@@ -8,18 +8,12 @@ import typer
 
 from largemargin.cli.fit_report import ReportFile, check_report, write_report
 from largemargin.cli.model_options import takes_model_options
-from largemargin.cli.models import (
-    MODELS,
-    kernel_words,
-    learned,
-    learned_words,
-    machine_words,
-    make_estimator,
-)
+from largemargin.cli.models import MODELS, make_estimator
 from largemargin.cli.options import Header, Json, Label
-from largemargin.cli.output import emit_facts, emit_json, note, percent, progress_wanted
+from largemargin.cli.output import emit_facts, emit_json, note, progress_wanted
 from largemargin.machines import CARDS
-from largemargin.runtime.showing import shown
+from largemargin.report.fit.words import kernel_words, learned, learned_words, machine_words
+from largemargin.runtime.showing import percent, shown
 
 if TYPE_CHECKING:
     from largemargin.data import Dataset

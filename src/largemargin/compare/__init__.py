@@ -1,11 +1,11 @@
 """Every machine on the same data: same splits, same search for parameters, a time limit each.
 
 `candidates` says what is compared and what is searched, `measuring` measures one of them, `running`
-has each do so in a process of its own, `content` holds what was found, and `page` shows it.
+has each do so in a process of its own, and `results` holds what was found and shows it.
 """
 
 from largemargin.compare.candidates import candidates
-from largemargin.compare.content import Comparison, Result
+from largemargin.compare.results import Comparison, Result
 from largemargin.compare.running import compare
 from largemargin.compare.task import Task
 

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from largemargin.compare.candidates import OURS, Candidate
-from largemargin.compare.content import Certified, Result
+from largemargin.compare.results import Certified, Result
 from largemargin.compare.task import Task
 from largemargin.report.intervals import ErrorRate
 

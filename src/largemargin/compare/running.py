@@ -27,8 +27,8 @@ from typing import Any
 import numpy as np
 
 from largemargin.compare.candidates import OURS, Candidate
-from largemargin.compare.content import Comparison, Result
 from largemargin.compare.measuring import measure, new_result
+from largemargin.compare.results import Comparison, Result
 from largemargin.compare.task import Task
 from largemargin.report.machine import describe_machine
 from largemargin.runtime.threads import count_workers

@@ -1,8 +1,12 @@
 """The papers, run again: every table and figure beside the published numbers.
 
-One package a paper, with a `Plan` of what to run and a function `run` that runs it; one function a
-table or figure. `experiments` keeps what is finished, so that an interrupted run goes on where it
-was.
+One package for each paper, with a `Plan` of what to run and a function `run` that runs it; one
+function for each table or figure. `experiments` keeps what is finished, so that an interrupted run
+goes on where it was.
+
+A `report` holds what was found, in tables of published and own numbers (`comparison`) and in
+`figures`. `terminal` shows it, and `files` writes it into a folder. This is the top of the house:
+nobody imports it but the command line.
 """
 
 PAPERS = {

@@ -10,11 +10,19 @@ from __future__ import annotations
 import datetime
 import json
 import time
+import warnings
+import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Protocol
 
-from largemargin.report.files import make_folder
+import numpy as np
+
+from largemargin.data.dataset import Dataset
+from largemargin.papers.files import make_folder
 from largemargin.report.machine import describe_machine
 from largemargin.runtime.files import write_atomically
 
@@ -169,8 +177,52 @@ class _Bar:
     def finish(self, worked: float) -> None:
         self._worked += worked
         if self._bar is not None:
-            from largemargin.report.document import duration
+            from largemargin.report.machine import duration
 
             spent = time.monotonic() - self._start
             left = spent * (self._work / self._worked - 1)
             self._bar.update(self._task, advance=1, left=f"about {duration(left)} left")
+
+
+@contextmanager
+def interruptions_raised() -> Iterator[None]:
+    """Within it a fit that Ctrl-C cut short raises KeyboardInterrupt.
+
+    Several estimators end their fit with a warning instead, and return what they have.
+    """
+    with warnings.catch_warnings():
+        warnings.filterwarnings("error", ".*interrupted")
+        try:
+            yield
+        except Warning as warning:
+            if "interrupted" not in str(warning):
+                raise
+            raise KeyboardInterrupt from warning
+
+
+@dataclass(frozen=True, eq=False)
+class Images:
+    """A training and a test set, with what identifies them."""
+
+    data: Dataset
+
+    @cached_property
+    def identity(self) -> dict[str, Any]:
+        parts = (self.data.X, self.data.y, self.data.X_test, self.data.y_test)
+        checksum = 0
+        for part in parts:
+            checksum = zlib.crc32(np.ascontiguousarray(part).data, checksum)
+        return {
+            "name": self.data.name,
+            "n_train": self.n_train,
+            "n_test": self.n_test,
+            "checksum": checksum,
+        }
+
+    @property
+    def n_train(self) -> int:
+        return int(self.data.X.shape[0])
+
+    @property
+    def n_test(self) -> int:
+        return int(self.data.X_test.shape[0])

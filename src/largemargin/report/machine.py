@@ -1,4 +1,4 @@
-"""What a number was measured on, in words that name no host, no user and no path."""
+"""What a number was measured on, and how long it took, in words that name no host and no path."""
 
 from __future__ import annotations
 
@@ -24,6 +24,14 @@ def describe_machine() -> str:
             f"NumPy {np.__version__} ({_blas()})",
         ]
     )
+
+
+def duration(seconds: float) -> str:
+    """A length of time for people: "48 s", "12 min", "1 h 5 min"."""
+    if seconds < 100:
+        return f"{seconds:.0f} s"
+    minutes = round(seconds / 60)
+    return f"{minutes} min" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"
 
 
 def usable_cores() -> int:

@@ -19,7 +19,7 @@ def environment() -> Any:
         raise ValueError(MISSING) from error
     from markupsafe import Markup
 
-    from largemargin.report.svg import draw
+    from largemargin.report.charts import draw
 
     found = Environment(
         loader=FunctionLoader(_read), autoescape=True, trim_blocks=True, lstrip_blocks=True

@@ -6,6 +6,7 @@ screen, the end of a line, thirty million letters.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from itertools import islice
 from typing import Any
@@ -66,3 +67,38 @@ def listed(values: Sequence[Any] | Iterable[Any], many: int = MANY) -> str:
     first = ", ".join(shown(value) for value in islice(values, many))
     more = f", ... {len(values) - many} more" if len(values) > many else ""
     return f"[{first}{more}]"
+
+
+def text(value: Any) -> str:
+    """A value as people write it."""
+    value = plain(value)
+    if value is None:
+        return "-"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    if isinstance(value, dict):
+        return ", ".join(f"{key} {text(item)}" for key, item in value.items())
+    if isinstance(value, list):
+        return ", ".join(map(text, value))
+    return str(value)
+
+
+def percent(share: float | None) -> str:
+    return "-" if share is None else f"{100 * share:.2f} %"
+
+
+def plain(value: Any) -> Any:
+    """Numpy scalars and arrays, tuples, estimators and non-finite numbers as JSON can say them."""
+    if hasattr(value, "get_params"):
+        value = {"class": type(value).__name__, **value.get_params(deep=False)}
+    if hasattr(value, "tolist"):
+        value = value.tolist()
+    if isinstance(value, dict):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(item) for item in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    return value

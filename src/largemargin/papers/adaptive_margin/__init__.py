@@ -8,14 +8,15 @@ from typing import Any
 
 from largemargin.data.dataset import Dataset
 from largemargin.papers.adaptive_margin import curves, planes, tables
-from largemargin.papers.adaptive_margin.choosing import ChoiceExperiment, median_of
+from largemargin.papers.adaptive_margin.choosing import ChoiceExperiment, TestExperiment, median_of
 from largemargin.papers.adaptive_margin.curves import LambdaExperiment, WidthExperiment
-from largemargin.papers.adaptive_margin.hyperplanes import (
-    HyperplaneExperiment,
-    hyperplane_figure,
-)
 from largemargin.papers.adaptive_margin.machines import MACHINES, Setting
-from largemargin.papers.adaptive_margin.margins import MarginExperiment, margin_figure
+from largemargin.papers.adaptive_margin.margins import (
+    HyperplaneExperiment,
+    MarginExperiment,
+    hyperplane_figure,
+    margin_figure,
+)
 from largemargin.papers.adaptive_margin.plan import (
     PARTS,
     Experiment,
@@ -25,11 +26,10 @@ from largemargin.papers.adaptive_margin.plan import (
 )
 from largemargin.papers.adaptive_margin.planes import PlaneExperiment
 from largemargin.papers.adaptive_margin.sets import Splits
-from largemargin.papers.adaptive_margin.testing import TestExperiment
+from largemargin.papers.comparison import Table
 from largemargin.papers.experiments import Store, provenance, run_missing
-from largemargin.report.comparison import Table
-from largemargin.report.document import Report
-from largemargin.report.figures import Figure
+from largemargin.papers.figures import Figure
+from largemargin.papers.report import Report
 from largemargin.runtime.threads import count_workers
 
 __all__ = ["PARTS", "Plan", "reproduce", "run"]

@@ -15,9 +15,10 @@ from largemargin.data.dataset import Dataset
 from largemargin.papers.adaptive_margin import published
 from largemargin.papers.adaptive_margin.machines import MACHINES, SECONDS, gamma_of
 from largemargin.papers.adaptive_margin.sets import Splits
-from largemargin.papers.interruption import interruptions_raised
-from largemargin.report.comparison import cell_of
-from largemargin.report.figures import Curve, Figure, Panel
+from largemargin.papers.comparison import cell_of
+from largemargin.papers.experiments import interruptions_raised
+from largemargin.papers.figures import Figure, Panel
+from largemargin.report.charts import Curve
 
 WIDTH_SET = "thyroid"
 LOG_WIDTHS = tuple(np.linspace(-3, 3, 25).tolist())

@@ -20,7 +20,7 @@ from sklearn.exceptions import ConvergenceWarning
 from largemargin.data.dataset import Dataset
 from largemargin.papers.adaptive_margin import published
 from largemargin.papers.adaptive_margin.sets import Splits
-from largemargin.papers.interruption import interruptions_raised
+from largemargin.papers.experiments import interruptions_raised
 
 SECONDS = 20.0
 """At most so long for one fit; ill-conditioned programs are met where widths are small."""

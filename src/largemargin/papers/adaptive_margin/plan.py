@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from largemargin.data.named import SPLIT_SIZES
 from largemargin.papers.adaptive_margin import published
-from largemargin.papers.adaptive_margin.choosing import ChoiceExperiment
+from largemargin.papers.adaptive_margin.choosing import ChoiceExperiment, TestExperiment
 from largemargin.papers.adaptive_margin.curves import (
     LAMBDA_SETS,
     LAMBDAS,
@@ -18,12 +18,14 @@ from largemargin.papers.adaptive_margin.curves import (
     LambdaExperiment,
     WidthExperiment,
 )
-from largemargin.papers.adaptive_margin.hyperplanes import HyperplaneExperiment
 from largemargin.papers.adaptive_margin.machines import MACHINES, Machine, Setting
-from largemargin.papers.adaptive_margin.margins import MARGIN_SET, MarginExperiment
+from largemargin.papers.adaptive_margin.margins import (
+    MARGIN_SET,
+    HyperplaneExperiment,
+    MarginExperiment,
+)
 from largemargin.papers.adaptive_margin.planes import PICTURES, PlaneExperiment
 from largemargin.papers.adaptive_margin.sets import Load, Splits, load_splits
-from largemargin.papers.adaptive_margin.testing import TestExperiment
 
 PARTS = ("table", "planes", "width", "lambda", "margins")
 DATA_OF = {

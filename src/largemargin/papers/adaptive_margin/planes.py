@@ -14,13 +14,13 @@ from typing import Any
 import numpy as np
 
 from largemargin.papers.adaptive_margin.machines import gamma_of
-from largemargin.papers.interruption import interruptions_raised
-from largemargin.report.figures import Figure, Gaussians, Plane
+from largemargin.papers.experiments import interruptions_raised
+from largemargin.papers.figures import Figure, Gaussians, Plane
 
 WIDTH = 0.5
 LAMBDAS = (1.0, 2.0, 5.0, 10.0)
 NUS = (0.0, 0.1, 0.2, 0.5)
-SEED = 2000
+POINTS_SEED = 2000
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ class PlaneExperiment:
     """The machines of one figure; the seed is fixed."""
 
     figure: str
-    seed: int = SEED
+    seed: int = POINTS_SEED
 
     cost = 5.0
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from largemargin.papers.adaptive_margin import published
 from largemargin.papers.adaptive_margin.machines import MACHINES, NOTHING, ROUNDS, Setting
-from largemargin.report.comparison import Cell, Group, Published, Row, Table, cell_of
+from largemargin.papers.comparison import Cell, Group, Published, Row, Table, cell_of
 
 BESIDE = {"svm-published": "svm"}
 """Columns that stand beside the published numbers of another one."""

@@ -16,13 +16,20 @@ from largemargin.papers.budget.bound import (
 from largemargin.papers.budget.choosing import ChoiceExperiment, MachineExperiment
 from largemargin.papers.budget.panels import Found, panels, statements, table_of
 from largemargin.papers.budget.plan import DATA_OF, PARTS, Experiment, Plan, Settings
-from largemargin.papers.budget.policies import Runs, noise_figure, noise_table, one_pass_table
-from largemargin.papers.budget.streams import FIXED, PLAIN, VARIABLE
+from largemargin.papers.budget.policies import (
+    FIXED,
+    PLAIN,
+    VARIABLE,
+    Runs,
+    noise_figure,
+    noise_table,
+    one_pass_table,
+)
 from largemargin.papers.budget.tasks import Problem
+from largemargin.papers.comparison import Table
 from largemargin.papers.experiments import Store, provenance, run_missing
-from largemargin.report.comparison import Table
-from largemargin.report.document import Report
-from largemargin.report.figures import Figure
+from largemargin.papers.figures import Figure
+from largemargin.papers.report import Report
 
 __all__ = ["PARTS", "Plan", "reproduce", "run"]
 

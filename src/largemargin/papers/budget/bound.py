@@ -18,9 +18,10 @@ from typing import Any
 
 import numpy as np
 
-from largemargin.papers.interruption import interruptions_raised
-from largemargin.report.comparison import Cell, Group, Row, Table, cell_of
-from largemargin.report.figures import Curve, Figure, Panel
+from largemargin.papers.comparison import Cell, Group, Row, Table, cell_of
+from largemargin.papers.experiments import interruptions_raised
+from largemargin.papers.figures import Figure, Panel
+from largemargin.report.charts import Curve
 
 N_FEATURES = 100
 GAMMAS = (0.02, 0.05, 0.1, 0.2, 0.3)

@@ -16,7 +16,7 @@ import numpy as np
 from largemargin.data.dataset import Dataset
 from largemargin.papers.budget import published
 from largemargin.papers.budget.tasks import Problem, View
-from largemargin.papers.interruption import interruptions_raised
+from largemargin.papers.experiments import interruptions_raised
 
 HELD_OUT = 0.2
 MULTICLASS = "crammer-singer"

@@ -10,8 +10,9 @@ import numpy as np
 
 from largemargin.papers.budget import published
 from largemargin.papers.budget.tasks import Task
-from largemargin.report.comparison import POINTS, Cell, Group, Published, Row, Table, cell_of
-from largemargin.report.figures import Curve, Figure, Panel
+from largemargin.papers.comparison import POINTS, Cell, Group, Published, Row, Table, cell_of
+from largemargin.papers.figures import Figure, Panel
+from largemargin.report.charts import Curve
 
 NEAR = 1.25
 """The variable cache is near the machine if neither error nor size is larger by this factor."""

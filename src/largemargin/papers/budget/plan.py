@@ -16,16 +16,19 @@ from largemargin.papers.budget.choosing import (
     Setting,
 )
 from largemargin.papers.budget.policies import (
+    FIXED,
     NOISE,
     NOISE_BUDGETS,
     NOISE_TASK,
+    PLAIN,
     QUICK_NOISE_BUDGETS,
+    VARIABLE,
     WITH_BUDGET,
     WITHOUT,
+    StreamExperiment,
 )
-from largemargin.papers.budget.streams import FIXED, PLAIN, VARIABLE, StreamExperiment
 from largemargin.papers.budget.tasks import TASKS, Problem, some_of
-from largemargin.papers.images import Images
+from largemargin.papers.experiments import Images
 
 PARTS = ("panels", "one-pass", "bound", "noise")
 DATA_OF = {

@@ -15,7 +15,7 @@ import numpy as np
 
 from largemargin.data.dataset import Dataset
 from largemargin.papers.budget import published
-from largemargin.papers.images import Images
+from largemargin.papers.experiments import Images
 
 # A common scale is one over the root mean square of the norms.
 SCALES = {

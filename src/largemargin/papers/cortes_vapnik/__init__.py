@@ -7,17 +7,23 @@ from pathlib import Path
 from typing import Any
 
 from largemargin.data.dataset import Dataset
+from largemargin.papers.comparison import Table
 from largemargin.papers.cortes_vapnik import published
-from largemargin.papers.cortes_vapnik.benchmark import BenchmarkExperiment
-from largemargin.papers.cortes_vapnik.bound import bound_figure, bound_mnist, bound_usps
-from largemargin.papers.cortes_vapnik.machines import SLACK
+from largemargin.papers.cortes_vapnik.machines import SLACK, BenchmarkExperiment
 from largemargin.papers.cortes_vapnik.plan import PARTS, Experiment, Plan, is_comparable
 from largemargin.papers.cortes_vapnik.planes import PlaneExperiment, planes
-from largemargin.papers.cortes_vapnik.tables import Machines, benchmark, table2, table3
+from largemargin.papers.cortes_vapnik.tables import (
+    Machines,
+    benchmark,
+    bound_figure,
+    bound_mnist,
+    bound_usps,
+    table2,
+    table3,
+)
 from largemargin.papers.experiments import Store, provenance, run_missing
-from largemargin.report.comparison import Table
-from largemargin.report.document import Report
-from largemargin.report.figures import Figure
+from largemargin.papers.figures import Figure
+from largemargin.papers.report import Report
 
 __all__ = ["PARTS", "Plan", "reproduce", "run"]
 

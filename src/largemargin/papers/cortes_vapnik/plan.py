@@ -9,11 +9,18 @@ import numpy as np
 
 from largemargin.data.dataset import Dataset
 from largemargin.papers.cortes_vapnik import published
-from largemargin.papers.cortes_vapnik.benchmark import CLASSIFIERS, BenchmarkExperiment
-from largemargin.papers.cortes_vapnik.choosing import MNIST_CS, USPS_CS, Search
-from largemargin.papers.cortes_vapnik.machines import MNIST_DEGREE, MachineExperiment, smooth
+from largemargin.papers.cortes_vapnik.machines import (
+    CLASSIFIERS,
+    MNIST_CS,
+    MNIST_DEGREE,
+    USPS_CS,
+    BenchmarkExperiment,
+    MachineExperiment,
+    Search,
+    smooth,
+)
 from largemargin.papers.cortes_vapnik.planes import SETS, PlaneExperiment
-from largemargin.papers.images import Images
+from largemargin.papers.experiments import Images
 
 PARTS = ("planes", "table2", "table3", "benchmark", "bound")
 NEED_USPS = {"table2", "bound"}

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from largemargin.report.figures import Conic, Figure, Plane
+from largemargin.papers.figures import Conic, Figure, Plane
 
 N_POINTS = 90
 SOFT_C = 1.0

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from largemargin.data.dataset import Dataset
-from largemargin.papers.experiments import Store, provenance, run_missing
+from largemargin.papers.experiments import Images, Store, provenance, run_missing
 from largemargin.papers.freund_schapire import published
 from largemargin.papers.freund_schapire.experiment import Experiment, run_experiment
 from largemargin.papers.freund_schapire.tables import (
@@ -20,8 +20,7 @@ from largemargin.papers.freund_schapire.tables import (
     table2,
     table3,
 )
-from largemargin.papers.images import Images
-from largemargin.report.document import Report
+from largemargin.papers.report import Report
 
 __all__ = ["Plan", "figure2", "reproduce", "run", "table1", "table2", "table3"]
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from largemargin.papers.images import Images
+from largemargin.papers.experiments import Images
 
 TABLE_EPOCHS = (0.1, 1, 2, 3, 4, 10, 30)
 

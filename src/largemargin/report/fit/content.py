@@ -3,28 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
+from html import escape
+from os import PathLike
 from typing import Any
 
 from largemargin.certificates import Certificate
 from largemargin.report.charts import Chart
-from largemargin.report.fit.examples import Example
+from largemargin.report.fit.examples import Gallery
 from largemargin.report.intervals import ErrorRate
+from largemargin.runtime.files import write_atomically
+
+FRAME_HEIGHT = 800  # pixels of the page in a notebook
 
 Facts = tuple[tuple[str, str], ...]
-
-
-@dataclass(frozen=True)
-class Gallery:
-    """Examples that belong together, and why they are shown."""
-
-    id: str
-    title: str
-    note: str
-    examples: tuple[Example, ...]
-
-    @property
-    def pictures(self) -> bool:
-        return any(example.picture for example in self.examples)
 
 
 @dataclass(frozen=True)
@@ -62,12 +54,16 @@ class Confusion:
         return [(self.labels[i], self.labels[j], self.counts[i][j]) for i, j in found[:at_most]]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class FitReport:
     """What was trained on what, how good it is, and what the theory says of it.
 
+    `fit_report` makes one. In a notebook it shows itself.
+
     Attributes
     ----------
+    html : str
+        The page: one HTML file that needs nothing else.
     machine : str
         The name of the class.
     data : str
@@ -106,3 +102,24 @@ class FitReport:
     @property
     def title(self) -> str:
         return f"{self.machine} on {self.data}"
+
+    @cached_property
+    def html(self) -> str:
+        from largemargin.report.fit.page import render
+
+        return render(self)
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the page to a file, whole or not at all."""
+        write_atomically(path, [self.html.encode("utf-8", "backslashreplace")])
+
+    def __repr__(self) -> str:
+        kind = "test" if self.tested else "training"
+        return f"FitReport({self.title}: {kind} error {self.error})"
+
+    def _repr_html_(self) -> str:
+        """The page in a frame, so that its style stays its own."""
+        return (
+            f'<iframe srcdoc="{escape(self.html)}" title="{escape(self.title)}" '
+            f'style="width: 100%; height: {FRAME_HEIGHT}px; border: 0"></iframe>'
+        )

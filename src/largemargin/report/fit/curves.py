@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from largemargin.report.charts import Histogram, LineChart
-from largemargin.report.figures import Curve
+from largemargin.report.charts import Curve, Histogram, LineChart
 from largemargin.report.fit.outcome import Outcome, Rows, classes_of
 
 BINS = 36

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -11,12 +10,14 @@ import numpy as np
 from largemargin.certificates import Certificate
 from largemargin.certificates.fitted import FOREIGN, checked, recorded
 from largemargin.certificates.theorem import Condition
-from largemargin.report.document import duration
-from largemargin.report.fit import curves, galleries
-from largemargin.report.fit.content import Confusion, Facts, FitReport, Gallery
-from largemargin.report.fit.examples import album_of
+from largemargin.report.fit import curves
+from largemargin.report.fit import examples as galleries
+from largemargin.report.fit.content import Confusion, Facts, FitReport
+from largemargin.report.fit.examples import Gallery, album_of
 from largemargin.report.fit.outcome import Outcome, Rows, answer, confusion_matrix
-from largemargin.report.machine import describe_machine
+from largemargin.report.fit.words import kernel_words, learned, learned_words, machine_words
+from largemargin.report.machine import describe_machine, duration
+from largemargin.runtime.showing import text
 
 
 def describe_fit(
@@ -25,7 +26,6 @@ def describe_fit(
     test: Rows | None = None,
     training: Rows | None = None,
     info: dict[str, Any] | None = None,
-    facts: Sequence[tuple[str, str]] = (),
     command: str = "",
 ) -> FitReport:
     """Measure a fitted model, alone or at the end of a pipeline.
@@ -39,8 +39,6 @@ def describe_fit(
         was trained on tells which is which.
     info : dict
         What `largemargin train` notes in the model file.
-    facts : list of pairs
-        What fitting found, in words.
     command : str
         What makes this report again.
     """
@@ -60,7 +58,7 @@ def describe_fit(
         machine=type(final).__name__,
         data=str(info.get("data") or shown.name),
         command=command,
-        facts=_facts(info, model, shown, facts),
+        facts=_facts(info, model, shown),
         parameters=tuple((k, _text(v)) for k, v in final.get_params(deep=False).items()),
         timings=_timings(info, outcome, seconds),
         error=outcome.error,
@@ -156,9 +154,7 @@ def _galleries(
     return tuple(gallery for gallery in found if gallery is not None)
 
 
-def _facts(
-    info: dict[str, Any], model: Any, shown: Rows, facts: Sequence[tuple[str, str]]
-) -> Facts:
+def _facts(info: dict[str, Any], model: Any, shown: Rows) -> Facts:
     rows = f"{info['rows']:,} rows of {model.n_features_in_:,} features" if "rows" in info else ""
     scalers = [type(step).__name__ for _, step in getattr(model, "steps", [])[:-1]]
     every = (
@@ -167,12 +163,21 @@ def _facts(
         ("classes", _classes(model.classes_.tolist())),
         ("tested on", f"{len(shown):,} rows of {shown.name}"),
         ("scaling", ", ".join(scalers) or "none"),
-        *facts,
+        *_found(model[-1] if hasattr(model, "steps") else model),
         ("seed", _text(info["seed"]) if "seed" in info else ""),
         ("trained", str(info.get("trained", "")).replace("T", " ").removesuffix("+00:00")),
         ("versions", ", ".join(f"{k} {v}" for k, v in (info.get("versions") or {}).items())),
     )
     return tuple((name, str(value)) for name, value in every if value not in ("", None))
+
+
+def _found(final: Any) -> list[tuple[str, str]]:
+    """Which machine it is, and what fitting found."""
+    parameters = final.get_params(deep=False)
+    found = [("machine", machine_words(parameters))]
+    if isinstance(parameters.get("kernel"), str):
+        found.append(("kernel", kernel_words(parameters)))
+    return found + [(name, text(value)) for name, value in learned_words(learned(final))]
 
 
 def _classes(classes: list[Any]) -> str:

@@ -1,7 +1,14 @@
-"""Examples to look at: as small pictures where rows are square images, else as numbers."""
+"""Examples worth a look: as small pictures where rows are square images, else as numbers.
+
+A gallery is a choice of them: the errors that the model was surest of, the rows nearest to where
+the answer changes, and what the model keeps.
+"""
 
 from __future__ import annotations
 
+import base64
+import struct
+import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -9,7 +16,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from largemargin.report import png
+from largemargin.report.fit.outcome import Outcome, Rows
+from largemargin.report.templates import figure
 
 SMALLEST_SIDE = 8  # fewer pixels than 8 x 8 are rather a table's row
 LARGEST_SIDE = 64  # pixels shown of a side; of a larger picture every second, third ...
@@ -18,6 +26,11 @@ LOOKED_AT = 500  # rows that decide whether rows are pictures
 BACKGROUND = 0.15  # with so many pixels at the lowest value it is a drawing, not a photograph
 
 Caption = tuple[str, str, str]  # what it is, a number, and where it is
+
+PICTURES = 24  # shown of a kind
+ROWS = 10  # shown of a kind as numbers
+SUPPORT = 48  # pictures of support vectors
+_GREY, _INK = 0, 4  # colour types: grey values; grey values with their opacity
 
 
 @dataclass(frozen=True)
@@ -35,6 +48,20 @@ class Example:
     def told(self) -> str:
         """What is said in place of the picture."""
         return ", ".join(part for part in (self.caption, self.where, self.detail) if part)
+
+
+@dataclass(frozen=True)
+class Gallery:
+    """Examples that belong together, and why they are shown."""
+
+    id: str
+    title: str
+    note: str
+    examples: tuple[Example, ...]
+
+    @property
+    def pictures(self) -> bool:
+        return any(example.picture for example in self.examples)
 
 
 @dataclass(frozen=True)
@@ -77,7 +104,7 @@ class Album:
         pixels = row.reshape(self.side, self.side)[::stride, ::stride]
         share = (pixels - self.low) / (self.high - self.low)
         grey = np.round(255 * share.clip(0, 1)).astype(np.uint8)
-        return png.data_uri(png.encode(grey, ink=self.ink))
+        return data_uri(encode_png(grey, ink=self.ink))
 
     def _features(self, row: np.ndarray) -> tuple[tuple[str, float], ...]:
         """The first features, or of many those that are not zero."""
@@ -123,3 +150,143 @@ def _roughness(pictures: np.ndarray) -> tuple[float, float]:
 
 def dense(X: Any) -> np.ndarray:
     return np.asarray(X.toarray() if sp.issparse(X) else X, np.float64)
+
+
+def wrong_gallery(album: Album, outcome: Outcome, labels: list[str]) -> Gallery | None:
+    """Errors that the model was surest of."""
+    known = np.flatnonzero(outcome.wrong & (outcome.rows.truth >= 0))
+    chosen = known[np.argsort(outcome.margins[known], kind="stable")][: _most(album)]
+    if not len(chosen):
+        return None
+    return Gallery(
+        "wrong",
+        "Most confidently wrong",
+        f"{len(chosen)} of {outcome.wrong.sum()} errors, those with the most negative margins "
+        "first: labels to doubt, or what the model does not understand.",
+        album.show(outcome.rows.X[chosen], [_told(outcome, labels, i) for i in chosen.tolist()]),
+    )
+
+
+def hard_gallery(album: Album, outcome: Outcome, labels: list[str]) -> Gallery | None:
+    """Rows nearest to the decision line, on either side of it."""
+    known = np.flatnonzero(outcome.rows.truth >= 0)
+    order = np.argsort(np.abs(outcome.margins[known]), kind="stable")
+    chosen = known[order][: _most(album)]
+    if not len(chosen):
+        return None
+    return Gallery(
+        "hard",
+        "Hardest",
+        f"The {len(chosen)} rows nearest to where the answer changes, on either side of it.",
+        album.show(outcome.rows.X[chosen], [_told(outcome, labels, i) for i in chosen.tolist()]),
+    )
+
+
+def kept_gallery(model: Any, album: Album, training: Rows | None, labels: list[str]) -> Any:
+    """What the model keeps: support vectors, centres, or one weight a feature."""
+    final = model[-1] if hasattr(model, "steps") else model
+    # where steps before it cannot be undone, what it keeps is not in the coordinates of the rows
+    undone = not hasattr(model, "steps") or hasattr(model[:-1], "inverse_transform")
+    if hasattr(final, "support_"):
+        return _support_gallery(model, final, album, training, labels) if undone else None
+    if hasattr(final, "centers_"):
+        if not undone:
+            return None
+        centers = final.centers_[: _most(album)]
+        captions = [(f"centre {k + 1}", "", "") for k in range(len(centers))]
+        note = f"{len(centers)} of {len(final.centers_)} centres of basis functions."
+        return Gallery("kept", "Centres", note, album.show(_unscaled(model, centers), captions))
+    if hasattr(final, "coef_") and final.n_features_in_ == model.n_features_in_:
+        return _weight_gallery(np.atleast_2d(final.coef_), album, labels)
+    return None
+
+
+def _support_gallery(
+    model: Any, final: Any, album: Album, training: Rows | None, labels: list[str]
+) -> Gallery | None:
+    coefs = np.abs(final.dual_coef_).max(axis=0)
+    n = len(coefs)
+    if not n:
+        return None
+    most = SUPPORT if album.pictures else ROWS
+    chosen = np.argsort(-coefs, kind="stable")[:most]
+    positions = final.support_[chosen].tolist()
+    vectors = _unscaled(model, final.support_vectors_[chosen])
+    known = training if training and _holds(training, vectors, positions) else None
+    captions: list[Caption] = []
+    for position, coef in zip(positions, coefs[chosen].tolist(), strict=True):
+        label = labels[known.truth[position]] if known else f"row {position}"
+        captions.append((label, f"weight {figure(coef, 3)}", f"training row {position}"))
+    shown = "all of them" if len(chosen) == n else f"a sample: the {len(chosen)} of largest weight"
+    return Gallery(
+        "kept",
+        "Support vectors",
+        f"The model is a sum over {n:,} training examples; {shown}.",
+        album.show(vectors, captions),
+    )
+
+
+def _holds(rows: Rows, vectors: Any, positions: list[int]) -> bool:
+    """Whether these vectors are the rows at these positions, up to the rounding of a scaler."""
+    if max(positions) >= len(rows):
+        return False
+    found, kept = dense(rows.X[positions]), dense(vectors)
+    return bool(np.allclose(found, kept, rtol=1e-3, atol=1e-5 * np.abs(kept).max()))
+
+
+def _weight_gallery(coefs: np.ndarray, album: Album, labels: list[str]) -> Gallery:
+    """One picture, or the largest weights, of each problem."""
+    from dataclasses import replace
+
+    names = labels[1:] if len(coefs) == 1 else labels
+    captions = [(name, "", "") for name in names[: len(coefs)]]
+    if album.pictures:
+        size = float(np.abs(coefs).max()) or 1.0
+        shown = replace(album, low=-size, high=size, ink=False).show(coefs, captions)
+        note = "One weight a pixel: bright speaks for the class, dark against it."
+        return Gallery("kept", "Weights", note, shown)
+    order = np.argsort(-np.abs(coefs), axis=1, kind="stable")[:, :ROWS]
+    largest = np.zeros_like(coefs)
+    np.put_along_axis(largest, order, np.take_along_axis(coefs, order, axis=1), axis=1)
+    note = "The features of largest weight, for each class."
+    return Gallery("kept", "Weights", note, album.show(largest, captions))
+
+
+def _unscaled(model: Any, X: Any) -> Any:
+    """Rows as they were before the scaler of a pipeline."""
+    return model[:-1].inverse_transform(X) if hasattr(model, "steps") else X
+
+
+def _told(outcome: Outcome, labels: list[str], i: int) -> Caption:
+    true, taken = labels[outcome.rows.truth[i]], labels[outcome.predicted[i]]
+    caption = true if true == taken else f"{true} taken for {taken}"
+    return caption, f"margin {figure(outcome.margins[i], 3)}", f"row {i}"
+
+
+def _most(album: Album) -> int:
+    return PICTURES if album.pictures else ROWS
+
+
+def encode_png(pixels: np.ndarray, *, ink: bool = False) -> bytes:
+    """A picture of a matrix of bytes: grey values, or black ink that is that opaque.
+
+    Ink on nothing suits a page of any colour.
+    """
+    height, width = pixels.shape
+    shown = np.ascontiguousarray(pixels, np.uint8)
+    if ink:
+        shown = np.stack([np.zeros_like(shown), shown], axis=-1)
+    # each line begins with its filter: 0, none
+    lines = np.zeros((height, 1 + shown[0].size), np.uint8)
+    lines[:, 1:] = shown.reshape(height, -1)
+    head = struct.pack(">IIBBBBB", width, height, 8, _INK if ink else _GREY, 0, 0, 0)
+    parts = ((b"IHDR", head), (b"IDAT", zlib.compress(lines.tobytes(), 9)), (b"IEND", b""))
+    return b"\x89PNG\r\n\x1a\n" + b"".join(_chunk(kind, data) for kind, data in parts)
+
+
+def data_uri(png: bytes) -> str:
+    return "data:image/png;base64," + base64.b64encode(png).decode()
+
+
+def _chunk(kind: bytes, data: bytes) -> bytes:
+    return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))

@@ -2,7 +2,7 @@
 
 import pytest
 
-from largemargin.report.comparison import (
+from largemargin.papers.comparison import (
     LABELS,
     Cell,
     Group,

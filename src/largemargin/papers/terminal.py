@@ -6,7 +6,7 @@ from rich.console import Console
 from rich.table import Table as Grid
 from rich.text import Text
 
-from largemargin.report.comparison import (
+from largemargin.papers.comparison import (
     Cell,
     Group,
     Row,
@@ -16,8 +16,8 @@ from largemargin.report.comparison import (
     published_number,
     short,
 )
-from largemargin.report.document import Report
-from largemargin.report.figures import Figure
+from largemargin.papers.figures import Figure
+from largemargin.papers.report import Report
 
 WIDE = 7  # with more columns than these the deviation goes on a line of its own
 

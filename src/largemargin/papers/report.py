@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from largemargin.report.comparison import LABELS, Table
-from largemargin.report.figures import Figure
+from largemargin.papers.comparison import LABELS, Table
+from largemargin.papers.figures import Figure
+from largemargin.report.machine import duration
 
 
 @dataclass(frozen=True)
@@ -86,11 +87,3 @@ class Report:
             "tables": [table.as_json() for table in self.tables],
             "figures": [figure.as_json() for figure in self.figures],
         }
-
-
-def duration(seconds: float) -> str:
-    """A length of time for people: "48 s", "12 min", "1 h 5 min"."""
-    if seconds < 100:
-        return f"{seconds:.0f} s"
-    minutes = round(seconds / 60)
-    return f"{minutes} min" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"

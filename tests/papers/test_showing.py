@@ -13,12 +13,11 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from largemargin.report import files, markdown, page, plots, terminal
-from largemargin.report.comparison import Cell, Group, Published, Row
-from largemargin.report.document import duration
-from largemargin.report.figures import Bars, Conic, Curve, Figure, Gaussians, Panel, Plane
-from largemargin.report.machine import describe_machine
-from largemargin.report.ticks import log_ticks
+from largemargin.papers import figures, files, terminal
+from largemargin.papers.comparison import Cell, Group, Published, Row
+from largemargin.papers.figures import Bars, Conic, Figure, Gaussians, Panel, Plane
+from largemargin.report.charts import Curve, log_ticks
+from largemargin.report.machine import describe_machine, duration
 
 VOID = {"meta", "link", "br", "img", "hr", "input"}
 
@@ -46,7 +45,7 @@ class Checker(HTMLParser):
 
 @pytest.fixture
 def html(report):
-    return page.render(report, {f.id: plots.svg(f) for f in report.figures})
+    return files.as_page(report, {f.id: figures.svg(f) for f in report.figures})
 
 
 def test_page_is_whole_and_needs_nothing_else(html):
@@ -82,12 +81,12 @@ def test_page_says_what_must_be_said(html, report):
 
 
 def test_full_run_has_no_warning(report):
-    html = page.render(replace(report, reduced=(), figures=()), {})
+    html = files.as_page(replace(report, reduced=(), figures=()), {})
     assert 'class="reduced"' not in html
 
 
 def test_markdown(report):
-    text = markdown.render(report, {"figure2": "figure2.svg"})
+    text = files.as_markdown(report, {"figure2": "figure2.svg"})
     assert "![Figure 2](figure2.svg)" in text
     assert "| Vote | 2.31 ± 0.04<br>2.2 [recalled]<br>+0.11 |" in text
     assert "**+0.41 !**" in text
@@ -130,11 +129,11 @@ def test_json_round_trip(report):
 
 def test_svg_is_one_element_and_always_the_same(report):
     (figure,) = report.figures
-    picture = plots.svg(figure)
+    picture = figures.svg(figure)
     assert picture.startswith("<svg")
     ET.fromstring(picture)
-    assert plots.svg(figure) == picture
-    assert plots.png(figure).startswith(b"\x89PNG")
+    assert figures.svg(figure) == picture
+    assert figures.png(figure).startswith(b"\x89PNG")
 
 
 @pytest.fixture
@@ -159,10 +158,10 @@ def pictures():
 @pytest.mark.parametrize("kind", ["plane", "gaussians", "bars", "alone"])
 def test_other_kinds_of_figures(report, pictures, kind):
     figure = pictures[kind]
-    picture = plots.svg(figure)
+    picture = figures.svg(figure)
     ET.fromstring(picture)
-    assert plots.svg(figure) == picture
-    html = page.render(replace(report, figures=(figure,)), {figure.id: picture})
+    assert figures.svg(figure) == picture
+    html = files.as_page(replace(report, figures=(figure,)), {figure.id: picture})
     assert f'<section id="{figure.id}">' in html
     assert json.loads(json.dumps(figure.as_json()))["panels"][0]["title"] == figure.panels[0].title
 
@@ -178,7 +177,7 @@ def test_lines_for_other_kinds_of_figures(pictures):
 
 
 def test_plane_is_drawn_with_rings_and_crosses(pictures):
-    drawn = plots.draw(pictures["plane"])
+    drawn = figures.draw(pictures["plane"])
     texts = [text.get_text() for text in drawn.legends[0].get_texts()]
     assert texts == ["class -1", "class 1", "support vector", "error", "decision line", "margin"]
     marked = [len(c.get_offsets()) for c in drawn.axes[0].collections if c.get_offsets().any()]
@@ -201,7 +200,7 @@ def test_spread_and_several_kinds_of_points_are_drawn():
         {"spread"},
         set(),
     ]
-    axes = plots.draw(Figure("f", "f", "x", "y", (Panel("p", curves),))).axes[0]
+    axes = figures.draw(Figure("f", "f", "x", "y", (Panel("p", curves),))).axes[0]
     assert len({line.get_marker() for line in axes.lines}) == 3
     assert len({line.get_markeredgecolor() for line in axes.lines[1:]}) == 2
     (line, one) = (bars.get_segments() for bars in axes.collections)
@@ -256,7 +255,7 @@ def test_machine_names_no_host():
 def test_plain_axes_may_have_zeros():
     curves = (Curve("error", (0.0, 1.0, 2.0), (0.0, 5.0, 2.0)),)
     panel = Panel("banana", curves, log_x=False, log_y=False)
-    (axes,) = plots.draw(Figure("lambda", "Lambda", "lambda", "error", (panel,))).axes
+    (axes,) = figures.draw(Figure("lambda", "Lambda", "lambda", "error", (panel,))).axes
     assert (axes.get_xscale(), axes.get_yscale()) == ("linear", "linear")
 
 

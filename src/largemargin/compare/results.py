@@ -1,0 +1,200 @@
+"""What a comparison found: as data, as the words of its table, and as one HTML page."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from largemargin.report.intervals import METHOD, ErrorRate, outward
+from largemargin.report.templates import environment, figure
+
+STAGES = ("searching", "training", "certifying")
+
+COLUMNS = (
+    "machine", "error, %", "95 % interval", "support vectors", "fit", "predict", "model",
+    "certified error", "chosen",
+)  # fmt: skip
+OUTLIER = 3.0  # times the middle of the intervals' ends: what lies beyond is cut off
+
+
+@dataclass(frozen=True)
+class Certified:
+    """The smallest bound of a certificate that says something."""
+
+    name: str
+    value: float
+    kind: str
+    sentence: str
+
+
+@dataclass
+class Result:
+    """What was measured of one machine; what is None was not reached, or there is no such thing.
+
+    `seconds` are by the clock, from the search to the certificate, and `processor_seconds` what it
+    took of a processor meanwhile; those of fit and predict are the processor's too. `trouble` is
+    one line: why it did not finish. `notes` are warnings.
+    """
+
+    title: str
+    library: str
+    name: str
+    fixed: dict[str, Any] = field(default_factory=dict)
+    chosen: dict[str, Any] = field(default_factory=dict)
+    searched: int = 0
+    settings: int = 0
+    cv_error: float | None = None
+    error: ErrorRate | None = None
+    support_vectors: int | None = None
+    fit_seconds: float | None = None
+    predict_seconds: float | None = None
+    size: int | None = None
+    certificate: Certified | None = None
+    certificate_seconds: float | None = None
+    seconds: float = 0.0
+    processor_seconds: float = 0.0
+    trouble: str = ""
+    notes: tuple[str, ...] = ()
+
+    @property
+    def parameters(self) -> str:
+        """What was chosen, in words."""
+        return ", ".join(f"{k} {_short(v)}" for k, v in self.chosen.items())
+
+    def as_json(self) -> dict[str, Any]:
+        found = {k: v for k, v in vars(self).items() if k not in ("error", "certificate", "notes")}
+        return {
+            **found,
+            "notes": list(self.notes),
+            "error": self.error.as_json() if self.error else None,
+            "certificate": vars(self.certificate) if self.certificate else None,
+        }
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """All results on one task, the smallest error first and those without one last.
+
+    `search_rows` took part in the search, and `at_once` machines were measured at the same time.
+    """
+
+    data: str
+    train_rows: int
+    test_rows: int
+    features: int
+    classes: int
+    held_out: bool
+    scale: str
+    folds: int
+    search_rows: int
+    seed: int
+    max_seconds: float
+    at_once: int
+    seconds: float
+    machine: str
+    results: tuple[Result, ...]
+
+    @property
+    def ranked(self) -> tuple[Result, ...]:
+        return tuple(
+            sorted(self.results, key=lambda r: (r.error is None, r.error.share if r.error else 0.0))
+        )
+
+    def as_json(self) -> dict[str, Any]:
+        found = {k: v for k, v in vars(self).items() if k != "results"}
+        return {**found, "results": [result.as_json() for result in self.ranked]}
+
+
+def _short(value: Any) -> str:
+    return f"{value:.3g}" if isinstance(value, float) else str(value)
+
+
+def heading(found: Comparison) -> str:
+    return (
+        f"{found.data}: {found.train_rows:,} rows of {found.features:,} features to train on, "
+        f"{found.test_rows:,} to test on{' (held out)' if found.held_out else ''}, "
+        f"{found.classes} classes"
+    )
+
+
+def row(result: Result) -> tuple[str, ...]:
+    """The cells of a machine, as in `COLUMNS`."""
+    from largemargin.report.intervals import outward
+
+    low, high = outward(result.error.interval) if result.error else ("", "")
+    return (
+        result.title,
+        f"{100 * result.error.share:.2f}" if result.error else "-",
+        f"{low} to {high}" if result.error else "-",
+        "-" if result.support_vectors is None else f"{result.support_vectors:,}",
+        time_words(result.fit_seconds),
+        time_words(result.predict_seconds),
+        size_words(result.size),
+        certified(result),
+        chosen(result) if result.error else result.trouble,
+    )
+
+
+def chosen(result: Result) -> str:
+    """The parameters, and how much of the search was done if not all of it."""
+    if result.settings <= 1 or result.searched == result.settings:
+        return result.parameters
+    return f"{result.parameters} ({result.searched} of {result.settings} settings tried)"
+
+
+def certified(result: Result) -> str:
+    """The bound, rounded up; ~ marks one that holds in expectation only.
+
+    >>> from largemargin.compare.results import Certified
+    >>> bound = Certified("support-vector bound", 0.12341, "expectation", "")
+    >>> certified(Result("SVC", "largemargin", "SVC", certificate=bound))
+    '~0.124 (support-vector bound)'
+    """
+    if result.certificate is None:
+        return "-"
+    estimate = "~" if result.certificate.kind == "expectation" else ""
+    value = figure(result.certificate.value, 3, "above")
+    return f"{estimate}{value} ({result.certificate.name})"
+
+
+def time_words(seconds: float | None) -> str:
+    """
+    >>> time_words(0.0123), time_words(2.345), time_words(None)
+    ('12 ms', '2.3 s', '-')
+    """
+    if seconds is None:
+        return "-"
+    return f"{1e3 * seconds:.2g} ms" if seconds < 0.0995 else f"{seconds:.2g} s"
+
+
+def size_words(size: int | None) -> str:
+    """
+    >>> size_words(812), size_words(81234), size_words(8123456)
+    ('812 B', '81 kB', '8.1 MB')
+    """
+    if size is None:
+        return "-"
+    if size < 1000:
+        return f"{size} B"
+    return f"{size / 1e3:.0f} kB" if size < 1e6 else f"{size / 1e6:.1f} MB"
+
+
+def render(found: Comparison, command: str = "") -> str:
+    from largemargin import __version__
+
+    templates = environment()
+    templates.filters |= {
+        "seconds": time_words, "bytes": size_words, "certified": certified,
+        "outward": lambda error: " to ".join(outward(error.interval)),
+    }  # fmt: skip
+    ends = sorted(result.error.interval[1] for result in found.results if result.error)
+    # one machine that failed must not make all the others look alike
+    widest = min(ends[-1], OUTLIER * ends[len(ends) // 2]) if ends else 1.0
+    return templates.get_template("compare/page.html.j2").render(
+        found=found,
+        heading=heading(found),
+        widest=widest,
+        interval_method=METHOD,
+        command=command,
+        version=__version__,
+    )
