@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from largemargin import MIRA
-from largemargin.data.limits import MAX_LABEL, MAX_LINE, MAX_NAME
+from largemargin.data.errors import MAX_LABEL, MAX_LINE, MAX_NAME
 from largemargin.runtime.threads import Workers
 from largemargin.streaming import schema as module
 from largemargin.streaming.checkpoint import Place, read_checkpoint, write_checkpoint

@@ -273,7 +273,7 @@ def _named_classes(text: str | None) -> np.ndarray | None:
         return None
     import numpy as np
 
-    from largemargin.data.limits import MAX_LABEL
+    from largemargin.data.errors import MAX_LABEL
 
     words = [word.strip() for word in text.split(",")]
     if max(map(len, words)) > MAX_LABEL:

@@ -15,12 +15,11 @@ from typing import IO
 
 import numpy as np
 
-from largemargin.data.blocks import Block
-from largemargin.data.columns import LabelColumn
 from largemargin.data.errors import DataError, broken
 from largemargin.data.features import check_finite, float_type
-from largemargin.data.labels import LabelKind, bad_label, label_kind
-from largemargin.data.opening import COMPRESSION_SUFFIXES, Source, find_file
+from largemargin.data.files import COMPRESSION_SUFFIXES, Source, find_file
+from largemargin.data.formats import Block
+from largemargin.data.labels import LabelColumn, LabelKind, bad_label, label_kind
 from largemargin.runtime.showing import shown
 
 _TYPES = {0x08: ">u1", 0x09: ">i1", 0x0B: ">i2", 0x0C: ">i4", 0x0D: ">f4", 0x0E: ">f8"}

@@ -1,18 +1,14 @@
-"""Data sets by name: where they are looked for, and how they are split.
-
-The folder in ``$LARGEMARGIN_DATA`` and the user's cache have the same layout::
-
-    mnist/train-images-idx3-ubyte.gz, ...   the four original files
-    usps/usps.bz2, usps/usps.t.bz2          svmlight, labels 1..10 for the digits 0..9
-    letter/letter-recognition.data          CSV, label first
-    ida/banana.csv, ...                     CSV, label (-1 or 1) last
-"""
-
 from __future__ import annotations
 
 import difflib
+import importlib.util
 import operator
 import os
+import tempfile
+import warnings
+import zlib
+from collections.abc import Callable
+from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -21,7 +17,6 @@ import numpy as np
 
 from largemargin.data.dataset import Dataset
 from largemargin.data.errors import DataError
-from largemargin.data.openml import ONLINE, fetch
 from largemargin.data.reading import read
 from largemargin.runtime.showing import shown
 
@@ -221,3 +216,125 @@ def _not_found(name: str, online: str) -> DataError:
         f"the data set {name} is not there: looked for {', '.join(_FILES[name])} in {places}, "
         f"{online}; put {_ORIGINS[name]} in one of these folders under that name"
     )
+
+
+@dataclass(frozen=True)
+class Fingerprint:
+    """What tells a data set, the order of its rows included.
+
+    The checksum is of the labels in order; `total` sums all features, `moment` the features of
+    each row times its position from 1, divided by the number of rows.
+    """
+
+    shape: tuple[int, int]
+    checksum: int
+    total: float
+    moment: float
+
+    @classmethod
+    def of(cls, X: np.ndarray, y: np.ndarray) -> Fingerprint:
+        sums = X.sum(axis=1, dtype=np.float64)
+        moment = np.arange(1, len(X) + 1) @ sums / len(X)
+        checksum = zlib.crc32(" ".join(map(str, y)).encode())
+        return cls(X.shape, checksum, float(sums.sum()), float(moment))
+
+    def matches(self, other: Fingerprint) -> bool:
+        same = self.shape == other.shape and self.checksum == other.checksum
+        sums = [self.total, self.moment], [other.total, other.moment]
+        return same and np.allclose(*sums, rtol=1e-6)
+
+
+@dataclass(frozen=True)
+class OnlineSet:
+    """A data set on OpenML, and how it becomes the one that is meant here."""
+
+    data_id: int
+    convert: Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]
+    fingerprint: Fingerprint
+
+
+def fetch(name: str, cache: Path) -> tuple[np.ndarray, np.ndarray]:
+    """The rows and labels of a data set, from an earlier download or a new one.
+
+    Raises
+    ------
+    OSError
+        If OpenML cannot be reached.
+    DataError
+        If what it sends is not the data set that is meant.
+    """
+    stored = cache / "openml" / f"{name}.npz"
+    if stored.is_file():
+        X, y = read(stored)
+        return X, y
+    online = ONLINE[name]
+    X, y = online.convert(*_download(online.data_id))
+    if not Fingerprint.of(X, y).matches(online.fingerprint):
+        raise DataError(
+            f"the data set {online.data_id} of OpenML is not the {name} data expected here, saw "
+            f"shape {X.shape} with other values or another order"
+        )
+    _store(stored, X, y)
+    return X, y
+
+
+def _download(data_id: int) -> tuple[np.ndarray, np.ndarray]:
+    from sklearn.datasets import fetch_openml
+
+    with warnings.catch_warnings():
+        # A failed attempt warns and then raises; the error alone says it all.
+        warnings.simplefilter("ignore")
+        bunch = fetch_openml(
+            data_id=data_id,
+            as_frame=False,
+            cache=False,
+            n_retries=1,
+            parser="pandas" if importlib.util.find_spec("pandas") else "liac-arff",
+        )
+    return np.asarray(bunch.data, dtype=np.float64), np.asarray(bunch.target).astype(np.str_)
+
+
+def _store(path: Path, X: np.ndarray, y: np.ndarray) -> None:
+    """Write a cache file in one step, so that an interrupted write leaves none."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, partial = tempfile.mkstemp(suffix=".npz", dir=path.parent)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            np.savez_compressed(file, X=X, y=y)
+        os.replace(partial, path)
+    except BaseException:
+        os.unlink(partial)
+        raise
+
+
+def _mnist(X: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    return X.astype(np.float32), y.astype(np.int64)
+
+
+def _usps(X: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    return X.astype(np.float32), y.astype(np.int64) - 1
+
+
+def _diabetes(X: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    return X, np.where(y == "tested_positive", 1, -1)
+
+
+def _heart(X: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    low, high = X.min(axis=0), X.max(axis=0)
+    return (X - low) / (high - low), np.where(y == "present", 1, -1)
+
+
+ONLINE = {
+    "mnist": OnlineSet(
+        554, _mnist, Fingerprint((70000, 784), 4064519673, 1832221745.0, 915941697.7634715)
+    ),
+    "usps": OnlineSet(
+        41082, _usps, Fingerprint((9298, 256), 1531154645, -1155322.8749470199, -573168.5899909859)
+    ),
+    "diabetes": OnlineSet(
+        37, _diabetes, Fingerprint((768, 8), 3172495514, 276392.701, 138687.27314453127)
+    ),
+    "heart": OnlineSet(
+        53, _heart, Fingerprint((270, 13), 368487034, 1421.799563822, 714.1369481042259)
+    ),
+}

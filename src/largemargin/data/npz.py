@@ -13,14 +13,11 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from largemargin.data.blocks import Block
-from largemargin.data.columns import LabelColumn
-from largemargin.data.errors import DataError, broken
-from largemargin.data.features import check_finite, float_type
-from largemargin.data.labels import LabelKind, bad_label, label_kind
-from largemargin.data.limits import MAX_LABEL
-from largemargin.data.opening import Source
-from largemargin.data.sparse_input import checked_sparse
+from largemargin.data.errors import MAX_LABEL, DataError, broken
+from largemargin.data.features import check_finite, checked_sparse, float_type
+from largemargin.data.files import Source
+from largemargin.data.formats import Block
+from largemargin.data.labels import LabelColumn, LabelKind, bad_label, label_kind
 from largemargin.runtime.showing import MANY, shown
 
 _SPARSE_KEYS = {"format", "shape", "data", "indices", "indptr"}

@@ -10,13 +10,19 @@ from typing import Any
 
 import numpy as np
 
-from largemargin.data.blocks import Block
-from largemargin.data.columns import LabelColumn, label_position
-from largemargin.data.errors import broken
+from largemargin.data.errors import MAX_NAME, broken
 from largemargin.data.features import check_finite, float_type
-from largemargin.data.labels import LabelKind, RawLabels, bad_label, label_kind, label_problem
-from largemargin.data.limits import MAX_NAME
-from largemargin.data.opening import Source
+from largemargin.data.files import Source
+from largemargin.data.formats import Block
+from largemargin.data.labels import (
+    LabelColumn,
+    LabelKind,
+    RawLabels,
+    bad_label,
+    label_kind,
+    label_position,
+    label_problem,
+)
 from largemargin.runtime.showing import shown
 
 # Where pandas keeps an index that is not simply 0, 1, 2, ...

@@ -7,19 +7,23 @@ from collections.abc import Iterator
 from os import PathLike
 from typing import Any
 
-from largemargin.data.blocks import Block, Reader
-from largemargin.data.columns import LabelColumn, check_label_argument
 from largemargin.data.dataset import Dataset
-from largemargin.data.delimited import DelimitedReader
 from largemargin.data.errors import broken
 from largemargin.data.features import join_features
+from largemargin.data.files import Source, find_file
+from largemargin.data.formats import Block, Reader, detect_format
 from largemargin.data.idx import IdxReader
-from largemargin.data.labels import LabelKind, as_labels, join_labels
+from largemargin.data.labels import (
+    LabelColumn,
+    LabelKind,
+    as_labels,
+    check_label_argument,
+    join_labels,
+)
 from largemargin.data.npz import NpzReader
-from largemargin.data.opening import Source, find_file
 from largemargin.data.parquet import ParquetReader
-from largemargin.data.sniffing import detect_format
 from largemargin.data.svmlight import SvmlightReader
+from largemargin.data.table import DelimitedReader
 from largemargin.runtime.showing import shown
 
 # Large enough that a block's fixed costs vanish, small enough that two copies of it do not matter.

@@ -17,13 +17,10 @@ from typing import IO
 import numpy as np
 import scipy.sparse as sp
 
-from largemargin.data.blocks import Block
-from largemargin.data.columns import LabelColumn
-from largemargin.data.errors import DataError, broken
-from largemargin.data.labels import LabelKind, bad_label, label_kind, label_problem
-from largemargin.data.limits import MAX_LABEL
-from largemargin.data.lines import take_lines
-from largemargin.data.opening import Source
+from largemargin.data.errors import MAX_LABEL, DataError, broken
+from largemargin.data.files import Source, take_lines
+from largemargin.data.formats import Block
+from largemargin.data.labels import LabelColumn, LabelKind, bad_label, label_kind, label_problem
 from largemargin.runtime.showing import shown
 
 _QUERY = re.compile(rb"\bqid:[0-9]+")

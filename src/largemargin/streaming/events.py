@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from largemargin.data.limits import MAX_LABEL, MAX_LINE, MAX_NAME
+from largemargin.data.errors import MAX_LABEL, MAX_LINE, MAX_NAME
 from largemargin.streaming.lines import Line, TooLong
 
 _NUMBERS = {int, float}

@@ -7,7 +7,7 @@ import select
 import zlib
 from dataclasses import dataclass
 
-from largemargin.data.limits import MAX_LINE
+from largemargin.data.errors import MAX_LINE
 
 READ = 1 << 18  # bytes asked for at once; a pipe holds a quarter of it
 

@@ -1,4 +1,4 @@
-"""Which format a file is in.
+"""The formats of files: what their readers have in common, and which one a file is in.
 
 Binary formats are told by their first bytes. Text is told by the name where the name is clear
 (.svm, .csv, ...), and otherwise by whether its first lines look like ``label index:value ...``.
@@ -8,9 +8,13 @@ from __future__ import annotations
 
 import re
 from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE, BOM_UTF32_BE
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Protocol
 
 from largemargin.data.errors import broken
-from largemargin.data.opening import Source
+from largemargin.data.files import Source
+from largemargin.data.labels import LabelKind, RawLabels
 from largemargin.runtime.showing import shown
 
 FORMATS = ("svmlight", "csv", "parquet", "npz", "idx")
@@ -34,6 +38,32 @@ _IDX_TYPE_CODES = (0x08, 0x09, 0x0B, 0x0C, 0x0D, 0x0E)
 _PAIR = re.compile(rb"\d+:\S+|qid:\d+")
 _HEAD = 1 << 16
 _LINES = 20
+
+
+@dataclass(frozen=True)
+class Block:
+    """Consecutive examples of a file, with their labels as the file has them."""
+
+    X: Any
+    labels: RawLabels | None
+
+
+class Reader(Protocol):
+    """A file in one of the formats."""
+
+    @property
+    def feature_names(self) -> tuple[str, ...] | None:
+        """The names of the features, where the file gives them."""
+        ...
+
+    def survey(self) -> LabelKind | None:
+        """Pass over the file once to learn what all blocks must agree on: the kind of the labels
+        (returned; None if there are none) and, where a line does not tell it, the width."""
+        ...
+
+    def blocks(self, rows: int) -> Iterator[Block]:
+        """The examples in order, `rows` at a time; the last block may be shorter."""
+        ...
 
 
 def detect_format(source: Source, format: str | None = None) -> str:

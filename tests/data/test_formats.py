@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 
 from largemargin.data import DataError, read
-from largemargin.data.opening import Source
-from largemargin.data.sniffing import detect_format
+from largemargin.data.files import Source
+from largemargin.data.formats import detect_format
 
 from .writers import idx_bytes, npz_bytes, parquet_bytes, put
 
