@@ -18,8 +18,8 @@ import numpy as np
 from largemargin.data.errors import DataError, broken
 from largemargin.data.features import check_finite, float_type
 from largemargin.data.files import COMPRESSION_SUFFIXES, Source, find_file
-from largemargin.data.formats import Block
-from largemargin.data.labels import LabelColumn, LabelKind, bad_label, label_kind
+from largemargin.data.formats import Block, Reader, ReadOptions
+from largemargin.data.labels import LabelKind, bad_label, label_kind
 from largemargin.runtime.showing import shown
 
 _TYPES = {0x08: ">u1", 0x09: ">i1", 0x0B: ">i2", 0x0C: ">i4", 0x0D: ">f4", 0x0E: ">f8"}
@@ -48,13 +48,11 @@ class Header:
         return self.width * self.dtype.itemsize
 
 
-class IdxReader:
+class IdxReader(Reader):
     """An IDX file of examples, of any number of dimensions, with its file of labels."""
 
-    feature_names = None
-
-    def __init__(self, source: Source, label: LabelColumn) -> None:
-        if label is not None and label is not False:
+    def __init__(self, source: Source, options: ReadOptions) -> None:
+        if (label := options.label) is not None and label is not False:
             raise ValueError(
                 f"the labels of an IDX file are a file beside it; label must be None or False, "
                 f"got {shown(label)}"

@@ -16,19 +16,18 @@ import scipy.sparse as sp
 from largemargin.data.errors import MAX_LABEL, DataError, broken
 from largemargin.data.features import check_finite, checked_sparse, float_type
 from largemargin.data.files import Source
-from largemargin.data.formats import Block
+from largemargin.data.formats import Block, Reader, ReadOptions
 from largemargin.data.labels import LabelColumn, LabelKind, bad_label, label_kind
 from largemargin.runtime.showing import MANY, shown
 
 _SPARSE_KEYS = {"format", "shape", "data", "indices", "indptr"}
 
 
-class NpzReader:
+class NpzReader(Reader):
     """An NPZ file; its arrays are read whole and handed out in slices."""
 
-    feature_names = None
-
-    def __init__(self, source: Source, label: LabelColumn) -> None:
+    def __init__(self, source: Source, options: ReadOptions) -> None:
+        label = options.label
         if not (label is None or label is False or isinstance(label, str)):
             raise ValueError(
                 f"label must be the name of an array of the NPZ file or False, got {shown(label)}"

@@ -11,8 +11,7 @@ from largemargin.data.dataset import Dataset
 from largemargin.data.errors import broken
 from largemargin.data.features import join_features
 from largemargin.data.files import Source, find_file
-from largemargin.data.formats import Block, Reader, detect_format
-from largemargin.data.idx import IdxReader
+from largemargin.data.formats import Block, Reader, ReadOptions, detect_format, reader_of
 from largemargin.data.labels import (
     LabelColumn,
     LabelKind,
@@ -20,10 +19,6 @@ from largemargin.data.labels import (
     check_label_argument,
     join_labels,
 )
-from largemargin.data.npz import NpzReader
-from largemargin.data.parquet import ParquetReader
-from largemargin.data.svmlight import SvmlightReader
-from largemargin.data.table import DelimitedReader
 from largemargin.runtime.showing import shown
 
 # Large enough that a block's fixed costs vanish, small enough that two copies of it do not matter.
@@ -159,7 +154,7 @@ def stream(
     if (rows := operator.index(chunk)) < 1:
         raise ValueError(f"chunk must be at least 1, got {chunk}")
     source, reader = _open_reader(path, label, header, format, labels, n_features)
-    width_unknown = isinstance(reader, SvmlightReader) and n_features is None
+    width_unknown = reader.width_by_survey and n_features is None
     kind = reader.survey() if labels is None or width_unknown else labels
     return _chunks(source, reader, rows, labels or kind, n_features)
 
@@ -188,17 +183,8 @@ def _open_reader(
     if n_features is not None and operator.index(n_features) < 1:
         raise ValueError(f"n_features must be at least 1, got {n_features}")
     source = find_file(path)
-    match detect_format(source, format):
-        case "svmlight":
-            return source, SvmlightReader(source, label, n_features)
-        case "parquet":
-            return source, ParquetReader(source, label)
-        case "npz":
-            return source, NpzReader(source, label)
-        case "idx":
-            return source, IdxReader(source, label)
-        case _:
-            return source, DelimitedReader(source, label, header)
+    reader = reader_of(detect_format(source, format))
+    return source, reader(source, ReadOptions(label, header, n_features))
 
 
 def _check_width(source: Source, block: Block, n_features: int | None) -> None:

@@ -19,8 +19,8 @@ import scipy.sparse as sp
 
 from largemargin.data.errors import MAX_LABEL, DataError, broken
 from largemargin.data.files import Source, take_lines
-from largemargin.data.formats import Block
-from largemargin.data.labels import LabelColumn, LabelKind, bad_label, label_kind, label_problem
+from largemargin.data.formats import Block, Reader, ReadOptions
+from largemargin.data.labels import LabelKind, bad_label, label_kind, label_problem
 from largemargin.runtime.showing import shown
 
 _QUERY = re.compile(rb"\bqid:[0-9]+")
@@ -29,20 +29,20 @@ _SURVEY_ROWS = 4096
 _LONGEST_LABEL = 4 * MAX_LABEL + 4  # bytes that tell that a label is too long
 
 
-class SvmlightReader:
+class SvmlightReader(Reader):
     """A file in svmlight format, as CSR matrices."""
 
-    feature_names = None
+    width_by_survey = True
 
-    def __init__(self, source: Source, label: LabelColumn, n_features: int | None) -> None:
-        if label is not None and label is not False:
+    def __init__(self, source: Source, options: ReadOptions) -> None:
+        if (label := options.label) is not None and label is not False:
             raise ValueError(
                 "the label of an svmlight file is the first on its line; label must be None or "
                 f"False, got {shown(label)}"
             )
         self._source = source
         self._labelled = label is None
-        self._width = n_features
+        self._width = options.n_features
 
     def survey(self) -> LabelKind | None:
         width, seen = 0, set()

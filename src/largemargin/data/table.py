@@ -21,7 +21,7 @@ import numpy as np
 
 from largemargin.data.errors import MAX_NAME, DataError, broken
 from largemargin.data.files import Source, all_whole, each_line, take_lines, whole_record
-from largemargin.data.formats import Block
+from largemargin.data.formats import Block, Reader, ReadOptions
 from largemargin.data.labels import (
     LABEL_NAMES,
     LabelColumn,
@@ -37,14 +37,17 @@ _SURVEY_ROWS = 4096
 _MISSING = frozenset({"", "?", "na", "n/a", "nan", "null", "none"})
 
 
-class DelimitedReader:
+class TableReader(Reader):
     """A table in text; every column but the label is a number."""
 
-    def __init__(self, source: Source, label: LabelColumn, header: bool | None) -> None:
+    def __init__(self, source: Source, options: ReadOptions) -> None:
         self._source = source
+        label = options.label
         with _text(source) as stream:
             lines = each_line(stream, "", source.path)
-            self._layout: Layout = find_layout(source.path, source.suffix, lines, header, label)
+            self._layout: Layout = find_layout(
+                source.path, source.suffix, lines, options.header, label
+            )
         names, width = self._layout.names, self._layout.width
         self._label = label_position(source.path, label, names, width)
         if width == 1 and self._label is not None:
@@ -54,7 +57,6 @@ class DelimitedReader:
                 "there are no labels",
                 line=self._layout.first_line,
             )
-        self.feature_names: tuple[str, ...] | None = None
         if names is not None:
             self.feature_names = tuple(n for i, n in enumerate(names) if i != self._label)
 
