@@ -27,10 +27,14 @@ from largemargin.runtime.showing import shown
 # Where pandas keeps an index that is not simply 0, 1, 2, ...
 _PANDAS_INDEX = re.compile(r"__index_level_\d+__")
 _SURVEY_ROWS = 1 << 16
+_NULL = "expected a value, saw a null; remove the row or fill it in"
 
 
 class Columns(Protocol):
-    """An open file, as pyarrow reads it. Damage is an `ArrowException` or an `OSError`."""
+    """An open file, as pyarrow reads it.
+
+    Damage is an exception of pyarrow, an `OSError`, a `MemoryError` or a `UnicodeDecodeError`.
+    """
 
     def __init__(self, stream: IO[bytes]) -> None: ...
 
@@ -158,10 +162,12 @@ class ColumnarReader(Reader):
 
         kind = column.type
         if pa.types.is_dictionary(kind):
-            column = column.dictionary_decode()
-            kind = column.type
+            if column.dictionary.null_count:
+                raise broken(self._source.path, _NULL, column=self._label)
+            kind = kind.value_type
         if pa.types.is_integer(kind) or pa.types.is_floating(kind):
-            return column.to_numpy(zero_copy_only=False)
+            numbers = column.dictionary_decode() if kind is not column.type else column
+            return np.asarray(numbers.to_numpy(zero_copy_only=False))
         if pa.types.is_nested(kind):
             raise broken(
                 self._source.path,
@@ -169,7 +175,7 @@ class ColumnarReader(Reader):
                 "label= to name another column",
                 column=self._label,
             )
-        values = column.to_pylist()
+        values = _python_values(column)
         if pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
             return [_decoded(value, self._source.path) for value in values]
         return [str(value) for value in values]
@@ -180,7 +186,7 @@ class ColumnarReader(Reader):
             at = int(np.flatnonzero(column.is_null().to_numpy())[0])
             raise broken(
                 self._source.path,
-                "expected a value, saw a null; remove the row or fill it in",
+                _NULL,
                 row=first + at,
                 column=name,
             )
@@ -212,7 +218,7 @@ class ColumnarReader(Reader):
         with self._source.open_seekable() as stream:
             try:
                 yield self.columns(stream)
-            except (pa.ArrowException, OSError) as error:
+            except (pa.ArrowException, OSError, MemoryError, UnicodeDecodeError) as error:
                 size = stream.seek(0, 2)
                 raise broken(
                     self._source.path,
@@ -229,6 +235,16 @@ def _numpy_type(arrow_type: Any) -> Any:
     return arrow_type.to_pandas_dtype() if numeric or pa.types.is_boolean(arrow_type) else None
 
 
+def _python_values(column: Any) -> list[Any]:
+    """The values of a column; each value of a dictionary is made once."""
+    import pyarrow as pa
+
+    if not pa.types.is_dictionary(column.type):
+        return list(column.to_pylist())
+    values = column.dictionary.to_pylist()
+    return [None if index is None else values[index] for index in column.indices.to_pylist()]
+
+
 def _decoded(value: bytes | None, path: PathLike[str]) -> str:
     try:
         return str(value) if value is None else value.decode()
@@ -239,4 +255,5 @@ def _decoded(value: bytes | None, path: PathLike[str]) -> str:
 
 
 def _first_sentence(error: Exception) -> str:
-    return str(error).strip().split("\n")[0].split(". ")[0].rstrip(".")
+    text = str(error) or type(error).__name__
+    return text.strip().split("\n")[0].split(". ")[0].rstrip(".")
