@@ -54,6 +54,12 @@ FORMATS = (
         magic_words="a Parquet file, which starts with the bytes 'PAR1'",
     ),
     Format(
+        name="arrow", title="Arrow", reader="arrow.ArrowReader", aliases=("feather", "ipc"),
+        endings=(".feather", ".arrow", ".arrows", ".ipc"), magic=rb"ARROW1|\xff{4}...[\0-\x0f]",
+        magic_words="an Arrow or Feather file, which starts with the bytes 'ARROW1', or an Arrow "
+        "stream, which starts with four bytes 0xff and a length",
+    ),
+    Format(
         name="npz", title="NPZ", reader="npz.NpzReader",
         endings=(".npz",), magic=rb"PK(\x03\x04|\x05\x06)",
         magic_words="an NPZ file, which starts with the bytes 'PK'",

@@ -34,7 +34,7 @@ def read(
     labels: LabelKind | None = None,
     n_features: int | None = None,
 ) -> Dataset:
-    """Read a file of examples: svmlight, CSV or TSV, Parquet, NPZ or IDX, also compressed.
+    """Read a file of examples: svmlight, CSV, Parquet, Arrow, NPZ or IDX, also compressed.
 
     The format is told from the content and the name, compression (gzip, bzip2, xz) from the
     content alone. Text is UTF-8, with a mark of byte order or without. A cell of a table between
@@ -54,9 +54,9 @@ def read(
         them.
     header : bool, default=None
         Whether the first line of a table in text names the columns; None looks at it.
-    format : {"svmlight", "csv", "parquet", "npz", "idx"}, default=None
+    format : {"svmlight", "csv", "parquet", "arrow", "npz", "idx"}, default=None
         The format, where it should not be guessed. "csv" is any table in text, whether its
-        delimiter is a comma, a semicolon, a tab or blanks.
+        delimiter is a comma, a semicolon, a tab or blanks; "arrow" is Feather too.
     labels : {"int", "str"}, default=None
         What labels become. By default integers if they all are whole numbers, else strings.
     n_features : int, default=None
