@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from largemargin.cli import model_options as options
+from largemargin.cli.model_options import takes_model_options
 from largemargin.cli.models import MODELS, ONLINE, make_estimator
 from largemargin.cli.output import READER_GONE, note, percent, progress_wanted
+from largemargin.machines import CARDS
 
 if TYPE_CHECKING:
     import numpy as np
@@ -23,6 +24,7 @@ SIGNALLED = 128  # and the signal: the exit code of what a signal ended
 MAX_FEATURES = 1000
 
 
+@takes_model_options([card for card in CARDS if card.streams], without=["max_seconds"])
 def stream(
     model: Annotated[
         str,
@@ -94,24 +96,11 @@ def stream(
             show_default=False,
         ),
     ] = None,
-    C: options.Cost = None,
-    kernel: options.Kernel = None,
-    degree: options.Degree = None,
-    gamma: options.Gamma = None,
-    coef0: options.Coef0 = None,
-    margin: options.Margin = None,
-    aggressive: options.Aggressive = None,
-    alpha: options.Alpha = None,
-    B: options.MarginScale = None,
-    budget: options.Budget = None,
-    policy: options.Policy = None,
-    average: options.Average = None,
+    *,
+    given: dict[str, Any],
     seed: Annotated[
         int | None, typer.Option(help="For random removal. [default: 0]", show_default=False)
     ] = None,
-    n_jobs: options.Jobs = None,
-    memory: options.Memory = None,
-    precision: options.Precision = None,
     quiet: Annotated[
         bool, typer.Option("--quiet", "-q", help="Tell nothing but what ends the stream.")
     ] = False,
@@ -142,12 +131,8 @@ def stream(
       largemargin stream mira --checkpoint c.safetensors --resume -o out.jsonl < events.jsonl
       largemargin stream mira --checkpoint c.safetensors --overwrite -o out.jsonl < events.jsonl
     """
-    given = {
-        "C": C, "kernel": kernel, "degree": degree, "gamma": options.number_or_word(gamma),
-        "coef0": coef0, "margin": margin, "aggressive": aggressive, "alpha": alpha, "B": B,
-        "budget": budget, "policy": policy, "average": average or None, "n_jobs": n_jobs,
-        "memory": memory, "precision": precision, "random_state": seed,
-    }  # fmt: skip
+    if seed is not None:
+        given["random_state"] = seed
     _check(on_error, checkpoint, every, resume, overwrite, max_features)
     _check_files(model, output, save, checkpoint)
 
@@ -293,7 +278,7 @@ def _begin(
     from largemargin.streaming.schema import Schema
 
     if model in ONLINE:
-        machine = make_estimator(model, {"random_state": 0, **_only_given(given)})
+        machine = make_estimator(model, {"random_state": 0, **given})
         import numpy as np
 
         machine.check_parameters()
@@ -305,17 +290,13 @@ def _begin(
         raise ValueError(f"{model} does not learn from a stream: use one of {', '.join(ONLINE)}")
     from largemargin.model_file.saving import load_with_info
 
-    extra = [name for name, value in given.items() if value is not None]
+    extra = list(given)
     extra += ["classes"] * (named is not None) + ["max_features"] * (max_features is not None)
     if extra:
         option = {"random_state": "seed"}.get(extra[0], extra[0].replace("_", "-"))
         raise ValueError(f"--{option} is for a new model, and {model} is a file with its own")
     machine, info = load_with_info(model)
     return machine, _schema_of(machine, info, model)
-
-
-def _only_given(given: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in given.items() if value is not None}
 
 
 def _schema_of(machine: Any, info: dict[str, Any], path: str, sparse: bool | None = None) -> Schema:
