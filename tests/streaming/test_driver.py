@@ -13,9 +13,9 @@ from largemargin import MIRA
 from largemargin.streaming import driver as module
 from largemargin.streaming.checkpoint import read_checkpoint
 from largemargin.streaming.driver import Driver
+from largemargin.streaming.input import Stopping
 from largemargin.streaming.output import Output
 from largemargin.streaming.schema import Schema
-from largemargin.streaming.stopping import Stopping
 
 
 def events(n, seed=0):

@@ -12,7 +12,7 @@ from largemargin.runtime.threads import Workers
 from largemargin.streaming import schema as module
 from largemargin.streaming.checkpoint import Place, read_checkpoint, write_checkpoint
 from largemargin.streaming.events import BadLine, read_event
-from largemargin.streaming.lines import TooLong
+from largemargin.streaming.input import TooLong
 from largemargin.streaming.schema import Schema
 from largemargin.streaming.session import Counts, Session
 

@@ -11,11 +11,10 @@ import numpy as np
 from largemargin.model_file import save
 from largemargin.runtime.threads import Workers, workers
 from largemargin.streaming.checkpoint import Place, model_info, write_checkpoint
-from largemargin.streaming.lines import Line, Lines, add_checksum
+from largemargin.streaming.input import Line, Lines, Stopping, add_checksum
 from largemargin.streaming.output import Output
 from largemargin.streaming.schema import Schema
 from largemargin.streaming.session import Counts, Session
-from largemargin.streaming.stopping import Stopping
 
 BLOCK = 256  # lines at once: what the learners look ahead
 LOOKS = 0.2  # seconds between two looks at the progress

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from largemargin.data.errors import MAX_LABEL, MAX_LINE, MAX_NAME
-from largemargin.streaming.lines import Line, TooLong
+from largemargin.streaming.input import Line, TooLong
 
 _NUMBERS = {int, float}
 _LABELS = (str, int, bool, float)

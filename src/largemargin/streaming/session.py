@@ -12,7 +12,7 @@ import numpy as np
 from largemargin.online.progressive import Answer, answer_and_learn
 from largemargin.runtime.threads import Workers
 from largemargin.streaming.events import BadLine, Event, read_event
-from largemargin.streaming.lines import Line, TooLong
+from largemargin.streaming.input import Line, TooLong
 from largemargin.streaming.schema import Schema
 
 

@@ -5,8 +5,8 @@ import threading
 
 import pytest
 
-from largemargin.streaming import lines as module
-from largemargin.streaming.lines import Lines, TooLong, add_checksum
+from largemargin.streaming import input as module
+from largemargin.streaming.input import Lines, TooLong, add_checksum
 
 
 @pytest.fixture
