@@ -5,12 +5,12 @@ from hypothesis import strategies as st
 
 from largemargin.data import DataError
 from largemargin.data.labels import (
-    as_labels,
-    bad_label,
     check_label_argument,
+    first_bad_label,
     join_labels,
     label_kind,
     label_position,
+    parse_labels,
 )
 
 KINDS = [
@@ -34,7 +34,7 @@ KINDS = [
 
 @pytest.mark.parametrize(("raw", "expected"), KINDS)
 def test_labels_of_any_type(raw, expected):
-    labels = as_labels(raw)
+    labels = parse_labels(raw)
     assert labels.tolist() == expected
     assert labels.dtype.kind == ("i" if isinstance(expected[0], int) else "U")
 
@@ -42,7 +42,7 @@ def test_labels_of_any_type(raw, expected):
 @settings(max_examples=50)
 @given(st.lists(st.integers(-(2**63) + 1, 2**63 - 1), min_size=1))
 def test_integers_survive_as_text(values):
-    assert as_labels([str(v) for v in values]).tolist() == values
+    assert parse_labels([str(v) for v in values]).tolist() == values
 
 
 @settings(max_examples=50)
@@ -53,17 +53,17 @@ def test_kind_of_the_whole_is_int_only_if_of_both_parts(first, second):
 
 
 def test_kind_is_forced():
-    assert as_labels(["007"], "str").tolist() == ["007"]
-    assert as_labels(np.array(["007"]), "int").tolist() == [7]
+    assert parse_labels(["007"], "str").tolist() == ["007"]
+    assert parse_labels(np.array(["007"]), "int").tolist() == [7]
     with pytest.raises(DataError, match=r"a\.csv: expected integer labels, saw 'cat'"):
-        as_labels(["1", "cat"], "int", "a.csv")
+        parse_labels(["1", "cat"], "int", "a.csv")
 
 
 def test_missing():
-    assert bad_label(["a", "NaN"]) == 1
-    assert bad_label(np.array([0.0, 1.0, np.inf])) == 2
-    assert bad_label(["a", "none"]) is None
-    assert bad_label(np.array([0, 1])) is None
+    assert first_bad_label(["a", "NaN"]) == 1
+    assert first_bad_label(np.array([0.0, 1.0, np.inf])) == 2
+    assert first_bad_label(["a", "none"]) is None
+    assert first_bad_label(np.array([0, 1])) is None
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,13 @@ import numpy as np
 import pytest
 
 from largemargin.data import NAMES, DataError, load, named
-from largemargin.data.named import ONLINE, SPLIT_SIZES, Fingerprint, OnlineSet, fetch
+from largemargin.data.named import (
+    OPENML_SETS,
+    SPLIT_SIZES,
+    Fingerprint,
+    OpenMLSet,
+    fetch_openml_set,
+)
 
 from .writers import put
 
@@ -184,15 +190,15 @@ def downloads(monkeypatch):
         asked.append(data_id)
         return X, np.array(["tested_positive", "tested_negative", "tested_positive"])
 
-    online = OnlineSet(37, named._diabetes, Fingerprint.of(X, Y))
-    monkeypatch.setitem(ONLINE, "diabetes", online)
+    online = OpenMLSet(37, named._diabetes, Fingerprint.of(X, Y))
+    monkeypatch.setitem(OPENML_SETS, "diabetes", online)
     monkeypatch.setattr(named, "_download", download)
     return asked
 
 
 def test_is_downloaded_once(downloads, tmp_path):
     for _ in range(2):
-        rows, labels = fetch("diabetes", tmp_path)
+        rows, labels = fetch_openml_set("diabetes", tmp_path)
         assert rows.tolist() == X.tolist()
         assert labels.tolist() == Y.tolist()
     assert downloads == [37]
@@ -202,7 +208,7 @@ def test_is_downloaded_once(downloads, tmp_path):
 def test_another_order_is_refused(downloads, tmp_path, monkeypatch):
     monkeypatch.setattr(named, "_download", lambda _: (X[::-1], np.array(["tested_positive"] * 3)))
     with pytest.raises(DataError, match="data set 37 of OpenML is not the diabetes data"):
-        fetch("diabetes", tmp_path)
+        fetch_openml_set("diabetes", tmp_path)
     assert not list(tmp_path.iterdir())
 
 
@@ -212,7 +218,7 @@ def test_an_interrupted_write_leaves_nothing(downloads, tmp_path, monkeypatch):
 
     monkeypatch.setattr(np, "savez_compressed", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        fetch("diabetes", tmp_path)
+        fetch_openml_set("diabetes", tmp_path)
     assert not list((tmp_path / "openml").iterdir())
 
 
@@ -225,21 +231,21 @@ def test_fingerprint_sees_order_and_values():
 
 
 def test_heart_is_scaled_to_the_unit_interval():
-    rows, labels = ONLINE["heart"].convert(X, np.array(["present", "absent", "absent"]))
+    rows, labels = OPENML_SETS["heart"].convert(X, np.array(["present", "absent", "absent"]))
     assert rows.tolist() == [[0, 0], [0.5, 0.5], [1, 1]]
     assert labels.tolist() == [1, -1, -1]
 
 
 def test_usps_labels_become_digits():
-    assert ONLINE["usps"].convert(X, np.array(["1", "10", "4"]))[1].tolist() == [0, 9, 3]
+    assert OPENML_SETS["usps"].convert(X, np.array(["1", "10", "4"]))[1].tolist() == [0, 9, 3]
 
 
 @pytest.mark.data
 @needs_data
-@pytest.mark.parametrize("name", list(ONLINE))
+@pytest.mark.parametrize("name", list(OPENML_SETS))
 def test_fingerprints_are_those_of_the_files(load_once, name):
     data = load_once(name)
     X, y = data
     if data.X_test is not None:
         X, y = np.concatenate([X, data.X_test]), np.concatenate([y, data.y_test])
-    assert Fingerprint.of(X, y).matches(ONLINE[name].fingerprint)
+    assert Fingerprint.of(X, y).matches(OPENML_SETS[name].fingerprint)

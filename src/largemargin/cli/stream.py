@@ -14,12 +14,12 @@ from largemargin.machines import CARDS
 if TYPE_CHECKING:
     import numpy as np
 
-    from largemargin.streaming.checkpoint import Place
+    from largemargin.streaming.checkpoint import StreamPosition
     from largemargin.streaming.driver import Driver
     from largemargin.streaming.schema import Schema
 
-SIGNALLED = 128  # and the signal: the exit code of what a signal ended
-MAX_FEATURES = 1000
+SIGNALLED = 128  # exit code of what a signal ended, to which the signal is added
+MAX_FEATURES = 1000  # columns of a stream of named numbers
 
 
 @takes_model_options([card for card in CARDS if card.streams], without=["max_seconds"])
@@ -106,11 +106,11 @@ def stream(
     """Predict and learn from events as they arrive on standard input.
 
     Each line is {"x": [1.5, 2] or {"name": 1.5, ...}, "y": label, "id": anything}. Its answer,
-    {"id": ..., "prediction": ...}, is what the model says before it learns from the line; without
-    y it only predicts. A label is text, a whole number, or true or false. Names become columns in
-    the order in which they are first seen, and one that is left out is 0; x is then as wide as
-    --max-features. Every line but a blank one is answered, with {"id": ..., "error": ...} if it
-    was skipped.
+    {"id": ..., "prediction": ...}, is what the model says before it learns from the line;
+    without y it only predicts. A label is text, a whole number, or true or false. Names become
+    columns in the order in which they are first seen, and one that is left out is 0; x is then
+    as wide as --max-features. Every line but a blank one is answered, with {"id": ..., "error":
+    ...} if it was skipped.
 
     What has arrived is answered at once. Neither the answers nor the model depend on how it
     arrived. Ctrl-C, SIGTERM and SIGHUP end the stream after the lines at hand: checkpoint and
@@ -147,7 +147,7 @@ def stream(
     }  # fmt: skip
     with all_locked(checkpoint, output, save):  # before MODEL is read, which --save may replace
         machine, schema = _begin(model, given, named, max_features)
-        place: Place | None = None
+        place: StreamPosition | None = None
         if checkpoint is not None and not (resume or overwrite):
             check_new("--checkpoint", checkpoint)
         if resume:
@@ -246,9 +246,9 @@ def _reporter(quiet: bool) -> Any:
 
 def _run(driver: Driver, source: int, save: str | None, shows: bool) -> int:
     """Go along the stream and write the model; returns the exit code."""
-    from largemargin.streaming.input import Stopping
+    from largemargin.streaming.input import SignalWatch
 
-    with Stopping() as stopping:
+    with SignalWatch() as stopping:
         try:
             if not shows:
                 driver.run(source, stopping)

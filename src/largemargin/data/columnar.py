@@ -17,7 +17,7 @@ from largemargin.data.formats import Block, Reader, ReadOptions
 from largemargin.data.labels import (
     LabelKind,
     RawLabels,
-    bad_label,
+    first_bad_label,
     label_kind,
     label_position,
     label_problem,
@@ -26,7 +26,7 @@ from largemargin.runtime.showing import shown
 
 # Where pandas keeps an index that is not simply 0, 1, 2, ...
 _PANDAS_INDEX = re.compile(r"__index_level_\d+__")
-_SURVEY_ROWS = 1 << 16
+_SURVEY_ROWS = 1 << 16  # labels that a survey reads together
 _NULL = "expected a value, saw a null; remove the row or fill it in"
 
 
@@ -149,7 +149,7 @@ class ColumnarReader(Reader):
             return None
         self._check_present(table, self._label, first)
         labels = self._raw_labels(table.column(self._label).combine_chunks())
-        if (at := bad_label(labels)) is not None:
+        if (at := first_bad_label(labels)) is not None:
             problem = label_problem(str(labels[at])) or (
                 f"expected a label, saw {str(labels[at])!r}; remove the row or fill in its label"
             )

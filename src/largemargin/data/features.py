@@ -11,15 +11,17 @@ from os import PathLike
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import scipy.sparse as sp
 
 from largemargin.data.errors import broken
+from largemargin.runtime.arrays import Matrix
 
 # Sparse formats that have their entries line by line: what a line is, and what an index counts.
 _BY_LINES = {"csr": ("row", "column"), "csc": ("column", "row"), "bsr": ("row", "column")}
 
 
-def float_type(dtype: Any) -> type[np.floating]:
+def float_type(dtype: npt.DTypeLike) -> type[np.floating]:
     """float32 where it holds every value of a type exactly, else float64.
 
     Examples
@@ -32,12 +34,12 @@ def float_type(dtype: Any) -> type[np.floating]:
 
 def check_finite(
     path: str | PathLike[str],
-    X: Any,
+    X: Matrix,
     first_row: int = 1,
     names: Sequence[str] | None = None,
 ) -> None:
     """Raise for the first value of a block that is NaN or infinite."""
-    values = X.data if sp.issparse(X) else X
+    values = X if isinstance(X, np.ndarray) else X.data
     # One pass without a temporary: a sum is finite unless a value is not, or it overflows.
     with np.errstate(over="ignore", invalid="ignore"):
         if np.isfinite(values.sum(dtype=np.float64)):
@@ -45,13 +47,13 @@ def check_finite(
     bad = np.argwhere(~np.isfinite(values))
     if not bad.size:
         return
-    if sp.issparse(X):
+    if isinstance(X, np.ndarray):
+        row, column = map(int, bad[0])
+        value = values[row, column]
+    else:
         at = int(bad[0, 0])
         row = int(np.searchsorted(X.indptr, at, side="right")) - 1
         column, value = int(X.indices[at]), values[at]
-    else:
-        row, column = map(int, bad[0])
-        value = values[row, column]
     raise broken(
         path,
         f"expected a finite number, saw {value}; remove the row or fill in the value",
@@ -60,7 +62,7 @@ def check_finite(
     )
 
 
-def join_features(parts: list[Any]) -> Any:
+def join_features(parts: list[Matrix]) -> Matrix:
     """Consecutive blocks as one array or CSR matrix, giving each block's memory back as it goes."""
     if sp.issparse(parts[0]):
         width = max(part.shape[1] for part in parts)

@@ -26,13 +26,14 @@ from largemargin.data.errors import MAX_LINE, DataError, broken
 
 COMPRESSION_SUFFIXES = (".gz", ".bz2", ".xz")
 
+# First bytes of compressed files, and the name and the opener of the compression.
 _OPENERS: dict[bytes, tuple[str, Callable[[Any], Any]]] = {
     b"\x1f\x8b": ("gzip", gzip.open),
     b"BZh": ("bzip2", bz2.open),
     b"\xfd7zXZ\x00": ("xz", lzma.open),
 }
-_BUFFER = 1 << 20
-_SPOOLED_IN_MEMORY = 64 << 20
+_BUFFER_BYTES = 1 << 20  # bytes that are read from a file at once
+_SPOOLED_BYTES = 64 << 20  # bytes of an unpacked file that are kept in memory, not on disk
 
 
 @dataclass(frozen=True)
@@ -40,8 +41,8 @@ class Source:
     """A file to read, plain or compressed."""
 
     path: Path
-    size: int = 0  # when it was found, as is the time
-    changed: int = 0
+    size: int = 0  # bytes when the file was found
+    changed: int = 0  # time of its last change then, in nanoseconds
 
     def check_unchanged(self) -> None:
         """Raise if the file is not what it was when it was found. It may have grown: what was there
@@ -66,7 +67,9 @@ class Source:
         raw.seek(0)
         for start, (kind, opener) in _OPENERS.items():
             if magic.startswith(start):
-                return io.BufferedReader(_Decompressed(raw, opener(raw), kind, self.path), _BUFFER)
+                return io.BufferedReader(
+                    _Decompressed(raw, opener(raw), kind, self.path), _BUFFER_BYTES
+                )
         return raw
 
     def open_seekable(self) -> IO[bytes]:
@@ -75,9 +78,9 @@ class Source:
         stream = self.open()
         if not isinstance(getattr(stream, "raw", None), _Decompressed):
             return stream
-        unpacked: IO[bytes] = tempfile.SpooledTemporaryFile(_SPOOLED_IN_MEMORY)  # noqa: SIM115
+        unpacked: IO[bytes] = tempfile.SpooledTemporaryFile(_SPOOLED_BYTES)  # noqa: SIM115
         with stream:
-            shutil.copyfileobj(stream, unpacked, _BUFFER)
+            shutil.copyfileobj(stream, unpacked, _BUFFER_BYTES)
         unpacked.seek(0)
         return unpacked
 
@@ -111,7 +114,7 @@ def find_file(path: str | PathLike[str]) -> Source:
 
 def _open_raw(path: Path) -> IO[bytes]:
     try:
-        raw = path.open("rb", buffering=_BUFFER)
+        raw = path.open("rb", buffering=_BUFFER_BYTES)
     except OSError as error:
         raise broken(path, f"cannot be opened ({error.strerror})") from error
     if not raw.seekable():
@@ -132,7 +135,7 @@ class _Decompressed(io.RawIOBase):
 
     def readinto(self, buffer: Any) -> int:
         try:
-            count = self._stream.readinto(buffer)  # type: ignore[attr-defined]
+            count: int = self._stream.readinto(buffer)  # type: ignore[attr-defined]
         except EOFError as error:
             raise self._damaged("ends before its end-of-stream mark") from error
         except (OSError, zlib.error, lzma.LZMAError) as error:

@@ -32,7 +32,7 @@ class Format:
     name: str  # as `format=` has it
     title: str  # as documents have it
     reader: str  # module in this package, and class
-    endings: tuple[str, ...]  # of file names, in lower case
+    endings: tuple[str, ...]  # endings of file names, in lower case
     aliases: tuple[str, ...] = ()  # other names that `format=` takes
     in_name: str = ""  # a pattern anywhere in a file name that tells the format
     magic: bytes = b""  # a pattern of the first bytes; empty for text
@@ -80,9 +80,10 @@ ENDINGS = frozenset(
 
 _BY_NAME = {name: format for format in FORMATS for name in (format.name, *format.aliases)}
 _BY_ENDING = {ending: format for format in FORMATS for ending in format.endings}
+# What follows the label in a line of svmlight.
 _PAIR = re.compile(rb"\d+:\S+|qid:\d+")
 _HEAD_BYTES = 1 << 16  # bytes at the beginning of a file from which its format is told
-_HEAD_LINES = 20  # lines of these that must look like svmlight
+_HEAD_LINES = 20  # lines among them that must look like svmlight
 
 
 @dataclass(frozen=True)

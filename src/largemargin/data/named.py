@@ -11,7 +11,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -29,7 +28,7 @@ SPLIT_SIZES = {
     "thyroid": (140, 75),
     "titanic": (150, 2051),
 }
-N_SPLITS = 100
+N_SPLITS = 100  # splits that a data set without a test set has
 
 _FILES = {
     "mnist": (
@@ -42,8 +41,8 @@ _FILES = {
     "letter": ("letter/letter-recognition.data",),
     **{name: (f"ida/{name}.csv",) for name in SPLIT_SIZES},
 }
-# The same for the data sets that come with a test set; the training rows are first.
-_OWN_SIZES = {"mnist": (60_000, 10_000), "usps": (7_291, 2_007), "letter": (16_000, 4_000)}
+# Training and test rows of the data sets that come with a test set; the training rows are first.
+_TEST_SET_SIZES = {"mnist": (60_000, 10_000), "usps": (7_291, 2_007), "letter": (16_000, 4_000)}
 _ORIGINS = {
     "mnist": "the original MNIST files",
     "usps": "the USPS files of the LIBSVM data page",
@@ -59,8 +58,8 @@ def load(name_or_path: str | PathLike[str], split: int | None = None) -> Dataset
 
     A named data set is looked for in the folder that ``$LARGEMARGIN_DATA`` names, then in the
     user's cache (``~/.cache/largemargin``, or under ``$XDG_CACHE_HOME``), and then, for mnist,
-    usps, diabetes and heart, on OpenML, from where it goes into the cache. The digits are inside
-    scikit-learn.
+    usps, diabetes and heart, on OpenML, from where it goes into the cache. The digits are a part
+    of scikit-learn.
 
     Parameters
     ----------
@@ -146,7 +145,7 @@ def _load_digits() -> Dataset:
 
 def _load_with_test_set(name: str) -> Dataset:
     X, y = _find_rows(name)
-    n = _OWN_SIZES[name][0]
+    n = _TEST_SET_SIZES[name][0]
     return Dataset(X[:n], y[:n], X[n:], y[n:], name=name)
 
 
@@ -165,7 +164,7 @@ def _take_split(name: str, X: np.ndarray, y: np.ndarray, split: int) -> Dataset:
     return Dataset(X[train], y[train], X[test], y[test], name=name)
 
 
-def _find_rows(name: str) -> tuple[np.ndarray, Any]:
+def _find_rows(name: str) -> tuple[np.ndarray, np.ndarray]:
     """All rows of a data set, those for training first."""
     folders = [cache_folder()]
     if root := os.environ.get("LARGEMARGIN_DATA"):
@@ -173,18 +172,18 @@ def _find_rows(name: str) -> tuple[np.ndarray, Any]:
     for folder in folders:
         files = [folder / file for file in _FILES[name]]
         if all(file.is_file() for file in files):
-            return _checked(name, folder, *_read_rows(name, files))
-    if name not in ONLINE:
+            return _checked_size(name, folder, *_read_rows(name, files))
+    if name not in OPENML_SETS:
         raise _not_found(name, "and OpenML does not have the same data")
     try:
-        return fetch(name, cache_folder())
+        return fetch_openml_set(name, cache_folder())
     except DataError:
         raise
     except (OSError, ValueError) as error:
         raise _not_found(name, f"and OpenML did not send it ({error})") from error
 
 
-def _read_rows(name: str, files: list[Path]) -> tuple[np.ndarray, Any]:
+def _read_rows(name: str, files: list[Path]) -> tuple[np.ndarray, np.ndarray]:
     if name == "mnist":
         (X, y), (X_test, y_test) = read(files[0]), read(files[2])
         return np.concatenate([X, X_test]), np.concatenate([y, y_test])
@@ -199,8 +198,10 @@ def _read_rows(name: str, files: list[Path]) -> tuple[np.ndarray, Any]:
     return X, y
 
 
-def _checked(name: str, folder: Path, X: np.ndarray, y: Any) -> tuple[np.ndarray, Any]:
-    rows = sum((_OWN_SIZES | SPLIT_SIZES)[name])
+def _checked_size(
+    name: str, folder: Path, X: np.ndarray, y: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    rows = sum((_TEST_SET_SIZES | SPLIT_SIZES)[name])
     if len(X) != rows:
         raise DataError(
             f"{folder / _FILES[name][0]}: expected {rows} rows of {name}, saw {len(X)}; put "
@@ -245,7 +246,7 @@ class Fingerprint:
 
 
 @dataclass(frozen=True)
-class OnlineSet:
+class OpenMLSet:
     """A data set on OpenML, and how it becomes the one that is meant here."""
 
     data_id: int
@@ -253,7 +254,7 @@ class OnlineSet:
     fingerprint: Fingerprint
 
 
-def fetch(name: str, cache: Path) -> tuple[np.ndarray, np.ndarray]:
+def fetch_openml_set(name: str, cache: Path) -> tuple[np.ndarray, np.ndarray]:
     """The rows and labels of a data set, from an earlier download or a new one.
 
     Raises
@@ -267,7 +268,7 @@ def fetch(name: str, cache: Path) -> tuple[np.ndarray, np.ndarray]:
     if stored.is_file():
         X, y = read(stored)
         return X, y
-    online = ONLINE[name]
+    online = OPENML_SETS[name]
     X, y = online.convert(*_download(online.data_id))
     if not Fingerprint.of(X, y).matches(online.fingerprint):
         raise DataError(
@@ -324,17 +325,17 @@ def _heart(X: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return (X - low) / (high - low), np.where(y == "present", 1, -1)
 
 
-ONLINE = {
-    "mnist": OnlineSet(
+OPENML_SETS = {
+    "mnist": OpenMLSet(
         554, _mnist, Fingerprint((70000, 784), 4064519673, 1832221745.0, 915941697.7634715)
     ),
-    "usps": OnlineSet(
+    "usps": OpenMLSet(
         41082, _usps, Fingerprint((9298, 256), 1531154645, -1155322.8749470199, -573168.5899909859)
     ),
-    "diabetes": OnlineSet(
+    "diabetes": OpenMLSet(
         37, _diabetes, Fingerprint((768, 8), 3172495514, 276392.701, 138687.27314453127)
     ),
-    "heart": OnlineSet(
+    "heart": OpenMLSet(
         53, _heart, Fingerprint((270, 13), 368487034, 1421.799563822, 714.1369481042259)
     ),
 }

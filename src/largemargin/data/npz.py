@@ -17,7 +17,8 @@ from largemargin.data.errors import MAX_LABEL, DataError, broken
 from largemargin.data.features import check_finite, checked_sparse, float_type
 from largemargin.data.files import Source
 from largemargin.data.formats import Block, Reader, ReadOptions
-from largemargin.data.labels import LabelColumn, LabelKind, bad_label, label_kind
+from largemargin.data.labels import LabelColumn, LabelKind, first_bad_label, label_kind
+from largemargin.runtime.arrays import Matrix
 from largemargin.runtime.showing import MANY, shown
 
 _SPARSE_KEYS = {"format", "shape", "data", "indices", "indptr"}
@@ -59,7 +60,7 @@ class NpzReader(Reader):
             part = slice(start, start + rows)
             yield Block(self._X[part], None if self._y is None else self._y[part])
 
-    def _features(self, arrays: Any) -> Any:
+    def _features(self, arrays: Any) -> Matrix:
         if set(arrays.files) >= _SPARSE_KEYS:
             return self._sparse(arrays)
         name = next((n for n in ("X", "data") if n in arrays.files), None)
@@ -117,8 +118,8 @@ class NpzReader(Reader):
                 self._path,
                 f"expected {name} to be labels of one type, numbers or text, saw {shown(y.dtype)}",
             )
-        y = y.reshape(-1)
-        if (at := bad_label(y)) is not None:
+        y = np.asarray(y.reshape(-1))
+        if (at := first_bad_label(y)) is not None:
             problem = f"expected a label of at most {MAX_LABEL} characters, saw {shown(y[at])}"
             if y.dtype.kind not in "US":
                 problem = f"expected a label, saw {y[at]}; fill it in"

@@ -5,7 +5,8 @@ from __future__ import annotations
 import operator
 from collections.abc import Iterator
 from os import PathLike
-from typing import Any
+
+import numpy as np
 
 from largemargin.data.dataset import Dataset
 from largemargin.data.errors import broken
@@ -15,13 +16,14 @@ from largemargin.data.formats import Block, Reader, ReadOptions, detect_format, 
 from largemargin.data.labels import (
     LabelColumn,
     LabelKind,
-    as_labels,
     check_label_argument,
     join_labels,
+    parse_labels,
 )
+from largemargin.runtime.arrays import Matrix
 from largemargin.runtime.showing import shown
 
-# Large enough that a block's fixed costs vanish, small enough that two copies of it do not matter.
+# Rows of a block: so many that its fixed costs vanish, so few that two copies do not matter.
 _READ_ROWS = 4096
 
 
@@ -102,7 +104,7 @@ def read(
     source.check_unchanged()
     if not parts:
         raise broken(source.path, "expected at least one example, saw none")
-    y = as_labels(join_labels(raw), labels, source.path) if raw else None
+    y = parse_labels(join_labels(raw), labels, source.path) if raw else None
     return _dataset(join_features(parts), y, source, reader)
 
 
@@ -164,7 +166,7 @@ def _chunks(
 ) -> Iterator[Dataset]:
     for block in reader.blocks(rows):
         _check_width(source, block, n_features)
-        y = None if block.labels is None else as_labels(block.labels, kind, source.path)
+        y = None if block.labels is None else parse_labels(block.labels, kind, source.path)
         yield _dataset(block.X, y, source, reader)
     source.check_unchanged()
 
@@ -196,5 +198,5 @@ def _check_width(source: Source, block: Block, n_features: int | None) -> None:
         )
 
 
-def _dataset(X: Any, y: Any, source: Source, reader: Reader) -> Dataset:
+def _dataset(X: Matrix, y: np.ndarray | None, source: Source, reader: Reader) -> Dataset:
     return Dataset(X, y, name=source.path.name, feature_names=reader.feature_names)

@@ -1,8 +1,9 @@
 """Tables in text: CSV, TSV and columns between blanks.
 
-The first lines tell the layout. The label is cut out of each line as text and what is left goes to
-NumPy's C parser, a block at a time. When that refuses, the lines are looked at one by one to say
-where.
+The first lines tell the layout (`find_layout`). The label is cut out of each line as text
+(`TableReader._cut_out_labels`; `labels.parse_labels` makes integers of it), and what is left goes
+to NumPy's C parser, a block at a time. When that refuses, the lines are looked at one by one to
+find the cell that is wrong (`line_problem`).
 """
 
 from __future__ import annotations
@@ -26,14 +27,15 @@ from largemargin.data.labels import (
     LABEL_NAMES,
     LabelColumn,
     LabelKind,
-    bad_label,
+    first_bad_label,
     label_kind,
     label_position,
     label_problem,
 )
 from largemargin.runtime.showing import shown
 
-_SURVEY_ROWS = 4096
+_SURVEY_ROWS = 4096  # rows that a survey reads together
+# Cells, in lower case, that stand for a missing value.
 _MISSING = frozenset({"", "?", "na", "n/a", "nan", "null", "none"})
 
 
@@ -45,7 +47,7 @@ class TableReader(Reader):
         label = options.label
         with _text(source) as stream:
             lines = each_line(stream, "", source.path)
-            self._layout: Layout = find_layout(
+            self._layout: TableLayout = find_layout(
                 source.path, source.suffix, lines, options.header, label
             )
         names, width = self._layout.names, self._layout.width
@@ -65,7 +67,7 @@ class TableReader(Reader):
             return None
         seen: set[str] = set()
         for _, lines in self._line_blocks(_SURVEY_ROWS):
-            seen.update(self._split([line for line in lines if line])[1])
+            seen.update(self._cut_out_labels([line for line in lines if line])[1])
         return label_kind(list(seen))
 
     def blocks(self, rows: int) -> Iterator[Block]:
@@ -116,7 +118,7 @@ class TableReader(Reader):
 
     def _parse(self, lines: list[str], first: int) -> Block:
         rows = [line for line in lines if line]
-        features, labels = self._split(rows)
+        features, labels = self._cut_out_labels(rows)
         try:
             X = _parse_numbers(features, self._layout.delimiter)
         except ValueError as error:
@@ -127,15 +129,15 @@ class TableReader(Reader):
             raise self._diagnose(lines, first, "a value is not finite")
         if self._label is None:
             return Block(X, None)
-        if bad_label(labels) is not None:
+        if first_bad_label(labels) is not None:
             raise self._diagnose(lines, first, "a label is missing")
         return Block(X, labels)
 
-    def _split(self, rows: list[str]) -> tuple[list[str], list[str]]:
+    def _cut_out_labels(self, rows: list[str]) -> tuple[list[str], list[str]]:
         """The lines without their labels, and the labels."""
         delimiter, label = self._layout.delimiter, self._label
         if _has_quotes(rows):
-            return self._split_cells(rows)
+            return self._cut_out_of_cells(rows)
         if label is None:
             return rows, []
         if label == self._layout.width - 1:
@@ -143,13 +145,13 @@ class TableReader(Reader):
         elif label == 0:
             pairs = [row.split(delimiter, 1) for row in rows]
         else:
-            return self._split_cells(rows)
+            return self._cut_out_of_cells(rows)
         return (
             [pair[1] if len(pair) == 2 else "" for pair in pairs],
             [pair[0].strip() for pair in pairs],
         )
 
-    def _split_cells(self, rows: list[str]) -> tuple[list[str], list[str]]:
+    def _cut_out_of_cells(self, rows: list[str]) -> tuple[list[str], list[str]]:
         features, labels = [], []
         separator = self._layout.delimiter or " "
         for cells in self._layout.cells_of(rows):
@@ -206,7 +208,7 @@ def _not_text(source: Source) -> DataError:
 
 
 @dataclass(frozen=True)
-class Layout:
+class TableLayout:
     """What the first lines of a table tell about the rest.
 
     A `delimiter` of None is any run of blanks; `first_line` is the number of the first line that
@@ -223,8 +225,8 @@ class Layout:
         return split_cells(line, self.delimiter)
 
     def cells_of(self, lines: list[str]) -> list[list[str]]:
-        """The cells of each of many lines; to start reading for every line takes longer than to
-        read it."""
+        """The cells of each of many lines, with one CSV reader for all: to make one for each line
+        takes longer than to read the line."""
         if self.delimiter is not None:
             with suppress(csv.Error):
                 reader = csv.reader(lines, delimiter=self.delimiter, skipinitialspace=True)
@@ -240,7 +242,7 @@ def find_layout(
     lines: Iterable[str],
     header: bool | None,
     label: LabelColumn,
-) -> Layout:
+) -> TableLayout:
     """The layout told by the first two lines, not counting blank ones and comments at the top."""
     lines = iter(lines)
     number, first = next(_content(lines), (0, ""))
@@ -257,7 +259,7 @@ def find_layout(
     if header is None:
         header = _has_header(path, number, top, split_cells(below, delimiter), label)
     if not header:
-        return Layout(delimiter, None, len(top), number)
+        return TableLayout(delimiter, None, len(top), number)
     if not below:
         raise broken(path, "expected an example below the header line", line=below_number)
     if max(map(len, top)) > MAX_NAME:
@@ -268,7 +270,7 @@ def find_layout(
             line=number,
             column=top.index(name) + 1,
         )
-    return Layout(delimiter, tuple(top), len(top), next_line)
+    return TableLayout(delimiter, tuple(top), len(top), next_line)
 
 
 def split_cells(line: str, delimiter: str | None) -> list[str]:
@@ -372,7 +374,7 @@ def is_missing(cell: str) -> bool:
     return cell.lower() in _MISSING
 
 
-def line_problem(line: str, table: Layout, label: int | None) -> tuple[str, str | None] | None:
+def line_problem(line: str, table: TableLayout, label: int | None) -> tuple[str, str | None] | None:
     """What is wrong with a line and in which column, or None."""
     cells = table.cells(line)
     if len(cells) != table.width:

@@ -17,10 +17,10 @@ from largemargin.model_file.container import refusal
 from largemargin.model_file.saving import load_with_info, save
 from largemargin.online.estimator import OnlineLearner
 from largemargin.streaming.schema import Schema
-from largemargin.streaming.session import Counts
+from largemargin.streaming.session import LineCounts
 
 
-class Written(NamedTuple):
+class WrittenOutput(NamedTuple):
     """What has been written of the output, by which it is recognised.
 
     Checkpoints of earlier versions have no checksum.
@@ -28,41 +28,41 @@ class Written(NamedTuple):
 
     length: int  # bytes
     checksum: int | None
-    answers: int  # one a line
+    answers: int  # one per line
 
 
 @dataclass(frozen=True)
-class Place:
+class StreamPosition:
     """How far a stream has come."""
 
-    counts: Counts = field(default_factory=Counts)
-    checksum: int = 0  # of the lines consumed
-    output: int = 0  # bytes
+    counts: LineCounts = field(default_factory=LineCounts)
+    checksum: int = 0  # checksum of the lines consumed
+    output: int = 0  # bytes of output written
     output_checksum: int | None = None
     sparse: bool = False
-    names: list[str] | None = None  # of columns
-    options: dict[str, Any] | None = None  # with which the stream began, as far as they must stay
+    names: list[str] | None = None  # names of the columns
+    options: dict[str, Any] | None = None  # those of its beginning that must stay
 
     @property
-    def written(self) -> Written:
+    def written(self) -> WrittenOutput:
         answers = self.counts.answered + self.counts.skipped
-        return Written(self.output, self.output_checksum, answers)
+        return WrittenOutput(self.output, self.output_checksum, answers)
 
 
-def write_checkpoint(path: str, model: Any, place: Place) -> None:
+def write_checkpoint(path: str, model: Any, place: StreamPosition) -> None:
     """Write model and place, whole or not at all."""
     found = asdict(place)
     del found["names"]  # a million of them are stored once
     save(model, path, info={"checkpoint": found, **model_info(place)})
 
 
-def model_info(place: Place) -> dict[str, Any]:
+def model_info(place: StreamPosition) -> dict[str, Any]:
     """What to note in the model file of a stream that has come so far."""
     names = {} if place.names is None else {"feature_names": place.names}
     return {"stream": asdict(place.counts), **names}
 
 
-def read_checkpoint(path: str) -> tuple[Any, Place]:
+def read_checkpoint(path: str) -> tuple[Any, StreamPosition]:
     """The model and the place that were written."""
     try:
         model, info = load_with_info(path)
@@ -79,7 +79,7 @@ def read_checkpoint(path: str) -> tuple[Any, Place]:
         )
     try:
         found = {"names": info.get("feature_names"), **info["checkpoint"]}
-        place = Place(**{**found, "counts": Counts(**found["counts"])})
+        place = StreamPosition(**{**found, "counts": LineCounts(**found["counts"])})
         numbers = [*asdict(place.counts).values(), place.checksum, place.output]
         if place.output_checksum is not None:
             numbers.append(place.output_checksum)
@@ -131,7 +131,7 @@ def schema_of(machine: Any, info: dict[str, Any], path: str, sparse: bool | None
 
 def resume_stream(
     checkpoint: str, machine: Any, model: str, kept: dict[str, Any]
-) -> tuple[Any, Schema, Place]:
+) -> tuple[Any, Schema, StreamPosition]:
     """The model of the checkpoint, if it is the one that was asked for, with the same options."""
     found, place = read_checkpoint(checkpoint)
     asked, there = _description(machine), _description(found)

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from largemargin.model_file import describe
 from largemargin.runtime.files import check_writable, remove_leftovers
-from largemargin.streaming.checkpoint import Place
+from largemargin.streaming.checkpoint import StreamPosition
 from largemargin.streaming.output import check_new, is_kept
 
 try:
@@ -111,7 +111,7 @@ def all_locked(*paths: str | None) -> Iterator[None]:
         yield
 
 
-def check_save(save: str, model: str, place: Place | None) -> None:
+def check_save(save: str, model: str, place: StreamPosition | None) -> None:
     """Refuse to write over a model but MODEL itself and the one that the stream has written."""
     if os.path.realpath(save) == os.path.realpath(model):
         return

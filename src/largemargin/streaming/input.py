@@ -17,7 +17,7 @@ from typing import Any
 
 from largemargin.data.errors import MAX_LINE
 
-READ = 1 << 18  # bytes asked for at once; a pipe holds a quarter of it
+READ_BYTES = 1 << 18  # bytes that are read at once; a pipe holds a quarter of it
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ def add_checksum(checksum: int, lines: list[Line]) -> int:
     return checksum
 
 
-class Lines:
+class LineReader:
     """Complete lines, some at a time, of what a descriptor gives.
 
     At most one reading and one unfinished line are kept, so whoever writes faster than lines are
@@ -71,7 +71,7 @@ class Lines:
         self._ready: list[Line] = []
         self._next = 0
         self._unfinished = bytearray()
-        self._size = 0  # of what is unfinished, kept or not
+        self._size = 0  # bytes of the unfinished line, kept or not
         self._ended = False
 
     def take(self, most: int) -> list[Line]:
@@ -97,7 +97,7 @@ class Lines:
 
     def _read(self) -> None:
         try:
-            data = os.read(self._source, READ)
+            data = os.read(self._source, READ_BYTES)
         except BlockingIOError:  # somebody else was faster
             return
         except OSError as error:
@@ -131,8 +131,8 @@ class Lines:
         return line
 
 
-class Stopping:
-    """Use as a context manager. A first signal is noted; a second one is obeyed as usual.
+class SignalWatch:
+    """A context in which a first signal is noted; a second one is obeyed as usual.
 
     Attributes
     ----------
@@ -145,16 +145,15 @@ class Stopping:
     def __init__(self) -> None:
         self.signal = 0
 
-    def __enter__(self) -> Stopping:
+    def __enter__(self) -> SignalWatch:
         self.alarm, self._ring = os.pipe()
         os.set_blocking(self._ring, False)
         # rung at once, in whatever thread the signal comes, and not when Python gets to its handler
         self._rung_before = signal.set_wakeup_fd(self._ring, warn_on_full_buffer=False)
         self._before: dict[int, Any] = {}
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-            if (
-                signal.getsignal(number) is not signal.SIG_IGN
-            ):  # in the background of a shell, or nohup
+            # ignored in the background of a shell, and under nohup
+            if signal.getsignal(number) is not signal.SIG_IGN:
                 self._before[number] = signal.signal(number, self._note)
         return self
 
