@@ -8,20 +8,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from os import PathLike
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 import scipy.sparse as sp
 
 from largemargin.data.errors import broken
 from largemargin.runtime.arrays import Matrix
 
+if TYPE_CHECKING:
+    from numpy.typing import DTypeLike
+
 # Sparse formats that have their entries line by line: what a line is, and what an index counts.
 _BY_LINES = {"csr": ("row", "column"), "csc": ("column", "row"), "bsr": ("row", "column")}
 
 
-def float_type(dtype: npt.DTypeLike) -> type[np.floating]:
+def float_type(dtype: DTypeLike) -> type[np.floating]:
     """float32 where it holds every value of a type exactly, else float64.
 
     Examples
