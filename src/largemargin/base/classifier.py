@@ -22,7 +22,7 @@ from sklearn.utils.validation import (
 from largemargin.base.fingerprint import Fingerprint, fingerprint
 from largemargin.base.labels import LABELS, as_common_labels, plain_labels
 from largemargin.base.training_record import TrainingRecord, parameters_of
-from largemargin.data.sparse_input import checked_sparse
+from largemargin.data.features import checked_sparse
 from largemargin.machines import room
 from largemargin.runtime.showing import shown
 

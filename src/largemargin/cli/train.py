@@ -20,10 +20,6 @@ if TYPE_CHECKING:
 
 SCALES = ("standard", "minmax", "none")
 _UNTOLD = ("verbose", "warm_start", "validation_fraction")  # parameters that are not told
-_ENDINGS = (
-    ".gz", ".bz2", ".xz", ".csv", ".tsv", ".txt", ".data", ".svm", ".svmlight", ".libsvm",
-    ".parquet", ".npz",
-)  # fmt: skip
 
 
 @takes_model_options(CARDS)
@@ -205,8 +201,10 @@ def default_file(data: str) -> str:
     """
     from pathlib import Path
 
+    from largemargin.data.formats import ENDINGS
+
     name = Path(data).name
-    while (ending := Path(name).suffix.lower()) in _ENDINGS and Path(name).stem:
+    while (ending := Path(name).suffix.lower()) in ENDINGS and Path(name).stem:
         name = name[: -len(ending)]
     return f"{name}.safetensors"
 

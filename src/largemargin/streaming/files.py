@@ -1,6 +1,6 @@
-"""One process at a time for a file that is written again and again.
+"""The files of a stream: none is written over another, and one process at a time has them.
 
-The lock is on a small file beside it, .NAME.lock, which says who holds it: the file itself may be
+A lock is on a small file beside it, .NAME.lock, which says who holds it: the file itself may be
 replaced at any moment, and a lock would stay with the old one. The system frees a lock when its
 process dies, however it dies, so one that is left behind is in nobody's way.
 """
@@ -12,7 +12,13 @@ import os
 import platform
 import warnings
 from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
+
+from largemargin.model_file import describe
+from largemargin.runtime.files import check_writable, remove_leftovers
+from largemargin.streaming.checkpoint import StreamPosition
+from largemargin.streaming.output import check_new, is_kept
 
 try:
     import fcntl
@@ -75,3 +81,49 @@ def _is_at(descriptor: int, path: Path) -> bool:
         return os.path.samestat(os.fstat(descriptor), os.stat(path))
     except FileNotFoundError:
         return False
+
+
+def check_distinct(
+    model: str, output: str | None, save: str | None, checkpoint: str | None
+) -> None:
+    """No file may be written over another; only the model may take the place of the old one."""
+    named = {"--save": save, "--checkpoint": checkpoint, "-o": output}
+    seen: dict[str, str] = {}
+    for option, path in named.items():
+        if path is None or (option == "-o" and not is_kept(path)):
+            continue
+        check_writable(path)
+        real = os.path.realpath(path)
+        if real in seen or (option == "-o" and real == os.path.realpath(model)):
+            other = seen.get(real, "MODEL")
+            raise ValueError(f"{option} and {other} are both {path}: give them different files")
+        seen[real] = option
+
+
+@contextlib.contextmanager
+def all_locked(*paths: str | None) -> Iterator[None]:
+    """Keep other processes from the files that are written, and tidy up beside them."""
+    with contextlib.ExitStack() as stack:
+        for path in paths:
+            if path is not None and is_kept(path):
+                stack.enter_context(locked(path))
+                remove_leftovers(os.path.dirname(os.path.realpath(path)))
+        yield
+
+
+def check_save(save: str, model: str, place: StreamPosition | None) -> None:
+    """Refuse to write over a model but MODEL itself and the one that the stream has written."""
+    if os.path.realpath(save) == os.path.realpath(model):
+        return
+    if place is not None:
+        if (place.options or {}).get("save") == save:
+            return
+        with contextlib.suppress(ValueError):
+            info = describe(save)["info"]
+            if "checkpoint" not in info and info.get("stream") == asdict(place.counts):
+                return
+        if os.path.exists(save):
+            raise ValueError(
+                f"{save} exists, and this stream has not written it: give another --save"
+            )
+    check_new("--save", save)

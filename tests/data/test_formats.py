@@ -1,9 +1,14 @@
+import re
+import subprocess
+import sys
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 from largemargin.data import DataError, read
-from largemargin.data.opening import Source
-from largemargin.data.sniffing import detect_format
+from largemargin.data.files import Source
+from largemargin.data.formats import FORMATS, Reader, detect_format, reader_of
 
 from .writers import idx_bytes, npz_bytes, parquet_bytes, put
 
@@ -74,3 +79,30 @@ def test_npy_says_how_to_save(tmp_path):
     np.save(tmp_path / "a.npy", np.eye(2))
     with pytest.raises(DataError, match=r"a\.npy: is an NPY file .*numpy\.savez"):
         read(tmp_path / "a.npy")
+
+
+@pytest.mark.parametrize("format", FORMATS, ids=lambda format: format.name)
+def test_every_format_has_a_reader_and_is_in_the_documents(format):
+    assert issubclass(reader_of(format.name), Reader)
+    assert bool(format.magic) == bool(format.magic_words)
+    assert f'"{format.name}"' in read.__doc__
+    root = Path(__file__).parents[2]
+    for document in ("README.md", "CHANGELOG.md", "docs/command_line.rst"):
+        assert re.search(rf"\b{format.title}\b", (root / document).read_text()), document
+
+
+def test_endings_and_names_tell_one_format_each():
+    endings = [ending for format in FORMATS for ending in format.endings]
+    names = [name for format in FORMATS for name in (format.name, *format.aliases)]
+    assert len(set(endings)) == len(endings)
+    assert len(set(names)) == len(names)
+
+
+def test_readers_are_loaded_when_they_are_used():
+    code = (
+        "import sys, largemargin.data.formats as f; "
+        "print([r for r in f.FORMATS if f'largemargin.data.{r.reader.split(chr(46))[0]}' "
+        "in sys.modules])"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout == "[]\n"

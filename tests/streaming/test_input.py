@@ -5,8 +5,8 @@ import threading
 
 import pytest
 
-from largemargin.streaming import lines as module
-from largemargin.streaming.lines import Lines, TooLong, add_checksum
+from largemargin.streaming import input as module
+from largemargin.streaming.input import LineReader, TooLong, add_checksum
 
 
 @pytest.fixture
@@ -14,7 +14,7 @@ def pipe():
     """A descriptor to write to, and the lines of the other end."""
     source, target = os.pipe()
     alarm, ring = os.pipe()
-    lines = Lines(source, alarm)
+    lines = LineReader(source, alarm)
     lines.ring = ring
     yield target, lines
     for descriptor in (source, alarm, ring):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from largemargin.data import DataError, read
-from largemargin.data.opening import Source
+from largemargin.data.files import Source
 
 from .writers import COMPRESSORS, FORMATS, examples, put, write
 

@@ -7,8 +7,8 @@ import time
 
 import pytest
 
-from largemargin.streaming import lock as module
-from largemargin.streaming.lock import locked
+from largemargin.streaming import files as module
+from largemargin.streaming.files import locked
 
 
 def test_the_second_is_told_who_has_it(tmp_path):
