@@ -10,6 +10,19 @@ from typing import NamedTuple
 
 import numpy as np
 
+# What `Learner.rule` may be
+PERCEPTRON, MIRA, ROMMA, ALMA = range(4)
+RULES = {"AggressivePerceptron": PERCEPTRON, "MIRA": MIRA, "ROMMA": ROMMA, "ALMA": ALMA}
+
+# What `Learner.policy` may be, without a budget and with one
+KEEP, DISTILL, MARGIN, RANDOM, FORGETRON, PROJECTRON = range(6)
+UNBOUNDED = {"distill": DISTILL, "keep": KEEP}
+BOUNDED = {"margin": MARGIN, "forgetron": FORGETRON, "random": RANDOM, "projectron": PROJECTRON}
+
+# Places in `Learner.tuning`
+HARM, STEPS, LONGEST = range(3)
+N_TUNING = 3
+
 # Places in `Learner.tally`, what is counted
 SEEN, INSERTIONS, REMOVALS, ONLINE_ERRORS, MARGIN_ERRORS = range(5)
 SIZE = 5  # examples stored
@@ -25,6 +38,11 @@ RIVALS, SUMS = range(2)
 TOGETHER = 4  # examples whose sums are computed together
 
 LOG_LENGTH = 1024  # even: when it is full, every other entry goes
+
+
+def removes(policy: int) -> bool:
+    """Whether a policy takes examples out of the cache."""
+    return policy != KEEP and policy != PROJECTRON
 
 
 def most_slots(size: int) -> int:

@@ -11,31 +11,39 @@ from __future__ import annotations
 
 import numpy as np
 
-from largemargin.online.among import stored_values
-from largemargin.online.arrays import FREE, INSERTIONS, NEWEST, REMOVALS, SEEN, SIZE, TOP
-from largemargin.online.averaging import hand_over
-from largemargin.online.compiled import compiled, once, part
-from largemargin.online.policies import KEEP, MARGIN, PROJECTRON, removes
-from largemargin.online.rules import joint, keeps_norms
+from largemargin.online.arrays import (
+    FREE,
+    INSERTIONS,
+    KEEP,
+    MARGIN,
+    NEWEST,
+    PROJECTRON,
+    REMOVALS,
+    SEEN,
+    SIZE,
+    TOP,
+    removes,
+)
+from largemargin.online.compiled import add, compiled, once, part
+from largemargin.online.rules import joint, keeps_norms, length, sign_of, threshold
 
 # Of the factors; beyond, they are multiplied out. Closer bounds cost more, and wider ones digits of
 # the average, which is a difference of sums of them.
 SMALLEST, LARGEST = 1e-3, 1e3
+MOST = 16  # stored examples that take a part
+ENOUGH = 1e-4  # of |x|^2, below which a part is not worth it
+
+_removes = compiled()(removes)
 
 
-@compiled(fastmath={"reassoc", "contract", "nsz"})
-def dot(a, b, size):
-    total = 0.0
-    for j in range(size):
-        total += a[j] * b[j]
-    return total
-
-
-@compiled(fastmath={"contract"})
-def add(target, factor, values, size):
-    """target += factor * values"""
-    for j in range(size):
-        target[j] += factor * values[j]
+@part()
+def stored_values(cache, slot, top, values):
+    """Fill in those of one against all: of two, the later has them."""
+    for j in range(top):
+        values[j] = cache.gram[slot, j]
+    for j in range(top):
+        if cache.positions[j] > cache.positions[slot]:
+            values[j] = cache.gram[j, slot]
 
 
 @part()
@@ -57,7 +65,7 @@ def insert(learner, cache, rows, source, label, square, values, raw, steps):
     cache.squares[slot] = square
     cache.sources[slot] = source
     values[slot] = square
-    if removes(policy):
+    if _removes(policy):
         add_newest(tally, cache, rows)
         for j in range(top):
             cache.gram[slot, j] = values[j]
@@ -70,7 +78,7 @@ def insert(learner, cache, rows, source, label, square, values, raw, steps):
             rows.others[r, slot] = raw[r]
             if policy == PROJECTRON and coef != 0.0:
                 add(rows.others[r], coef, values, top)
-    if removes(policy):
+    if _removes(policy):
         tally[NEWEST] = slot
         if not waits(learner, len(steps)):
             add_newest(tally, cache, rows)
@@ -178,3 +186,84 @@ def largest(slack, cache, top):
         if positions[j] == first:
             return j
     return -1
+
+
+@part()
+def hand_over(cache, rows, slot, top, left, values):
+    """The average of the vectors over the stream, over no more examples than are stored.
+
+    The sum over the stream of the coefficients of a stored example is coefs * passed - debts. When
+    the example is removed, its part of the sum would be lost; instead it is handed over to the
+    stored examples that are most like it, x ~ sum_j d_j x_j, by matching pursuit: again and again
+    the projection of what is left onto the one stored example that takes most of it. One set of
+    weights d serves all vectors. With no removals the average is exact.
+
+    `left` and `values` are room.
+    """
+    stored_values(cache, slot, top, left)  # inner products of the stored with what is left of x
+    for _ in range(MOST):
+        best, gain = -1, ENOUGH * cache.squares[slot]
+        for j in range(top):
+            if cache.positions[j] < 0 or j == slot or cache.squares[j] <= 0.0:
+                continue
+            taken = left[j] * left[j] / cache.squares[j]
+            older = best >= 0 and cache.positions[j] < cache.positions[best]
+            if taken > gain or (taken == gain and older):
+                best, gain = j, taken
+        if best < 0:
+            return
+        weight = left[best] / cache.squares[best]
+        stored_values(cache, best, top, values)
+        for j in range(top):
+            left[j] -= weight * values[j]
+        for r in range(len(rows.scale)):
+            total = rows.coefs[r, slot] * rows.passed[r] - rows.debts[r, slot]
+            rows.debts[r, best] -= weight * total
+
+
+@part()
+def fill_slack(rule, settings, cache, rows, top, slack):
+    """By how much each stored example would clear its margin without itself.
+
+    With others_ri the score of example i by all stored examples but itself,
+
+        vectors that are compared:   others_yi - max_{r != y} others_ri - margin
+        one vector, or one against the rest:   min_r ( y_ri others_ri / |x_i| or 1 - threshold_r )
+
+    An example is redundant if its slack is not negative: were it to come now, it would not be
+    learned. (At a threshold of 0 the slack must be positive, since there the zero vector errs on
+    everything.)
+    """
+    n_rows = len(rows.scale)
+    if joint(rule, n_rows):
+        _fill_joint(settings[0], cache.labels, rows.others, rows.scale, top, slack)
+        return
+    for j in range(top):
+        slack[j] = np.inf
+    for r in range(n_rows):
+        bound = threshold(rule, settings, n_rows, rows.updates[r])
+        for j in range(top):
+            score = rows.scale[r] * rows.others[r, j]
+            norm = length(rule, cache.squares[j])
+            clear = sign_of(cache.labels[j], r, n_rows) * score
+            clear = (clear / norm if norm > 0.0 else 0.0) - bound
+            slack[j] = min(slack[j], clear)
+
+
+@compiled()
+def _fill_joint(margin, labels, others, scale, top, slack):
+    for j in range(top):
+        slack[j] = -np.inf
+    for r in range(len(scale)):
+        row, factor = others[r], scale[r]
+        for j in range(top):
+            score = factor * row[j] if labels[j] != r else -np.inf
+            slack[j] = score if score > slack[j] else slack[j]
+    for j in range(top):
+        own = labels[j]
+        slack[j] = scale[own] * others[own, j] - slack[j] - margin
+
+
+@compiled()
+def is_redundant(rule, settings, n_rows, slack):
+    return slack > 0.0 or (slack == 0.0 and settings[0] > 0.0)

@@ -9,7 +9,9 @@ from typing import Any, Self
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
 
+from largemargin.base.expansion import Expansion, ExpansionClassifier
 from largemargin.base.fingerprint import fingerprint
 from largemargin.base.labels import (
     check_same_classes,
@@ -27,17 +29,27 @@ from largemargin.kernels.engine import (
     prepare,
 )
 from largemargin.kernels.functions import make_kernel
+from largemargin.online.arrays import (
+    BOUNDED,
+    INSERTIONS,
+    MARGIN_ERRORS,
+    ONLINE_ERRORS,
+    REMOVALS,
+    RULES,
+    SEEN,
+    UNBOUNDED,
+)
 from largemargin.online.learner import Run
-from largemargin.online.reading import RunReader
 from largemargin.runtime.memory import memory_bytes
 from largemargin.runtime.progress import Watch, check_seconds
 from largemargin.runtime.showing import listed, shown
 from largemargin.runtime.threads import workers
 
 
-class OnlineLearner(RunReader):
+class OnlineLearner(ExpansionClassifier):
     """Training; subclasses say by which rule."""
 
+    average: bool
     degree: int
     gamma: float | str
     coef0: float
@@ -48,6 +60,7 @@ class OnlineLearner(RunReader):
     precision: str
     random_state: Any
     verbose: int
+    _run: Run
     _classes_given: bool  # whether the labels to come were named
 
     def fit(self, X: Any, y: Any) -> Self:
@@ -183,8 +196,6 @@ class OnlineLearner(RunReader):
     _rule: str
 
     def _rule_code(self) -> int:
-        from largemargin.online.rules import RULES
-
         return RULES[self._rule]
 
     def _settings(self) -> np.ndarray:
@@ -192,8 +203,6 @@ class OnlineLearner(RunReader):
         raise NotImplementedError
 
     def _policy_code(self) -> int:
-        from largemargin.online.policies import BOUNDED, UNBOUNDED
-
         fitting, others = (UNBOUNDED, BOUNDED) if self.budget is None else (BOUNDED, UNBOUNDED)
         if self.policy == "auto":
             return next(iter(fitting.values()))
@@ -253,6 +262,57 @@ class OnlineLearner(RunReader):
         self.classes_ = classes
         self._classes_given = given
         self._run = run
+
+    @property
+    def _expansion(self) -> Expansion:  # type: ignore[override]
+        run = self._run
+        if self.average and not run.learner.averages:
+            raise ValueError(
+                "average=True is kept along the stream: choose it before the first example, or fit "
+                "again"
+            )
+        return run.expansion(bool(self.average))
+
+    @property
+    def _positions(self) -> np.ndarray:  # type: ignore[override]
+        return self._expansion.basis.examples
+
+    @property
+    def n_trained(self) -> int:  # type: ignore[override]
+        return int(self._run.tally[SEEN])
+
+    def join_scores(self, scores: np.ndarray) -> np.ndarray:
+        if len(self.classes_) == 1:  # a stream that has shown one class so far
+            return np.zeros(scores.shape[1])
+        return super().join_scores(scores)
+
+    @property
+    def n_insertions_(self) -> int:
+        return self._count(INSERTIONS)
+
+    @property
+    def n_removals_(self) -> int:
+        return self._count(REMOVALS)
+
+    @property
+    def online_errors_(self) -> int:
+        return self._count(ONLINE_ERRORS)
+
+    @property
+    def margin_errors_(self) -> int:
+        return self._count(MARGIN_ERRORS)
+
+    @property
+    def cache_sizes_(self) -> np.ndarray:
+        check_is_fitted(self)
+        return self._run.sizes
+
+    def _count(self, what: int) -> int:
+        check_is_fitted(self)
+        return int(self._run.tally[what])
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_run")
 
 
 def check_margin(margin: float) -> float:

@@ -16,11 +16,14 @@ from largemargin.kernels.basis import Basis
 from largemargin.kernels.functions import Kernel
 from largemargin.online.arrays import (
     EVERY,
+    FORGETRON,
     FREE,
     LOG_LENGTH,
     LOGGED,
     N_TALLIES,
+    N_TUNING,
     NEWEST,
+    PROJECTRON,
     SEEN,
     SIZE,
     TOP,
@@ -31,10 +34,10 @@ from largemargin.online.arrays import (
     Work,
     make_work,
     most_slots,
+    removes,
     zero_rows,
 )
-from largemargin.online.prefetch import LOOK_AHEAD, LookAhead, Stretch, block_bytes
-from largemargin.online.vectors import Vectors
+from largemargin.online.prefetch import LOOK_AHEAD, LookAhead, Stretch, Vectors, block_bytes
 from largemargin.runtime.progress import Watch
 from largemargin.runtime.threads import Workers
 
@@ -117,15 +120,12 @@ class Run:
         settings: np.ndarray,
         seed: int,
     ) -> None:
-        from largemargin.online.policies import FORGETRON, PROJECTRON, removes
-        from largemargin.online.policies.forgetron import N_TUNING
-
         self.kernel = kernel
         self.dtype = dtype
         self.budget = budget
         self.n_classes = 0
         self.vectors = Vectors(kernel, dtype)
-        self.keeps_gram = bool(removes(policy))
+        self.keeps_gram = removes(policy)
         self.projects = policy == PROJECTRON
         # the forgetron steps before it removes
         self.limit = None if budget is None else budget + (policy == FORGETRON)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from largemargin.online.policies.margin import _find_rivals, _largest
+from largemargin.online.policies import _find_rivals, _largest
 
 
 def by_looking_at_all(newest, labels, positions, others, coefs, values, margin):

@@ -8,7 +8,7 @@ import pytest
 from largemargin.online import ALMA, MIRA, ROMMA, AggressivePerceptron
 
 from .streams import integers, look_ahead, reals
-from .test_walk import POLICIES, RULES, make
+from .test_loop import POLICIES, RULES, make
 
 
 def chunks(n, seed):
