@@ -298,7 +298,7 @@ def _begin(
 
         machine.check_parameters()
         machine.check_streaming()
-        machine._new_run(np.zeros((1, 1)), True)  # says what is wrong with the other parameters
+        machine.new_state(np.zeros((1, 1)), True)  # says what is wrong with the other parameters
         schema = Schema(max_features or MAX_FEATURES, classes=named, given=named is not None)
         return machine, schema
     if model in MODELS:
@@ -337,12 +337,12 @@ def _schema_of(machine: Any, info: dict[str, Any], path: str, sparse: bool | Non
     if names is None and hasattr(learner, "feature_names_in_"):
         names = [str(name) for name in learner.feature_names_in_]
     if sparse is None:
-        stored = learner._run.vectors.rows
+        stored = learner.learner_state.stored.rows
         open_names = names is not None and len(names) < learner.n_features_in_
         sparse = open_names if stored is None else sp.issparse(stored)
     return Schema(
         learner.n_features_in_, width=learner.n_features_in_, names=names, sparse=sparse,
-        classes=learner.classes_, given=learner._classes_given,
+        classes=learner.classes_, given=learner.classes_given,
     )  # fmt: skip
 
 
