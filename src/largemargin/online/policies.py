@@ -27,7 +27,7 @@ from largemargin.online.cache import (
 from largemargin.online.compiled import add, compiled, dot, once
 from largemargin.online.rules import joint
 
-SURPLUS_ROUNDING = 1e-14  # relative error of a surplus, at most, to the numbers it is made of
+SURPLUS_ROUNDING = 1e-14  # bound of a surplus's error, relative to the numbers it is made of
 FORGETRON_SHARE = 15.0 / 32.0  # bound of the harm per step, of the paper's mistake bound
 
 # Constants of SplitMix64
@@ -85,14 +85,9 @@ def choose_by_margin(learner, cache, weights, work):
         _find_rival(newest, cache.labels[newest], weights.loo_scores, work.own, work.best)
     else:
         _find_rivals(
-            cache.labels[:top],
-            weights.loo_scores,
-            margin,
-            work.own,
-            work.best,
-            work.rivals,
+            cache.labels[:top], weights.loo_scores, margin, work.own, work.best, work.rivals,
             work.without,
-        )
+        )  # fmt: skip
         work.valid[RIVALS] = True
     coefs = work.steps
     for r in range(len(coefs)):
