@@ -224,7 +224,7 @@ def _begin(
 
         machine.check_parameters()
         machine.check_streaming()
-        machine._new_run(np.zeros((1, 1)), True)  # says what is wrong with the other parameters
+        machine.new_state(np.zeros((1, 1)), True)  # says what is wrong with the other parameters
         schema = Schema(max_features or MAX_FEATURES, classes=named, given=named is not None)
         return machine, schema
     if model in MODELS:

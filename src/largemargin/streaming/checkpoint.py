@@ -120,12 +120,12 @@ def schema_of(machine: Any, info: dict[str, Any], path: str, sparse: bool | None
     if names is None and hasattr(learner, "feature_names_in_"):
         names = [str(name) for name in learner.feature_names_in_]
     if sparse is None:
-        stored = learner._run.vectors.rows
+        stored = learner.learner_state.stored.rows
         open_names = names is not None and len(names) < learner.n_features_in_
         sparse = open_names if stored is None else sp.issparse(stored)
     return Schema(
         learner.n_features_in_, width=learner.n_features_in_, names=names, sparse=sparse,
-        classes=learner.classes_, given=learner._classes_given,
+        classes=learner.classes_, given=learner.classes_given,
     )  # fmt: skip
 
 

@@ -87,7 +87,7 @@ class Session:
 
     @property
     def fitted(self) -> bool:
-        return hasattr(self._learner, "_run")
+        return hasattr(self._learner, "learner_state")
 
     @property
     def n_jobs(self) -> int | None:

@@ -8,7 +8,7 @@ import pytest
 from largemargin.online import ALMA, MIRA, ROMMA, AggressivePerceptron
 
 from .streams import integers, look_ahead, reals
-from .test_walk import POLICIES, RULES, make
+from .test_loop import POLICIES, RULES, make
 
 
 def chunks(n, seed):
@@ -184,16 +184,16 @@ def test_float32_is_kept():
     X, y = reals(9, n=300, n_classes=3)
     model = MIRA(budget=20).partial_fit(X.astype(np.float32), y)
     assert model.support_vectors_.dtype == np.float32
-    assert model._run.cache.gram.dtype == np.float32
+    assert model.learner_state.cache.gram.dtype == np.float32
     model.partial_fit(X, y)  # later chunks follow the first
     assert model.support_vectors_.dtype == np.float32
 
 
 def test_memory_does_not_grow_with_the_stream():
     def held(model):
-        run = model._run
-        parts = [*run.cache, *run.rows, run.vectors.rows, run.vectors.squares]
-        parts += [part for part in run.learner if isinstance(part, np.ndarray)]
+        state = model.learner_state
+        parts = [*state.cache, *state.weights, state.stored.rows, state.stored.squares]
+        parts += [part for part in state.learner if isinstance(part, np.ndarray)]
         return sum(part.nbytes for part in parts)
 
     rng = np.random.default_rng(0)
@@ -212,12 +212,12 @@ def test_a_cache_that_shrinks_gives_its_room_back():
     X, y = np.ones((3000, 1)), np.ones(3000, int)
     model = AggressivePerceptron(kernel="linear", margin=1e9).partial_fit(X, y, classes=[0, 1])
     assert model.n_support_ == 3000
-    run = model._run
-    assert len(run.cache.positions) >= 3000
-    run.learner.settings[0] = model.margin = 0.5
+    state = model.learner_state
+    assert len(state.cache.positions) >= 3000
+    state.learner.settings[0] = model.margin = 0.5
     model.partial_fit(X[:1], [0])  # now one of them is enough, and the rest goes
     assert model.coef_.tolist() == [[1.0]]
-    assert len(run.cache.positions) == len(run.cache.gram) == model.n_support_ <= 3
+    assert len(state.cache.positions) == len(state.cache.gram) == model.n_support_ <= 3
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(500, 1)), rng.integers(0, 2, 500)
     model.partial_fit(X, y)

@@ -47,7 +47,7 @@ class Draws:
     """The draws of random removal: the twin's cache is a list, the learner's has slots."""
 
     def __init__(self, seed):
-        from largemargin.online.policies.random import choose
+        from largemargin.online.policies import choose_at_random as choose
 
         state = np.random.RandomState(seed).randint(2**31 - 1)
         self.state, self.choose, self.slots = np.array([state], np.uint64), choose, []

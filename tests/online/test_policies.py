@@ -3,16 +3,16 @@
 import numpy as np
 import pytest
 
-from largemargin.online.policies.margin import _find_rivals, _largest
+from largemargin.online.policies import _find_rivals, _largest_by_bounds
 
 
-def by_looking_at_all(newest, labels, positions, others, coefs, values, margin):
-    scores = others + coefs[:, None] * np.where(np.arange(len(labels)) == newest, 0.0, values)
-    slack = []
+def by_looking_at_all(newest, labels, positions, loo_scores, coefs, values, margin):
+    scores = loo_scores + coefs[:, None] * np.where(np.arange(len(labels)) == newest, 0.0, values)
+    surplus = []
     for j, label in enumerate(labels):
         rival = max(scores[r, j] for r in range(len(scores)) if r != label)
-        slack.append(scores[label, j] - rival - margin)
-    best = np.flatnonzero(np.array(slack) == max(slack))
+        surplus.append(scores[label, j] - rival - margin)
+    best = np.flatnonzero(np.array(surplus) == max(surplus))
     return best[np.argmin(positions[best])]
 
 
@@ -25,17 +25,17 @@ def test_it_is_the_one(n_classes, whole_numbers):
         numbers = rng.integers(-3, 4, (n_classes + 1, size + 1)).astype(float)
         if not whole_numbers:
             numbers = rng.normal(size=numbers.shape)
-        others, values = np.ascontiguousarray(numbers[1:, 1:]), numbers[0, 1:]
+        loo_scores, values = np.ascontiguousarray(numbers[1:, 1:]), numbers[0, 1:]
         coefs = numbers[1:, 0].copy()
         labels, positions = rng.integers(0, n_classes, size), rng.permutation(size)
         newest = int(positions.argmax())
         own, best, without = np.zeros((3, size))
         rivals = np.zeros(size, np.int64)
-        _find_rivals(labels, others, 0.5, own, best, rivals, without)
-        found = _largest(
-            newest, labels, positions, others, coefs, values, 0.5, own, best, rivals, without
+        _find_rivals(labels, loo_scores, 0.5, own, best, rivals, without)
+        found = _largest_by_bounds(
+            newest, labels, positions, loo_scores, coefs, values, 0.5, own, best, rivals, without
         )
-        expected = by_looking_at_all(newest, labels, positions, others, coefs, values, 0.5)
+        expected = by_looking_at_all(newest, labels, positions, loo_scores, coefs, values, 0.5)
         assert found == expected
         gone.add(found == newest)
     assert gone == {True, False}
