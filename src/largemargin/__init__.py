@@ -8,6 +8,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from largemargin._version import __version__ as __version__
+
 if TYPE_CHECKING:
     from largemargin import boosting, certificates, data, kernels, lp, online, svm
     from largemargin.boosting import AdaBoost, RBFNetwork
@@ -22,8 +24,6 @@ if TYPE_CHECKING:
     from largemargin.online import ALMA, MIRA, ROMMA, AggressivePerceptron
     from largemargin.perceptron import VotedPerceptron
     from largemargin.svm import SVC, KernelAdatron, NuSVC
-
-__version__ = "0.1.0"
 
 __all__ = [
     "ALMA",
