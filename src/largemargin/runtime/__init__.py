@@ -1,0 +1,1 @@
+"""How the library runs, whatever it computes."""
