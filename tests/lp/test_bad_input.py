@@ -57,7 +57,7 @@ def test_wrong_paths(lams, words):
     ("weights", "words"),
     [
         (-np.ones(len(Y)), "sample_weight must not be negative"),
-        (np.zeros(len(Y)), "at least one non-zero"),
+        (np.zeros(len(Y)), "zero for every example|at least one non-zero"),
         (np.where(Y > 0, 1.0, 0.0), "only one class with positive weight"),
     ],
 )
