@@ -1,5 +1,7 @@
 """What several files of the project say, they say alike, and from one place where that can be."""
 
+import importlib
+import inspect
 import re
 import subprocess
 import sys
@@ -63,3 +65,19 @@ def test_a_group_lists_nothing_that_an_extra_lists():
 
 def name(requirement):
     return re.match(r"[\w.-]+", requirement)[0]
+
+
+def test_what_the_reference_lists_is_public():
+    text = (ROOT / "docs" / "api.rst").read_text()
+    listed = re.findall(r"^   ((?:\w+\.)?\w+)$", text, re.M)
+    assert len(listed) > 40
+    for dotted in listed:
+        package, _, called = dotted.rpartition(".")
+        home = importlib.import_module(f"largemargin.{package}".rstrip("."))
+        assert called in getattr(home, "__all__", dir(home)), dotted
+    public = {called for called in largemargin.__all__ if not is_package(called)}
+    assert public <= set(listed)
+
+
+def is_package(called):
+    return inspect.ismodule(getattr(largemargin, called))
