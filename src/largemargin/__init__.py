@@ -9,6 +9,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from largemargin._version import __version__ as __version__
 from largemargin.machines import CARDS
 
 if TYPE_CHECKING:  # what type checkers and editors read; a test holds it to the table
@@ -40,7 +41,6 @@ if TYPE_CHECKING:  # what type checkers and editors read; a test holds it to the
     from largemargin.svm import KernelAdatron as KernelAdatron
     from largemargin.svm import NuSVC as NuSVC
 
-__version__ = "0.1.0"
 
 _PACKAGES = ("boosting", "certificates", "data", "kernels", "lp", "online", "report", "svm")
 _HOMES = {card.name: card.package for card in CARDS} | dict.fromkeys(

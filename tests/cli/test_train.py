@@ -75,7 +75,7 @@ def test_no_test_data_is_said(run, animals):
 @pytest.mark.parametrize("sparse", [False, True])
 def test_scale_is_part_of_the_model(scale, sparse, run, animals, tmp_path):
     if sparse:
-        X = sp.random_array((60, 5), density=0.5, rng=np.random.default_rng(0), format="csr")
+        X = sp.random(60, 5, density=0.5, random_state=np.random.default_rng(0), format="csr")
         data = tmp_path / "data.svm"
         dump_svmlight_file(X, np.arange(60) % 2, str(data), zero_based=False)
     else:

@@ -40,7 +40,7 @@ def test_is_partial_fit(chunk, run, animals, tmp_path, monkeypatch):
 
 
 def test_sparse_file(run, tmp_path):
-    X = sp.random_array((60, 5), density=0.5, rng=np.random.default_rng(0), format="csr")
+    X = sp.random(60, 5, density=0.5, random_state=np.random.default_rng(0), format="csr")
     dump_svmlight_file(X, np.arange(60) % 3, str(tmp_path / "data.svm"), zero_based=False)
     args = ("--model", "romma", "--stream", "--chunk", 9, "-q", "-o", "m")
     assert run("train", "data.svm", *args).output == ""

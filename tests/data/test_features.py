@@ -63,7 +63,7 @@ Y = np.array([0, 1] * 4)
 
 
 def sound(format="csr"):
-    X = sp.random_array((8, 4), density=0.6, rng=np.random.default_rng(0), format="csr")
+    X = sp.random_array((8, 4), density=0.6, random_state=np.random.default_rng(0), format="csr")
     return X.asformat(format)
 
 

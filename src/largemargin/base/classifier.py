@@ -228,7 +228,10 @@ def checked_weights(X: Any, y: np.ndarray, sample_weight: Any) -> np.ndarray:
             f"sample_weight must not be negative, got {weights[where]} for example {where}"
         )
     if not weights.any():
-        raise ValueError("sample_weight is zero for every example: at least two must count")
+        raise ValueError(
+            "sample_weight is zero for every example: give at least one non-zero weight to each of two "
+            "classes"
+        )
     return np.asarray(weights)
 
 
