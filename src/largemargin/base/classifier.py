@@ -229,8 +229,8 @@ def checked_weights(X: Any, y: np.ndarray, sample_weight: Any) -> np.ndarray:
         )
     if not weights.any():
         raise ValueError(
-            "sample_weight is zero for every example: give at least one non-zero weight to each of two "
-            "classes"
+            "sample_weight is zero for every example: give at least one non-zero weight to each of "
+            "two classes"
         )
     return np.asarray(weights)
 
