@@ -26,8 +26,8 @@ COMPARED = (
     "count",
     "statement",
 )  # units in which ours can agree with a published number
-POINTS = 0.2  # test errors are published with one digit after the point
-SHARE = 0.03
+POINTS = 0.2  # difference of test errors that agree; they are published with one digit
+SHARE = 0.03  # difference of counts that agree, as a share of the published one
 LARGE = 1e7  # counts from here on are written with a power of ten
 
 

@@ -81,7 +81,7 @@ class Panel:
 
 @dataclass(frozen=True)
 class Bars:
-    """One bar a name, and beside it the published value; None where there is none."""
+    """One bar per name, and beside it the published value; None where there is none."""
 
     title: str
     names: tuple[str, ...]
