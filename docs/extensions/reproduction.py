@@ -1,12 +1,18 @@
-"""`.. reproductions::` lists the pages of `largemargin reproduce`, which stand beside ours."""
+"""The pages of `largemargin reproduce`, made from the committed results, and a list of them.
+
+`.. reproductions::` lists them. When HTML has been built, each page is rendered beside ours, with
+its pictures, from docs/reproduction/*.json.
+"""
 
 import json
-import shutil
 from pathlib import Path
 
 from docutils import nodes
 from docutils.parsers.rst import Directive
 from sphinx.application import Sphinx
+
+from largemargin import papers
+from largemargin.papers import files
 
 FOLDER = Path(__file__).parents[1] / "reproduction"
 
@@ -26,12 +32,25 @@ class Reproductions(Directive):
         return [items]
 
 
-def copy_pages(app, error):
-    if error is None and app.builder.name == "html":
-        shutil.copytree(FOLDER, Path(app.outdir, "reproduction"), dirs_exist_ok=True)
+def render_pages(app, error):
+    if error is not None or app.builder.name != "html":
+        return
+    folder = Path(app.outdir, "reproduction")
+    for results in sorted(FOLDER.glob("*.json")):
+        if _is_older(folder / f"{results.stem}.html", results):
+            written = files.write(files.read(results), folder)
+            if written.missing:
+                raise ValueError(written.missing)
+
+
+def _is_older(page, results):
+    """Whether a page is missing, or older than its results or than the code that renders it."""
+    code = Path(papers.__file__).parent
+    made_from = [results, *code.glob("*.py"), *code.glob("*.j2")]
+    return not page.exists() or page.stat().st_mtime < max(f.stat().st_mtime for f in made_from)
 
 
 def setup(app: Sphinx):
     app.add_directive("reproductions", Reproductions)
-    app.connect("build-finished", copy_pages)
+    app.connect("build-finished", render_pages)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -18,7 +18,7 @@ from largemargin.papers import PAPERS, adaptive_margin, files, terminal
 from largemargin.papers.adaptive_margin import PARTS, Plan, curves, published, reproduce
 from largemargin.papers.adaptive_margin.choosing import (
     ChoiceExperiment,
-    Search,
+    GridSearch,
     TestExperiment,
     median_of,
 )
@@ -133,9 +133,9 @@ def machine_with(errors, outer=WIDTH, inner=LP_C):
 
 def test_of_equal_settings_the_smoothest_wins(splits):
     part = splits["heart"].parts[0]
-    search = Search(machine_with(lambda width, C: 3), [part])
+    search = GridSearch(machine_with(lambda width, C: 3), [part])
     assert search.best_of(WIDTH.on(2), LP_C.values) == Setting(4 * math.sqrt(2), 1.0)
-    search = Search(machine_with(lambda width, C: int(width > 1) + int(C < 10)), [part] * 2)
+    search = GridSearch(machine_with(lambda width, C: int(width > 1) + int(C < 10)), [part] * 2)
     assert search.best_of(WIDTH.on(2), LP_C.values) == Setting(math.sqrt(2), 10.0)
 
 

@@ -8,7 +8,7 @@ from rich.console import Console
 
 from largemargin.papers import terminal
 from largemargin.papers.budget import published
-from largemargin.papers.budget.panels import HOLDS, Found, statements, table_of
+from largemargin.papers.budget.panels import HOLDS, TaskResults, statements, table_of
 from largemargin.papers.budget.policies import WITH_BUDGET, noise_table, one_pass_table
 from largemargin.papers.budget.tasks import TASKS
 
@@ -26,7 +26,7 @@ def run_of(error, size, online=1.0, insertions=100):
 
 def found_on(name="usps", comparable=True, **changed):
     """Numbers of which every statement of the text is true, but for what is changed."""
-    found = Found(
+    found = TaskResults(
         TASKS[name],
         {100: [run_of(9.0, 100, online=9.0)], 500: [run_of(4.0, 500, insertions=300)]},
         [run_of(4.5, 600, insertions=400)],

@@ -21,7 +21,7 @@ from largemargin.papers.cortes_vapnik.machines import (
     CLASSIFIERS,
     BenchmarkExperiment,
     MachineExperiment,
-    Search,
+    SearchForC,
     smooth,
 )
 from largemargin.papers.cortes_vapnik.planes import SETS, PlaneExperiment, draw_points
@@ -29,7 +29,7 @@ from largemargin.papers.cortes_vapnik.tables import bound_figure, bounds, table3
 from largemargin.papers.experiments import Images, interruptions_raised
 
 PLAN = replace(Plan.quick(), degrees=(1, 3))
-SEARCH = Search((0.1, 10.0), folds=3)
+SEARCH = SearchForC((0.1, 10.0), folds=3)
 
 
 @pytest.fixture(scope="module")
@@ -88,7 +88,7 @@ def test_machine_against_a_peer(small_usps, degree):
 
 
 def test_search_prefers_the_smaller_of_equal_values():
-    search = Search((0.1, 1.0, 10.0))
+    search = SearchForC((0.1, 1.0, 10.0))
     assert search.best([3.0, 2.0, 2.0]) == 1.0
 
 

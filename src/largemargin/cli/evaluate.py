@@ -14,6 +14,8 @@ from largemargin.runtime.showing import percent
 if TYPE_CHECKING:
     import numpy as np
 
+    from largemargin.runtime.arrays import Matrix
+
 RULES = tuple(
     (method, unit) for method in ("vote", "average", "last", "random") for unit in (False, True)
 )
@@ -76,7 +78,9 @@ def evaluate(
         write_report(report, fitted, info, test=test, training=known, command=command)
 
 
-def _predictions(model: Any, X: Any, truth: np.ndarray) -> tuple[np.ndarray, list[dict[str, Any]]]:
+def _predictions(
+    model: Any, X: Matrix, truth: np.ndarray
+) -> tuple[np.ndarray, list[dict[str, Any]]]:
     """The predicted class numbers, and the error of every rule that the model can decide by."""
     from largemargin.report.fit.outcome import classes_of
 
@@ -102,7 +106,7 @@ def _predictions(model: Any, X: Any, truth: np.ndarray) -> tuple[np.ndarray, lis
 
 
 def _by_class(truth: np.ndarray, predicted: np.ndarray, classes: np.ndarray) -> dict[str, Any]:
-    """Precision and recall of each class, and the confusion matrix: a row a true class."""
+    """Precision and recall of each class, and the confusion matrix: one row per true class."""
     from largemargin.report.fit.outcome import confusion_matrix
 
     confusion = confusion_matrix(truth, predicted, len(classes))

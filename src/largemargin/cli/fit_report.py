@@ -11,6 +11,7 @@ from largemargin.cli.output import note, progress_wanted
 if TYPE_CHECKING:
     from largemargin.data import Dataset
     from largemargin.report.fit.outcome import Rows
+    from largemargin.runtime.arrays import Matrix, VectorLike
 
 ReportFile = Annotated[
     str | None,
@@ -110,7 +111,7 @@ def _is_training_set(info: dict[str, Any], source: str, rows: int) -> bool:
     )
 
 
-def rows_for(model: Any, name: str, X: Any, y: Any) -> Rows:
+def rows_for(model: Any, name: str, X: Matrix, y: VectorLike | None) -> Rows:
     """Rows with the class numbers of their labels."""
     from largemargin.cli.inputs import numbers_of
     from largemargin.report.fit.outcome import Rows

@@ -80,6 +80,22 @@ def reproduce(
     output: Annotated[
         Path, typer.Option("--output", "-o", help="Folder for the page, tables, figures and JSON.")
     ] = Path("reproduction"),
+    render: Annotated[
+        bool,
+        typer.Option(
+            "--render",
+            help="Run nothing: write page, tables and figures again from the JSON of an earlier "
+            "run.",
+        ),
+    ] = False,
+    results: Annotated[
+        Path | None,
+        typer.Option(
+            help="--render: that JSON, or the folder that it is in; by default the folder of "
+            "--output.",
+            show_default=False,
+        ),
+    ] = None,
     json: Json = False,
 ) -> None:
     """Run a paper's experiments again and show them beside the published numbers.
@@ -92,6 +108,7 @@ def reproduce(
       largemargin reproduce cortes-vapnik --quick
       largemargin reproduce adaptive-margin table --quick
       largemargin reproduce budget noise --quick
+      largemargin reproduce budget --render --results docs/reproduction -o pages
     """
     package = _package(paper, part)
     given = {
@@ -100,20 +117,29 @@ def reproduce(
         "degrees": degrees,
         "epochs": epochs,
     }
+    if results is not None and not render:
+        raise ValueError("--results is for --render: give both")
     plan = _plan(paper, package.Plan, part, quick, given)
 
     from largemargin import data
     from largemargin.data.named import cache_folder
     from largemargin.papers import files
 
-    folder = work or cache_folder() / "reproduce" / paper
-    files.make_folder(output)  # now, not after an hour
-    try:
-        report = package.run(plan, data.load, folder, progress=progress_wanted())
+    if render:
+        _check_nothing_to_run({**given, "work": work})
+        report = files.read(_results_file(results or output, paper, part, quick))
+        if not report.slug.startswith(paper):
+            raise ValueError(f"{results} holds the results of {report.slug}, not of {paper}")
         written = files.write(report, output)
-    except KeyboardInterrupt:
-        note("interrupted; finished experiments are kept: the same command goes on from there")
-        raise typer.Exit(INTERRUPTED) from None
+    else:
+        folder = work or cache_folder() / "reproduce" / paper
+        files.make_folder(output)  # now, not after an hour
+        try:
+            report = package.run(plan, data.load, folder, progress=progress_wanted())
+            written = files.write(report, output)
+        except KeyboardInterrupt:
+            note("interrupted; finished experiments are kept: the same command goes on from there")
+            raise typer.Exit(INTERRUPTED) from None
     if json:
         names = [str(path) for path in written.paths]
         emit_json({**report.as_json(), "files": names})
@@ -146,6 +172,28 @@ def _plan(paper: str, plan: Any, part: str | None, quick: bool, options: dict[st
         given["degrees"] = _numbers(given["degrees"])
     default = plan.quick() if quick else plan()
     return replace(default, part=part, **given)
+
+
+def _check_nothing_to_run(options: dict[str, Any]) -> None:
+    """Refuse the options that change what is run."""
+    for name, value in options.items():
+        if value is not None:
+            raise ValueError(f"--{name} is for running experiments, not for --render: leave it out")
+
+
+def _results_file(place: Path, paper: str, part: str | None, quick: bool) -> Path:
+    """The JSON of an earlier run: that file, or the one in that folder, a full run if there is."""
+    if place.is_file() or place.suffix == ".json":
+        return place
+    stem = "-".join([paper, *([part] if part else [])])
+    names = [f"{stem}-reduced.json"] if quick else [f"{stem}.json", f"{stem}-reduced.json"]
+    for name in names:
+        if (place / name).exists():
+            return place / name
+    raise ValueError(
+        f"there is no {' or '.join(names)} in {place}: leave out --render to run the experiments, "
+        "or name the JSON of an earlier run with --results"
+    )
 
 
 def _numbers(degrees: str) -> tuple[int, ...]:

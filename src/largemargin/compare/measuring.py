@@ -24,7 +24,7 @@ from largemargin.compare.task import Task
 from largemargin.report.intervals import ErrorRate
 
 SEARCH_SHARE = 0.5
-FEW = 100  # rows of the fit that loads compiled code, so that no later one is timed with it
+WARM_UP_ROWS = 100  # rows of the first fit, which loads compiled code so that no later one does
 
 Tell = Callable[[str, Result], None]
 
@@ -78,7 +78,7 @@ def measure(task: Task, candidate: Candidate, tell: Tell) -> Result:
 
 def warm_up(task: Task, candidate: Candidate) -> None:
     """Fit a few rows, so that compiled code is loaded, or compiled if this is its first use."""
-    rows = np.random.default_rng(task.seed).permutation(len(task.y))[:FEW]
+    rows = np.random.default_rng(task.seed).permutation(len(task.y))[:WARM_UP_ROWS]
     if len(np.unique(task.y[rows])) < 2:
         return
     model = task.pipeline(candidate.make(candidate.settings[0], task.seed))

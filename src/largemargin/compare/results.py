@@ -14,7 +14,8 @@ COLUMNS = (
     "machine", "error, %", "95 % interval", "support vectors", "fit", "predict", "model",
     "certified error", "chosen",
 )  # fmt: skip
-OUTLIER = 3.0  # times the middle of the intervals' ends: what lies beyond is cut off
+# the scale ends at this multiple of the median upper end of the intervals: the rest is cut off
+OUTLIER = 3.0
 
 
 @dataclass(frozen=True)
@@ -190,7 +191,7 @@ def render(found: Comparison, command: str = "") -> str:
     ends = sorted(result.error.interval[1] for result in found.results if result.error)
     # one machine that failed must not make all the others look alike
     widest = min(ends[-1], OUTLIER * ends[len(ends) // 2]) if ends else 1.0
-    return templates.get_template("compare/page.html.j2").render(
+    page: str = templates.get_template("compare/page.html.j2").render(
         found=found,
         heading=heading(found),
         widest=widest,
@@ -198,3 +199,4 @@ def render(found: Comparison, command: str = "") -> str:
         command=command,
         version=__version__,
     )
+    return page

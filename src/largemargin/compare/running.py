@@ -37,10 +37,11 @@ MOST_AT_ONCE = 4  # each holds its own data and kernel values
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 DONE, INTERRUPTED = "done", "interrupted"
 OUT_OF_TIME = getattr(signal, "SIGXCPU", 0)  # what ends a process that used up its time
-GLANCE = 0.2  # seconds between two looks at whether to stop
-SLOWER = 5.0  # times its processor time is what a machine may take by the clock
-GRACE = 2.0  # seconds for a machine that keeps the limit itself to say what it found
-START = 300.0  # seconds to start, to read the data, and to compile at the very first use
+POLL_SECONDS = 0.2  # time between two looks at whether to stop
+# what a machine may take by the clock, as a multiple of its processor time
+CLOCK_FACTOR = 5.0
+GRACE_SECONDS = 2.0  # time for a machine that keeps the limit itself to say what it found
+START_SECONDS = 300.0  # time to start, to read the data, and to compile at the very first use
 
 Progress = Callable[[int, str, str], None]
 Tell = Callable[[str], None]
@@ -68,7 +69,7 @@ def compare(
             for candidate, tell in zip(machines, tellers, strict=True)
         ]
         try:
-            while wait(found, GLANCE).not_done:  # Ctrl-C is heard between two waits
+            while wait(found, POLL_SECONDS).not_done:  # Ctrl-C is heard between two waits
                 pass
         except KeyboardInterrupt:
             stop.set()
@@ -108,18 +109,18 @@ def _measure_apart(
     process = context.Process(target=_work, args=(file, candidate, theirs), daemon=True)
     process.start()
     theirs.close()
-    left, begun = START, False
+    left, begun = START_SECONDS, False
     try:
         while True:
             looked = time.perf_counter()
-            while not ours.poll(GLANCE):
+            while not ours.poll(POLL_SECONDS):
                 if stop.is_set():
                     return replace(known, trouble=INTERRUPTED)
                 # a computer that slept meanwhile is no fault of the machine
-                left -= min(time.perf_counter() - looked, 2 * GLANCE)
+                left -= min(time.perf_counter() - looked, 2 * POLL_SECONDS)
                 looked = time.perf_counter()
                 if left <= 0:
-                    return _out_of_time(known, f"{SLOWER * max_seconds:g} s by the clock")
+                    return _out_of_time(known, f"{CLOCK_FACTOR * max_seconds:g} s by the clock")
             try:
                 stage, known = ours.recv()
             except EOFError:
@@ -128,9 +129,10 @@ def _measure_apart(
                     return _out_of_time(known, f"{max_seconds:g} s")
                 return replace(known, trouble=f"its process ended with code {process.exitcode}")
             if stage == DONE:
-                return known
+                found: Result = known
+                return found
             if not begun and _counts(stage, candidate):
-                left, begun = SLOWER * max_seconds + GRACE, True
+                left, begun = CLOCK_FACTOR * max_seconds + GRACE_SECONDS, True
             tell(stage)
     finally:
         process.kill()
@@ -186,7 +188,7 @@ def _measure_here(file: Path, candidate: Candidate, pipe: Any) -> None:
         nonlocal known, limited
         known = result
         if not limited and _counts(stage, candidate):
-            _limit_processor_time(task.max_seconds + GRACE)
+            _limit_processor_time(task.max_seconds + GRACE_SECONDS)
             limited = True
         pipe.send((stage, result))
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from largemargin.runtime.arrays import Matrix
 from largemargin.runtime.showing import shown
 
 SCALES = ("minmax", "standard", "none")
@@ -36,9 +37,9 @@ class Task:
     """
 
     name: str
-    X: Any
+    X: Matrix
     y: np.ndarray
-    X_test: Any
+    X_test: Matrix
     y_test: np.ndarray
     held_out: bool = False
     scale: str = "minmax"
@@ -56,7 +57,8 @@ class Task:
             variance = float(X.multiply(X).mean() - X.mean() ** 2)
         else:
             variance = float(np.var(X))
-        return 1.0 / (X.shape[1] * variance) if variance > 0 else 1.0 / X.shape[1]
+        n_features = int(X.shape[1])
+        return 1.0 / (n_features * variance) if variance > 0 else 1.0 / n_features
 
     def scaler(self) -> Any:
         """Not yet fitted; None for no scaling. Sparse data are only divided."""
@@ -85,9 +87,7 @@ class Task:
         return [(rows[a], rows[b]) for a, b in folds.split(rows, self.y[rows])]
 
     def sample(self) -> np.ndarray:
-        """The rows of the search: all, or as many of each class as is its share, and at least one a
-        fold.
-        """
+        """The rows of the search: all, or of each class its share, and at least one per fold."""
         if len(self.y) <= self.search_rows:
             return np.arange(len(self.y))
         drawn, share = np.random.default_rng(self.seed), self.search_rows / len(self.y)
@@ -100,9 +100,9 @@ class Task:
 
 def make_task(
     name: str,
-    X: Any,
+    X: Matrix,
     y: np.ndarray,
-    X_test: Any = None,
+    X_test: Matrix | None = None,
     y_test: np.ndarray | None = None,
     *,
     scale: str = "minmax",

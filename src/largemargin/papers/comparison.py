@@ -26,8 +26,8 @@ COMPARED = (
     "count",
     "statement",
 )  # units in which ours can agree with a published number
-POINTS = 0.2  # test errors are published with one digit after the point
-SHARE = 0.03
+POINTS = 0.2  # difference of test errors that agree; they are published with one digit
+SHARE = 0.03  # difference of counts that agree, as a share of the published one
 LARGE = 1e7  # counts from here on are written with a power of ten
 
 
@@ -83,6 +83,16 @@ class Cell:
             "agrees": self.agrees,
         }
 
+    @classmethod
+    def from_json(cls, found: dict[str, Any], unit: str) -> Cell:
+        """What `as_json` gave, in a row of this unit."""
+        published = None
+        if found["published"] is not None:
+            published = Published(
+                found["published"], found["label"], found.get("published_deviation")
+            )
+        return cls(found["ours"], found["deviation"], published, unit)
+
 
 @dataclass(frozen=True)
 class Row:
@@ -102,6 +112,19 @@ class Row:
         found = {cell.published.label for cell in self.cells if cell.published}
         return [label for label in LABELS if label in found]
 
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "name": self.name,
+            "unit": self.unit,
+            "cells": [cell.as_json() for cell in self.cells],
+        }
+
+    @classmethod
+    def from_json(cls, found: dict[str, Any]) -> Row:
+        unit = found["unit"]
+        cells = tuple(Cell.from_json(cell, unit) for cell in found["cells"])
+        return cls(found["name"], unit, cells)
+
 
 @dataclass(frozen=True)
 class Group:
@@ -114,6 +137,13 @@ class Group:
         """Whether published numbers could be expected in a row: others of the group have them."""
         compared = any(r.labels and r.has_ours for r in self.rows)
         return compared and row.unit in COMPARED
+
+    def as_json(self) -> dict[str, Any]:
+        return {"title": self.title, "rows": [row.as_json() for row in self.rows]}
+
+    @classmethod
+    def from_json(cls, found: dict[str, Any]) -> Group:
+        return cls(found["title"], tuple(Row.from_json(row) for row in found["rows"]))
 
 
 @dataclass(frozen=True)
@@ -180,24 +210,24 @@ class Table:
         return {
             "id": self.id,
             "title": self.title,
+            "corner": self.corner,
             "columns": list(self.columns),
             "notes": list(self.notes),
             "verdict": self.verdict,
-            "groups": [
-                {
-                    "title": group.title,
-                    "rows": [
-                        {
-                            "name": row.name,
-                            "unit": row.unit,
-                            "cells": [cell.as_json() for cell in row.cells],
-                        }
-                        for row in group.rows
-                    ],
-                }
-                for group in self.groups
-            ],
+            "groups": [group.as_json() for group in self.groups],
         }
+
+    @classmethod
+    def from_json(cls, found: dict[str, Any]) -> Table:
+        """What `as_json` gave; the verdict follows from the cells."""
+        return cls(
+            found["id"],
+            found["title"],
+            found["corner"],
+            tuple(found["columns"]),
+            tuple(Group.from_json(group) for group in found["groups"]),
+            tuple(found["notes"]),
+        )
 
 
 def cell_of(runs: Any, published: Published | None, unit: str) -> Cell:

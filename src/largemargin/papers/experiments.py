@@ -30,8 +30,8 @@ FORMAT = 1
 PARTS = ("settings", "results", "seconds", "machine", "date")
 
 
-class Settings(Protocol):
-    """What identifies an experiment."""
+class Identified(Protocol):
+    """What identifies an experiment: the name of its file, and its settings."""
 
     @property
     def file_name(self) -> str: ...
@@ -46,7 +46,7 @@ class Store:
         self.folder = folder
         make_folder(folder)
 
-    def load(self, settings: Settings) -> dict[str, Any] | None:
+    def load(self, settings: Identified) -> dict[str, Any] | None:
         """The experiment with these settings, or None if it has to be run."""
         try:
             found = json.loads((self.folder / settings.file_name).read_text(encoding="utf-8"))
@@ -58,7 +58,7 @@ class Store:
         return found if whole else None
 
     def save(
-        self, settings: Settings, results: dict[str, Any], seconds: dict[str, float]
+        self, settings: Identified, results: dict[str, Any], seconds: dict[str, float]
     ) -> dict[str, Any]:
         """Keep a finished experiment; returns what `load` would."""
         record = {
@@ -86,8 +86,8 @@ def run_missing(
     """The experiments in `wanted`, running those that the store does not have.
 
     `cost` is an estimate of the work of an experiment in any unit, for the time left. With several
-    processes that many experiments run at the same time, each with one thread, and are kept as
-    they finish.
+    processes that many experiments run at the same time, each with one thread. They are kept as
+    soon as they finish.
     """
     wanted = list(wanted)
     done = {settings: store.load(settings) for settings in wanted}

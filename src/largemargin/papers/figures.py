@@ -60,12 +60,28 @@ class Panel:
         return {
             "title": self.title,
             "curves": [curve.as_json() for curve in self.curves],
+            "marks": [place for place, curve in enumerate(self.curves) if curve.marks],
+            "summary": self.summary,
+            "log_x": self.log_x,
+            "log_y": self.log_y,
         }
+
+    @classmethod
+    def from_json(cls, found: dict[str, Any]) -> Panel:
+        """What `as_json` gave; `marks` are the places of the curves that are single points."""
+        curves = tuple(
+            Curve(
+                one["name"], tuple(one["x"]), tuple(one["y"]), place in found["marks"],
+                tuple(one.get("spread", ())),
+            )
+            for place, one in enumerate(found["curves"])
+        )  # fmt: skip
+        return cls(found["title"], curves, found["summary"], found["log_x"], found["log_y"])
 
 
 @dataclass(frozen=True)
 class Bars:
-    """One bar a name, and beside it the published value; None where there is none."""
+    """One bar per name, and beside it the published value; None where there is none."""
 
     title: str
     names: tuple[str, ...]
@@ -86,6 +102,15 @@ class Bars:
             "ours": list(self.ours),
             "published": list(self.published),
         }
+
+    @classmethod
+    def from_json(cls, found: dict[str, Any]) -> Bars:
+        return cls(
+            found["title"],
+            tuple(found["names"]),
+            tuple(found["ours"]),
+            tuple(found["published"]),
+        )
 
 
 class Decision:
@@ -116,6 +141,10 @@ class Conic(Decision):
     def as_json(self) -> dict[str, Any]:
         return {"conic": list(self.coefficients)}
 
+    @classmethod
+    def from_json(cls, found: dict[str, Any]) -> Conic:
+        return cls(tuple(found["conic"]))
+
 
 @dataclass(frozen=True)
 class Gaussians(Decision):
@@ -139,6 +168,11 @@ class Gaussians(Decision):
             "coefficients": list(self.coefficients),
             "constant": self.constant,
         }
+
+    @classmethod
+    def from_json(cls, found: dict[str, Any]) -> Gaussians:
+        centres = tuple((x, y) for x, y in found["centres"])
+        return cls(found["width"], centres, tuple(found["coefficients"]), found["constant"])
 
 
 @dataclass(frozen=True)
@@ -187,6 +221,19 @@ class Plane:
             "margin": self.margin,
         }
 
+    @classmethod
+    def from_json(cls, found: dict[str, Any]) -> Plane:
+        decision = found["decision"]
+        return cls(
+            found["title"],
+            tuple((x, y) for x, y in found["points"]),
+            tuple(found["labels"]),
+            tuple(found["support"]),
+            tuple(found["errors"]),
+            (Conic if "conic" in decision else Gaussians).from_json(decision),
+            found["margin"],
+        )
+
 
 @dataclass(frozen=True)
 class Figure:
@@ -208,6 +255,24 @@ class Figure:
             "notes": list(self.notes),
             "panels": [panel.as_json() for panel in self.panels],
         }
+
+    @classmethod
+    def from_json(cls, found: dict[str, Any]) -> Figure:
+        return cls(
+            found["id"],
+            found["title"],
+            found["x_label"],
+            found["y_label"],
+            tuple(map(_panel_from_json, found["panels"])),
+            tuple(found["notes"]),
+        )
+
+
+def _panel_from_json(found: dict[str, Any]) -> Any:
+    """A panel, whose kind is told by what it holds."""
+    if "curves" in found:
+        return Panel.from_json(found)
+    return (Plane if "points" in found else Bars).from_json(found)
 
 
 def svg(figure: Figure, columns: int | None = None) -> str:

@@ -35,28 +35,49 @@ def make_folder(folder: Path) -> None:
         ) from error
 
 
+def read(file: Path) -> Report:
+    """The report whose JSON `write` wrote."""
+    try:
+        return Report.from_json(json.loads(file.read_text(encoding="utf-8")))
+    except OSError as error:
+        raise OSError(f"cannot read {file}: {error.strerror or error}") from error
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise ValueError(
+            f"{file} does not hold the results of largemargin reproduce, or those of another "
+            "version: run it again"
+        ) from error
+
+
 def write(report: Report, folder: Path) -> Written:
-    """Write everything that the installed packages allow."""
+    """Write everything that the installed packages allow; equal reports give equal bytes."""
     make_folder(folder)
     contents: dict[str, bytes] = {
         f"{report.slug}.json": (json.dumps(report.as_json()) + "\n").encode()
     }
     can_draw = bool(find_spec("matplotlib")) and bool(find_spec("jinja2"))
-    pictures = {}
+    pictures = picture_names(report) if can_draw else {}
     if can_draw:
-        drawn = {}
+        drawn = {figure.id: figures.svg(figure) for figure in report.figures}
         for figure in report.figures:
-            stem = report.slug if figure.id in report.slug else f"{report.slug}-{figure.id}"
-            pictures[figure.id] = f"{stem}.svg"
-            drawn[figure.id] = figures.svg(figure)
-            contents[f"{stem}.svg"] = drawn[figure.id].encode()
-            contents[f"{stem}.png"] = figures.png(figure)
+            name = pictures[figure.id]
+            contents[name] = drawn[figure.id].encode()
+            contents[f"{name.removesuffix('.svg')}.png"] = figures.png(figure)
         contents[f"{report.slug}.html"] = as_page(report, drawn).encode()
     contents[f"{report.slug}.md"] = as_markdown(report, pictures).encode()
     for name, content in contents.items():
         write_atomically(folder / name, [content])
     paths = tuple(folder / name for name in contents)
     return Written(paths, "" if can_draw else MISSING)
+
+
+def picture_names(report: Report) -> dict[str, str]:
+    """The file of each figure, by its id."""
+    return {
+        figure.id: f"{report.slug}.svg"
+        if figure.id in report.slug
+        else f"{report.slug}-{figure.id}.svg"
+        for figure in report.figures
+    }
 
 
 def as_markdown(report: Report, pictures: Mapping[str, str] | None = None) -> str:

@@ -86,4 +86,25 @@ class Report:
             "labels": self.labels,
             "tables": [table.as_json() for table in self.tables],
             "figures": [figure.as_json() for figure in self.figures],
+            "ours": self.ours,
         }
+
+    @classmethod
+    def from_json(cls, found: dict[str, Any]) -> Report:
+        """What `as_json` gave; the labels follow from the tables."""
+        return cls(
+            slug=found["report"],
+            title=found["title"],
+            citation=found["citation"],
+            command=found["command"],
+            settings=found["settings"],
+            reduced=tuple(found["reduced"]),
+            differences=tuple(found["differences"]),
+            machines=tuple(found["machines"]),
+            dates=tuple(found["dates"]),
+            n_runs=found["n_runs"],
+            seconds=found["seconds"],
+            tables=tuple(Table.from_json(table) for table in found["tables"]),
+            figures=tuple(Figure.from_json(figure) for figure in found["figures"]),
+            ours=found["ours"],
+        )

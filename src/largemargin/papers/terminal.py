@@ -19,7 +19,7 @@ from largemargin.papers.comparison import (
 from largemargin.papers.figures import Figure
 from largemargin.papers.report import Report
 
-WIDE = 7  # with more columns than these the deviation goes on a line of its own
+WIDE = 7  # number of columns above which the deviation goes on a line of its own
 
 
 def show(report: Report, console: Console) -> None:
@@ -62,7 +62,7 @@ def show_table(table: Table, reduced: tuple[str, ...], console: Console) -> None
 
 
 def show_figure(figure: Figure, reduced: tuple[str, ...], console: Console) -> None:
-    """One line a panel; the curves themselves are in the files."""
+    """One line per panel; the curves themselves are in the files."""
     _show_heading(figure.title, reduced, console)
     for panel in figure.panels:
         console.print(panel.line(figure.x_label, figure.y_label), highlight=False)

@@ -71,7 +71,7 @@ class Histogram:
     Attributes
     ----------
     bars : tuple of float
-        One share a bin; bins below zero are drawn as errors.
+        One share per bin; bins below zero are drawn as errors.
     outline : tuple of float
         The shares of other rows, drawn as a line over the bars; empty for none.
     names : tuple of str

@@ -8,6 +8,7 @@ from typing import Any, Literal
 import numpy as np
 
 from largemargin.report import plane
+from largemargin.runtime.arrays import MatrixLike, VectorLike
 from largemargin.runtime.showing import LONGEST, cut, printable, shown
 
 INK, GREY, RING, CROSS = "#222222", "#888888", "#1f4e9c", "#c0504d"
@@ -18,8 +19,8 @@ MARKERS = ("o", "o", "s", "^", "D", "v")
 
 def plot_decision(
     model: Any,
-    X: Any,
-    y: Any,
+    X: MatrixLike,
+    y: VectorLike,
     ax: Any = None,
     *,
     regions: bool = True,
@@ -102,7 +103,7 @@ def plot_decision(
 
 
 def _draw_lines(
-    ax: Any, model: Any, X: Any, grid: plane.Grid, regions: bool, level: Any
+    ax: Any, model: Any, X: MatrixLike, grid: plane.Grid, regions: bool, level: Any
 ) -> bool:  # fmt: skip
     """Regions, decision lines and margins; whether there are margins to speak of."""
     rows = grid.like(X)
@@ -173,7 +174,9 @@ def _check_model(model: Any) -> None:
         )
 
 
-def _check_points(model: Any, X: Any, y: Any, resolution: Any) -> tuple[np.ndarray, np.ndarray]:
+def _check_points(
+    model: Any, X: MatrixLike, y: VectorLike, resolution: Any
+) -> tuple[np.ndarray, np.ndarray]:
     points, labels = plane.dense(X), np.asarray(y)
     if points.ndim != 2 or points.shape[1] != 2:
         raise ValueError(f"X must have two columns, got shape {points.shape}: choose two features")
@@ -207,7 +210,7 @@ def _check_margin(margin: Any, n_classes: int) -> None:
         raise ValueError(f"margin must be one number or one a problem, got {shown(margin)}")
 
 
-def _rings(model: Any, X: Any, points: np.ndarray, support: Any) -> np.ndarray:
+def _rings(model: Any, X: MatrixLike, points: np.ndarray, support: Any) -> np.ndarray:
     if support is None:
         return points[:0]
     if isinstance(support, str):

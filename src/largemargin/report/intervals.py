@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 METHOD = "Clopper-Pearson"
-QUANTILE = 1e-12  # the relative error of a quantile, and more
+QUANTILE_ERROR = 1e-12  # bound on the relative error of a quantile
 
 
 @dataclass(frozen=True)
@@ -36,8 +36,8 @@ class ErrorRate:
         tail = (1 - self.confidence) / 2
         k, n = self.errors, self.rows
         # a quantile is found to so many digits, and is the end of an interval that must not shrink
-        low = float(beta.ppf(tail, k, n - k + 1)) * (1 - QUANTILE) if k else 0.0
-        high = float(beta.isf(tail, k + 1, n - k)) * (1 + QUANTILE) if k < n else 1.0
+        low = float(beta.ppf(tail, k, n - k + 1)) * (1 - QUANTILE_ERROR) if k else 0.0
+        high = float(beta.isf(tail, k + 1, n - k)) * (1 + QUANTILE_ERROR) if k < n else 1.0
         return low, min(high, 1.0)
 
     def __str__(self) -> str:

@@ -2,7 +2,7 @@
 
 Everything is read off the model from outside, so that any classifier can be asked:
 
-    lead_k = s_k - max_{j != k} s_j     of scores s, one a class; k is answered where lead_k > 0
+    lead_k = s_k - max_{j != k} s_j     of scores s, one per class; k is answered where lead_k > 0
 
 With two classes the scores are f/2 and -f/2, and the lead of the second is the decision function.
 """
@@ -17,10 +17,12 @@ import numpy as np
 from largemargin.base.classifier import Classifier
 from largemargin.base.labels import numbers_in
 from largemargin.machines import card_of
+from largemargin.runtime.arrays import MatrixLike
 
-PADDING = 0.06  # of the range of the points, on every side
+PADDING = 0.06  # share of the range of the points that is added on every side
 
-ROUNDING = 1e-3  # of the grid may lie so near a line that scores and answers round differently
+# share of the grid that may lie so near a line that scores and answers round differently
+MAX_DISAGREEING = 1e-3
 
 # machines of others whose margin is where the decision function is 1 and -1, and whether that is so
 # for more than two classes too
@@ -46,7 +48,7 @@ class Grid:
         across, up = self.across[0], self.up[:, 0]
         return (float(across[0]), float(across[-1])), (float(up[0]), float(up[-1]))
 
-    def like(self, X: Any) -> Any:
+    def like(self, X: MatrixLike) -> MatrixLike:
         """The points as rows: an array, or a data frame with the columns of X."""
         rows = np.stack([self.across.ravel(), self.up.ravel()], axis=1)
         if hasattr(X, "columns"):
@@ -54,22 +56,21 @@ class Grid:
         return rows
 
 
-def leads(model: Any, X: Any) -> np.ndarray:
-    """For each class, by how much it leads over the best other one: positive where it is the
-    answer.
+def leads(model: Any, X: MatrixLike) -> np.ndarray:
+    """By how much each class leads over the best other one: positive where it is the answer.
 
     Scores that the model's own answers contradict (one-vs-one votes, say) are not used: then the
     lead is 1/2 or -1/2.
     """
     answers = numbers_in(model.classes_, model.predict(X))
     scores = _scores(model, X)
-    if scores is not None and np.mean(scores.argmax(axis=0) != answers) <= ROUNDING:
+    if scores is not None and np.mean(scores.argmax(axis=0) != answers) <= MAX_DISAGREEING:
         return _over_the_others(scores)
     return np.where(answers == np.arange(len(model.classes_))[:, None], 0.5, -0.5)
 
 
-def _scores(model: Any, X: Any) -> np.ndarray | None:
-    """One row of scores a class; None if there is nothing but answers."""
+def _scores(model: Any, X: MatrixLike) -> np.ndarray | None:
+    """One row of scores per class; None if there is nothing but answers."""
     if hasattr(model, "decision_function"):
         scores = np.asarray(model.decision_function(X), np.float64)
         if scores.ndim == 1:
@@ -83,11 +84,11 @@ def _scores(model: Any, X: Any) -> np.ndarray | None:
 
 def _over_the_others(scores: np.ndarray) -> np.ndarray:
     second, best = np.partition(scores, -2, axis=0)[-2:]
-    return scores - np.where(scores == best, second, best)
+    return np.asarray(scores - np.where(scores == best, second, best))
 
 
-def margins(model: Any, X: Any, lead: np.ndarray, level: Any) -> np.ndarray | None:
-    """Functions that are zero on the lines of the margin, one a line; None if there are none.
+def margins(model: Any, X: MatrixLike, lead: np.ndarray, level: Any) -> np.ndarray | None:
+    """Functions that are zero on the lines of the margin, one per line; None if there are none.
 
     With two classes the lines are f = level and f = -level. With more, a class that is trained
     against the rest has its own line f_k = level, and where the scores compete (Crammer and Singer,
@@ -97,13 +98,13 @@ def margins(model: Any, X: Any, lead: np.ndarray, level: Any) -> np.ndarray | No
     if not (levels > 0).all():
         return None
     if len(lead) == 2:
-        return lead - levels[:, None]
+        return np.asarray(lead - levels[:, None])
     scores = _scores(model, X)
     kind = getattr(deciding(model), "multiclass", None)
     if kind == "ovo" or scores is None:
         return None
     competing = kind == "crammer-singer" or _is_online(deciding(model))
-    return (lead if competing else scores) - levels[:, None]
+    return np.asarray((lead if competing else scores) - levels[:, None])
 
 
 def _is_online(model: Any) -> bool:
@@ -121,11 +122,10 @@ def _level(model: Any) -> Any:
     return level / 2 if card.doubled and len(last.classes_) == 2 else level
 
 
-def support_points(model: Any, X: Any, points: np.ndarray) -> np.ndarray:
+def support_points(model: Any, X: MatrixLike, points: np.ndarray) -> np.ndarray:
     """The support vectors, as points: rows of X if it is the training data, else from the model.
 
-    Inside a pipeline a support vector is not in the coordinates of X, so there it must be one of
-    its rows.
+    Inside a pipeline a support vector is not in the coordinates of X: it must be one of its rows.
     """
     last = deciding(model)
     none = np.empty((0, 2))
@@ -137,7 +137,7 @@ def support_points(model: Any, X: Any, points: np.ndarray) -> np.ndarray:
     if len(support) and support.max() < len(points):
         rows = inside[support]
         if rows.shape == vectors.shape and np.allclose(rows, vectors, rtol=1e-5, atol=1e-6):
-            return points[support]
+            return np.asarray(points[support])
     return none if moved or vectors.shape[1:] != (2,) else vectors
 
 
@@ -148,7 +148,7 @@ def deciding(model: Any) -> Any:
     return model
 
 
-def _before_last(model: Any, X: Any) -> Any:
+def _before_last(model: Any, X: MatrixLike) -> MatrixLike:
     """The rows of X as the deciding model sees them."""
     model = getattr(model, "best_estimator_", model)
     return model[:-1].transform(X) if hasattr(model, "steps") and len(model.steps) > 1 else X

@@ -58,7 +58,7 @@ class ChoiceExperiment:
         """Cross-validate on the grid, and around its best."""
         started = time.perf_counter()
         (data,) = self.splits.parts
-        search = Search(self.machine, list(folds(data, self.n_folds)))
+        search = GridSearch(self.machine, list(folds(data, self.n_folds)))
         outers, inners = self.machine.outer.on(data.X.shape[1]), self.machine.inner.values
         best = search.best_of(outers, inners)
         if self.refined:
@@ -75,7 +75,7 @@ class ChoiceExperiment:
         return results, {"choose": time.perf_counter() - started}
 
 
-class Search:
+class GridSearch:
     """Errors of settings over the folds, kept as they are found."""
 
     def __init__(self, machine: Machine, parts: Sequence[Dataset]) -> None:

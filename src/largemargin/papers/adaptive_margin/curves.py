@@ -120,7 +120,7 @@ class LambdaExperiment:
         }
 
     def run(self) -> tuple[dict[str, Any], dict[str, float]]:
-        """Test errors in percent, one list of lambdas a split."""
+        """Test errors in percent, one list of lambdas per split."""
         started = time.perf_counter()
         errors = []
         for part in self.splits.parts:

@@ -23,6 +23,7 @@ from largemargin.papers.adaptive_margin.sets import Splits
 from largemargin.papers.experiments import interruptions_raised
 from largemargin.papers.figures import Conic, Figure, Panel, Plane
 from largemargin.report.charts import Curve
+from largemargin.runtime.arrays import VectorLike
 
 NORMS = {1.0: "l1", 2.0: "l2", math.inf: "l-infinity"}
 SOFT_C = 1.0
@@ -198,7 +199,7 @@ class MarginExperiment:
         return results, {"fit": time.perf_counter() - started}
 
 
-def boosted_margins(X: np.ndarray, y: Any, price: float) -> dict[str, np.ndarray]:
+def boosted_margins(X: np.ndarray, y: VectorLike, price: float) -> dict[str, np.ndarray]:
     """Margins after some rounds, as far as they were reached, and after all."""
     from largemargin import AdaBoost, RBFNetwork
 
@@ -210,7 +211,7 @@ def boosted_margins(X: np.ndarray, y: Any, price: float) -> dict[str, np.ndarray
     return {**some, "all rounds": stages[-1]}
 
 
-def kernel_margins(X: np.ndarray, y: Any) -> dict[str, np.ndarray]:
+def kernel_margins(X: np.ndarray, y: VectorLike) -> dict[str, np.ndarray]:
     """y f(x) over the largest |f| of a training example."""
     from largemargin import SVC, AdaptiveMarginSVC, LeaveOneOutSVC
 
@@ -232,7 +233,7 @@ def kernel_margins(X: np.ndarray, y: Any) -> dict[str, np.ndarray]:
 def share_below(margins: np.ndarray) -> list[float]:
     """The percentage of the margins that are at most each value of GRID."""
     counts = np.searchsorted(np.sort(margins), GRID, side="right")
-    return (100 * counts / len(margins)).tolist()
+    return [float(share) for share in 100 * counts / len(margins)]
 
 
 def margin_figure(found: dict[str, Any]) -> Figure:

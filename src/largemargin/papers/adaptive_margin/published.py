@@ -1,7 +1,7 @@
 """The numbers of the chapter, with labels that say how well they are known.
 
 Table 2.1 is as printed; its first three columns were taken from the benchmark of Raetsch and others
-(1998). It prints no deviations: those here, one a data set, are recalled from that benchmark, and
+(1998). It prints no deviations: those here, one per data set, are recalled from that benchmark, and
 so are the C and the width of its support vector machines.
 """
 

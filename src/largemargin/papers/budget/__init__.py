@@ -14,7 +14,7 @@ from largemargin.papers.budget.bound import (
     bound_table,
 )
 from largemargin.papers.budget.choosing import ChoiceExperiment, MachineExperiment
-from largemargin.papers.budget.panels import Found, panels, statements, table_of
+from largemargin.papers.budget.panels import TaskResults, panels, statements, table_of
 from largemargin.papers.budget.plan import DATA_OF, PARTS, Experiment, Plan, Settings
 from largemargin.papers.budget.policies import (
     FIXED,
@@ -165,9 +165,9 @@ def _results(
 
 def _found(
     plan: Plan, problem: Problem, runs: Runs, machine: dict[str, Any], notes: tuple[str, ...]
-) -> Found:
+) -> TaskResults:
     name, n = problem.task.name, plan.permutations_of(problem.task.name)
-    return Found(
+    return TaskResults(
         problem.task,
         {size: runs[name, 0.0, FIXED, size][:n] for size in plan.sizes(problem)},
         runs[name, 0.0, VARIABLE, None][:n],

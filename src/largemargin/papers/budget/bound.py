@@ -107,7 +107,7 @@ def draw_separable(n: int, gamma: float, seed: int) -> tuple[np.ndarray, np.ndar
 
 
 Records = dict[tuple[float, float], list[dict[str, Any]]]
-"""Results by beta and gamma, one a stream."""
+"""Results by beta and gamma, one per stream."""
 
 
 def bound_table(found: Records) -> Table:

@@ -118,7 +118,7 @@ class MachineExperiment:
 
     @property
     def cost(self) -> float:
-        return 40 * (self.problem.images.n_train / 16_000) ** 1.2
+        return 40 * float((self.problem.images.n_train / 16_000) ** 1.2)
 
     @property
     def file_name(self) -> str:

@@ -17,19 +17,20 @@ from largemargin.report.charts import Curve
 NEAR = 1.25
 """The variable cache is near the machine if neither error nor size is larger by this factor."""
 
-QUANTITIES = {
+Results = dict[str, Any]
+"""What one run of a learner gave."""
+
+QUANTITIES: dict[str, Callable[[Results], float]] = {
     "test error": lambda run: 100 * run["wrong"] / run["n_test"],
     "online errors": lambda run: 100 * run["online_errors"] / run["n_train"],
     "margin errors": lambda run: 100 * run["margin_errors"] / run["n_train"],
 }
 """The rows of the figure, in percent of the examples that they are counted on."""
 
-Run = dict[str, Any]
-
 
 @dataclass(frozen=True)
-class Found:
-    """What was found on one data set: the runs of each learner, one a permutation.
+class TaskResults:
+    """What was found on one data set: the runs of each learner, one per permutation.
 
     Attributes
     ----------
@@ -39,10 +40,10 @@ class Found:
     """
 
     task: Task
-    fixed: dict[int, list[Run]]
-    variable: list[Run]
-    plain: list[Run]
-    machine: Run
+    fixed: dict[int, list[Results]]
+    variable: list[Results]
+    plain: list[Results]
+    machine: Results
     comparable: bool
     notes: tuple[str, ...] = ()
 
@@ -63,17 +64,17 @@ class Found:
         return min(self.fixed, key=lambda fixed: abs(fixed - size))
 
 
-def mean(runs: Sequence[Run], key: str) -> float:
+def mean(runs: Sequence[Results], key: str) -> float:
     return float(np.mean([run[key] for run in runs]))
 
 
-def mean_error(runs: Sequence[Run]) -> float:
+def mean_error(runs: Sequence[Results]) -> float:
     """Test error in percent."""
     return float(np.mean([QUANTITIES["test error"](run) for run in runs]))
 
 
-def panels(found: Sequence[Found]) -> Figure:
-    """Test error, online errors and margin errors against cache size, a column a data set."""
+def panels(found: Sequence[TaskResults]) -> Figure:
+    """Test error, online errors and margin errors against cache size, one column per data set."""
     return Figure(
         "panels",
         "Nine panels: error against cache size",
@@ -88,10 +89,10 @@ def panels(found: Sequence[Found]) -> Figure:
     )
 
 
-def _panel(found: Found, name: str) -> Panel:
+def _panel(found: TaskResults, name: str) -> Panel:
     read = QUANTITIES[name]
 
-    def curve(title: str, groups: Sequence[Sequence[Run]], marks: bool) -> Curve:
+    def curve(title: str, groups: Sequence[Sequence[Results]], marks: bool) -> Curve:
         cells = [cell_of([read(run) for run in runs], None, "percent") for runs in groups]
         several = all(cell.deviation is not None for cell in cells)
         return Curve(
@@ -115,14 +116,14 @@ def _panel(found: Found, name: str) -> Panel:
     return Panel(f"{found.task.title}, {name}", tuple(curves), ", ".join(shown))
 
 
-def table_of(found: Found) -> Table:
+def table_of(found: TaskResults) -> Table:
     """The numbers of a data set's three panels, with sizes, and the machine's published error."""
     task = found.task
     learners = [*found.fixed.values(), found.variable, found.plain]
     machine = found.machine
     known = published.MACHINE_ERROR[task.name] if found.comparable else None
 
-    def row(name: str, unit: str, read: Callable[[Run], float], last: Cell) -> Row:
+    def row(name: str, unit: str, read: Callable[[Results], float], last: Cell) -> Row:
         cells = (cell_of([read(run) for run in runs], None, unit) for runs in learners)
         return Row(name, unit, (*cells, last))
 
@@ -155,7 +156,7 @@ def table_of(found: Found) -> Table:
     )  # fmt: skip
 
 
-HOLDS: dict[str, Callable[[Found], bool]] = {
+HOLDS: dict[str, Callable[[TaskResults], bool]] = {
     "fixed-beats-machine": lambda f: mean_error(f.fixed[f.best_fixed]) < mean_error([f.machine]),
     "variable-near-machine": lambda f: (
         mean_error(f.variable) <= NEAR * mean_error([f.machine])
@@ -176,7 +177,7 @@ HOLDS: dict[str, Callable[[Found], bool]] = {
 """Whether a statement of the text holds, by comparing means over permutations."""
 
 
-def statements(found: Sequence[Found]) -> Table:
+def statements(found: Sequence[TaskResults]) -> Table:
     """What the text says of the plots, beside whether our numbers say so."""
 
     def row(name: str) -> Row:

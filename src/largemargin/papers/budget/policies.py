@@ -45,7 +45,7 @@ NOISE_BUDGETS = (100, 250, 500, 1000)
 QUICK_NOISE_BUDGETS = (100, 300)
 
 Runs = dict[tuple[str, float, str, int | None], list[dict[str, Any]]]
-"""Results by data set, noise, policy and budget, one a permutation."""
+"""Results by data set, noise, policy and budget, one per permutation."""
 
 error = QUANTITIES["test error"]
 

@@ -147,7 +147,7 @@ def some_of(data: Dataset, n_train: int, n_test: int) -> Dataset:
 
 
 def _norms(X: np.ndarray) -> np.ndarray:
-    return np.sqrt(np.einsum("ij,ij->i", X, X, dtype=np.float64))
+    return np.asarray(np.sqrt(np.einsum("ij,ij->i", X, X, dtype=np.float64)))
 
 
 def _unit_rows(X: np.ndarray) -> np.ndarray:

@@ -49,8 +49,7 @@ def reproduce(
 ) -> Report:
     """Run what is missing in the folder `work` and report on all of it.
 
-    `usps` has values from -1 to 1 and `mnist` pixels 0..255; each is None if the plan does not need
-    it.
+    `usps` has values from -1 to 1 and `mnist` pixels 0..255. What the plan does not need is None.
     """
     mnist = None if mnist is None else plan.mnist_images(mnist)
     wanted = plan.experiments(usps, mnist)

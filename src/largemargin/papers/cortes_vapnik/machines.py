@@ -39,7 +39,7 @@ COSTS = {"linear": 0.6, "3-NN": 0.4, "CART": 0.5, "2-layer net": 1.5}
 
 
 @dataclass(frozen=True)
-class Search:
+class SearchForC:
     """The values to try, on how many folds, and on how many training images (None: all)."""
 
     Cs: tuple[float, ...]
@@ -73,7 +73,7 @@ class MachineExperiment:
     images: Images
     degree: int
     gamma: float
-    search: Search
+    search: SearchForC
     smoothed: bool = False
 
     @property
@@ -83,7 +83,8 @@ class MachineExperiment:
 
     @property
     def cost(self) -> float:
-        return (self.images.n_train / 7_291) ** 1.7 * (self.search.rows is None or 0.3)
+        share = 1.0 if self.search.rows is None else 0.3
+        return share * float((self.images.n_train / 7_291) ** 1.7)
 
     @property
     def file_name(self) -> str:

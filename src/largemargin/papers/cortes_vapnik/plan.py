@@ -16,7 +16,7 @@ from largemargin.papers.cortes_vapnik.machines import (
     USPS_CS,
     BenchmarkExperiment,
     MachineExperiment,
-    Search,
+    SearchForC,
     smooth,
 )
 from largemargin.papers.cortes_vapnik.planes import SETS, PlaneExperiment
@@ -102,8 +102,8 @@ class Plan:
                 found += [BenchmarkExperiment(images, name) for name in CLASSIFIERS]
         return found
 
-    def search(self, Cs: tuple[float, ...]) -> Search:
-        return Search(Cs, QUICK_FOLDS, QUICK_ROWS) if self.small else Search(Cs)
+    def search(self, Cs: tuple[float, ...]) -> SearchForC:
+        return SearchForC(Cs, QUICK_FOLDS, QUICK_ROWS) if self.small else SearchForC(Cs)
 
     def reductions(self, usps: Dataset | None, mnist: Dataset | None) -> tuple[str, ...]:
         """What is not as in a full run, one sentence each."""
@@ -123,7 +123,7 @@ class Plan:
         if self.small and (self.needs_usps or self.needs_mnist):
             found.append(
                 f"C chosen on at most {QUICK_ROWS:,} training images with {QUICK_FOLDS} folds in "
-                f"place of all with {Search(()).folds}"
+                f"place of all with {SearchForC(()).folds}"
             )
         return tuple(found)
 

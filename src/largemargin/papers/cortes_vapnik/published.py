@@ -52,7 +52,7 @@ def usps_bound(degree: int) -> Published:
 
 
 def nist_bounds() -> list[Published]:
-    """Support vectors over training images in percent, one number a class."""
+    """Support vectors over training images in percent, one number per class."""
     n_train = MNIST_SIZES[0]
     return [Published(round(100 * count / n_train, 2), "derived") for count in NIST_SUPPORT]
 

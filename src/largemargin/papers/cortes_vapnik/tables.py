@@ -1,8 +1,10 @@
 """The tables from the records of finished experiments: 2, 3, the benchmark, and the bound.
 
-The bound of the paper is E[Pr(error)] <= E[support vectors] / (training vectors), an expectation
-over training sets. For one training set both sides are estimates, so the inequality may fail by
-chance.
+The bound of the paper is an expectation over training sets:
+
+    E[Pr(error)] <= E[support vectors] / (training vectors)
+
+For one training set both sides are estimates, so the inequality may fail by chance.
 """
 
 from __future__ import annotations
@@ -27,6 +29,9 @@ CHOSEN = "C was chosen by cross-validation on the training set."
 Machines = dict[bool, dict[int, dict[str, Any]]]
 """Results on USPS: smoothed or not, then by degree."""
 
+Read = Callable[[dict[str, Any]], float]  # a number of some results
+Known = Callable[[int], Published]  # the published one of a degree
+
 NOTE = (
     "The bound is the number of support vectors of a machine over that of its training images; "
     "the error is that of the single machine, class against rest, on the test set. Both in percent."
@@ -38,7 +43,7 @@ def table2(machines: Machines, n_features: int, *, comparable: bool) -> Table:
     degrees = sorted(machines[True])
 
     def group(title: str, found: dict[int, dict[str, Any]], compared: bool) -> Group:
-        def row(name: str, unit: str, read: Callable, known: Callable | None = None) -> Row:
+        def row(name: str, unit: str, read: Read, known: Known | None = None) -> Row:
             cells = (
                 Cell(read(found[d]), None, known(d) if known and compared else None, unit)
                 for d in degrees
@@ -260,13 +265,13 @@ def _shown_if(shown: bool, *notes: str) -> tuple[str, ...]:
 
 
 def bounds(results: dict[str, Any]) -> np.ndarray:
-    """Support vectors over training images in percent, one number a class."""
-    return 100 * np.array(results["n_support"]) / results["train"]["n"]
+    """Support vectors over training images in percent, one number per class."""
+    return np.asarray(100 * np.array(results["n_support"]) / results["train"]["n"])
 
 
 def errors(results: dict[str, Any]) -> np.ndarray:
     """Test error of each class against the rest in percent."""
-    return 100 * np.array(results["test"]["wrong"]) / results["test"]["n"]
+    return np.asarray(100 * np.array(results["test"]["wrong"]) / results["test"]["n"])
 
 
 def bound_usps(machines: Machines, *, comparable: bool) -> Table:

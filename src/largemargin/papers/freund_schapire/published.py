@@ -78,10 +78,10 @@ def table_1(degree: int, row: str, epochs: float) -> Published | None:
 
 
 def svm_support_vectors() -> list[Published]:
-    """Support vectors of the degree 4 machine of Cortes and Vapnik, one number a class."""
+    """Support vectors of the degree 4 machine of Cortes and Vapnik, one number per class."""
     return [Published(value, "print") for value in SVM_SUPPORT_VECTORS]
 
 
 def svm_test_errors() -> list[Published]:
-    """Test error of the same machine in percent, one number a class."""
+    """Test error of the same machine in percent, one number per class."""
     return [Published(value, "derived") for value in SVM_TEST_ERROR]

@@ -26,7 +26,7 @@ ROW_NAMES = {
 }
 
 Records = dict[int, list[dict[str, Any]]]
-"""For each degree the results of its experiments, one a permutation, with `n_test`."""
+"""For each degree the results of its experiments, one per permutation, with `n_test`."""
 
 
 def by_degree(records: Sequence[dict[str, Any]]) -> Records:
@@ -120,7 +120,7 @@ def table3(records: Records, *, comparable: bool) -> Table:
 
 
 def figure2(records: Records, *, comparable: bool) -> Figure:
-    """Test error against epochs, a point every tenth of an epoch, one panel a degree."""
+    """Test error against epochs, a point every tenth of an epoch, one panel per degree."""
     panels = []
     for degree in sorted(records):
         runs = records[degree]
@@ -167,7 +167,7 @@ def _headings(columns: list[float]) -> tuple[str, ...]:
 
 
 def _percent(results: dict[str, Any], wrong: Any) -> np.ndarray:
-    return 100 * np.asarray(wrong) / results["n_test"]
+    return np.asarray(100 * np.asarray(wrong) / results["n_test"])
 
 
 def _at(results: dict[str, Any], key: str, epochs: float) -> float | None:
@@ -176,7 +176,7 @@ def _at(results: dict[str, Any], key: str, epochs: float) -> float | None:
         return None
     if key in RULES:
         return float(_percent(results, results["wrong"][key][results["stages"].index(epochs)]))
-    return results[key][results["table_epochs"].index(epochs)]
+    return float(results[key][results["table_epochs"].index(epochs)])
 
 
 def _binary_rows(runs: list[dict[str, Any]], columns: list[tuple[float, int]]) -> tuple[Row, ...]:

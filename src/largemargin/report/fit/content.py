@@ -21,7 +21,7 @@ Facts = tuple[tuple[str, str], ...]
 
 @dataclass(frozen=True)
 class Confusion:
-    """Counts, a row a true class and a column a predicted one."""
+    """Counts, one row per true class and one column per predicted class."""
 
     labels: tuple[str, ...]
     counts: tuple[tuple[int, ...], ...]

@@ -11,10 +11,10 @@ from largemargin.report.charts import Curve, Histogram, LineChart
 from largemargin.report.fit.outcome import Outcome, Rows, classes_of
 
 BINS = 36
-OUTLIERS = 0.005  # of the rows at the upper end that may share the last bin
-DEEPEST = 2.0  # negative margins shown, in terms of the largest
+OUTLIER_SHARE = 0.005  # share of the rows, at the upper end, that may be in the last bin
+DEEPEST = 2.0  # largest negative margin shown, as a multiple of the largest margin
 STAGES = 14
-LOOKED_AT = 2000  # rows that a learning curve is measured on
+SAMPLE_ROWS = 2000  # rows that a learning curve is measured on
 METHODS = ("vote", "average", "last", "random")
 
 
@@ -55,7 +55,7 @@ def margin_histogram(test: Outcome | None, training: Outcome | None) -> Histogra
 
 def _edges(margins: np.ndarray) -> np.ndarray:
     """Bins of one width, of which zero is an edge."""
-    low, high = (margins.min(), np.quantile(margins, 1 - OUTLIERS)) if len(margins) else (0, 1)
+    low, high = (margins.min(), np.quantile(margins, 1 - OUTLIER_SHARE)) if len(margins) else (0, 1)
     high = max(high, 0.0)
     low = min(max(low, -DEEPEST * high) if high else low, 0.0)
     high = high if high > low else low + 1.0
@@ -188,7 +188,7 @@ def _errors(scores: Iterable[np.ndarray], rows: Rows) -> list[float]:
 
 def _some(rows: Rows) -> Rows:
     """The rows, or a sample of many."""
-    if len(rows) <= LOOKED_AT:
+    if len(rows) <= SAMPLE_ROWS:
         return rows
-    chosen = np.sort(np.random.default_rng(0).permutation(len(rows))[:LOOKED_AT])
+    chosen = np.sort(np.random.default_rng(0).permutation(len(rows))[:SAMPLE_ROWS])
     return Rows(rows.name, rows.X[chosen], rows.truth[chosen])

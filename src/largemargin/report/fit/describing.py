@@ -17,6 +17,7 @@ from largemargin.report.fit.examples import Gallery, album_of
 from largemargin.report.fit.outcome import Outcome, Rows, answer, confusion_matrix
 from largemargin.report.fit.words import kernel_words, learned, learned_words, machine_words
 from largemargin.report.machine import describe_machine, duration
+from largemargin.runtime.arrays import Matrix
 from largemargin.runtime.showing import text
 
 
@@ -215,9 +216,10 @@ def _confusion(outcome: Outcome, labels: list[str]) -> Confusion:
     return Confusion(tuple(labels), tuple(tuple(row) for row in counts.tolist()))
 
 
-def _scaled(model: Any, X: Any) -> Any:
+def _scaled(model: Any, X: Matrix) -> Matrix:
     """Rows as the last step of a pipeline sees them."""
-    return model[:-1].transform(X) if hasattr(model, "steps") else X
+    scaled: Matrix = model[:-1].transform(X) if hasattr(model, "steps") else X
+    return scaled
 
 
 def _text(value: Any) -> str:

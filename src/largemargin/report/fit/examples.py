@@ -14,22 +14,23 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from largemargin.report.fit.outcome import Outcome, Rows
 from largemargin.report.templates import figure
+from largemargin.runtime.arrays import Matrix
 
 SMALLEST_SIDE = 8  # fewer pixels than 8 x 8 are rather a table's row
 LARGEST_SIDE = 64  # pixels shown of a side; of a larger picture every second, third ...
-FEATURES = 8  # numbers shown of a row
-LOOKED_AT = 500  # rows that decide whether rows are pictures
-BACKGROUND = 0.15  # with so many pixels at the lowest value it is a drawing, not a photograph
+FEATURES_SHOWN = 8  # numbers of a row
+SAMPLE_ROWS = 500  # rows that decide whether rows are pictures
+# share of pixels at the lowest value from which a picture is a drawing, not a photograph
+BACKGROUND_SHARE = 0.15
 
 Caption = tuple[str, str, str]  # what it is, a number, and where it is
 
-PICTURES = 24  # shown of a kind
-ROWS = 10  # shown of a kind as numbers
-SUPPORT = 48  # pictures of support vectors
+PICTURES_SHOWN = 24  # pictures of a gallery
+ROWS_SHOWN = 10  # rows of a gallery of numbers
+SUPPORT_SHOWN = 48  # pictures of support vectors
 _GREY, _INK = 0, 4  # colour types: grey values; grey values with their opacity
 
 
@@ -89,7 +90,7 @@ class Album:
     def pictures(self) -> bool:
         return self.side > 0
 
-    def show(self, X: Any, captions: Sequence[Caption]) -> tuple[Example, ...]:
+    def show(self, X: Matrix, captions: Sequence[Caption]) -> tuple[Example, ...]:
         """The rows of X, with what is said of each."""
         rows = dense(X)
         return tuple(
@@ -108,22 +109,22 @@ class Album:
 
     def _features(self, row: np.ndarray) -> tuple[tuple[str, float], ...]:
         """The first features, or of many those that are not zero."""
-        chosen = np.arange(len(row)) if len(row) <= FEATURES else np.flatnonzero(row)
-        return tuple((self._name(j), float(row[j])) for j in chosen[:FEATURES].tolist())
+        chosen = np.arange(len(row)) if len(row) <= FEATURES_SHOWN else np.flatnonzero(row)
+        return tuple((self._name(j), float(row[j])) for j in chosen[:FEATURES_SHOWN].tolist())
 
     def _name(self, feature: int) -> str:
         return self.feature_names[feature] if feature < len(self.feature_names) else f"x{feature}"
 
 
-def album_of(X: Any, feature_names: Sequence[str] = ()) -> Album:
+def album_of(X: Matrix, feature_names: Sequence[str] = ()) -> Album:
     """How rows like those of X are best shown."""
     names = tuple(map(str, feature_names))
-    sample = dense(X[:: max(1, X.shape[0] // LOOKED_AT)])
+    sample = dense(X[:: max(1, X.shape[0] // SAMPLE_ROWS)])
     low, high = float(sample.min()), float(sample.max())
     side = _side(sample)
     if not side or not high > low or len(set(names)) != len(names):
         return Album(0, low, high, False, names)
-    return Album(side, low, high, bool((sample == low).mean() > BACKGROUND), names)
+    return Album(side, low, high, bool((sample == low).mean() > BACKGROUND_SHARE), names)
 
 
 def _side(sample: np.ndarray) -> int:
@@ -148,8 +149,8 @@ def _roughness(pictures: np.ndarray) -> tuple[float, float]:
     )
 
 
-def dense(X: Any) -> np.ndarray:
-    return np.asarray(X.toarray() if sp.issparse(X) else X, np.float64)
+def dense(X: Matrix) -> np.ndarray:
+    return np.asarray(X if isinstance(X, np.ndarray) else X.toarray(), np.float64)
 
 
 def wrong_gallery(album: Album, outcome: Outcome, labels: list[str]) -> Gallery | None:
@@ -208,7 +209,7 @@ def _support_gallery(
     n = len(coefs)
     if not n:
         return None
-    most = SUPPORT if album.pictures else ROWS
+    most = SUPPORT_SHOWN if album.pictures else ROWS_SHOWN
     chosen = np.argsort(-coefs, kind="stable")[:most]
     positions = final.support_[chosen].tolist()
     vectors = _unscaled(model, final.support_vectors_[chosen])
@@ -226,7 +227,7 @@ def _support_gallery(
     )
 
 
-def _holds(rows: Rows, vectors: Any, positions: list[int]) -> bool:
+def _holds(rows: Rows, vectors: Matrix, positions: list[int]) -> bool:
     """Whether these vectors are the rows at these positions, up to the rounding of a scaler."""
     if max(positions) >= len(rows):
         return False
@@ -245,16 +246,17 @@ def _weight_gallery(coefs: np.ndarray, album: Album, labels: list[str]) -> Galle
         shown = replace(album, low=-size, high=size, ink=False).show(coefs, captions)
         note = "One weight a pixel: bright speaks for the class, dark against it."
         return Gallery("kept", "Weights", note, shown)
-    order = np.argsort(-np.abs(coefs), axis=1, kind="stable")[:, :ROWS]
+    order = np.argsort(-np.abs(coefs), axis=1, kind="stable")[:, :ROWS_SHOWN]
     largest = np.zeros_like(coefs)
     np.put_along_axis(largest, order, np.take_along_axis(coefs, order, axis=1), axis=1)
     note = "The features of largest weight, for each class."
     return Gallery("kept", "Weights", note, album.show(largest, captions))
 
 
-def _unscaled(model: Any, X: Any) -> Any:
+def _unscaled(model: Any, X: Matrix) -> Matrix:
     """Rows as they were before the scaler of a pipeline."""
-    return model[:-1].inverse_transform(X) if hasattr(model, "steps") else X
+    rows: Matrix = model[:-1].inverse_transform(X) if hasattr(model, "steps") else X
+    return rows
 
 
 def _told(outcome: Outcome, labels: list[str], i: int) -> Caption:
@@ -264,7 +266,7 @@ def _told(outcome: Outcome, labels: list[str], i: int) -> Caption:
 
 
 def _most(album: Album) -> int:
-    return PICTURES if album.pictures else ROWS
+    return PICTURES_SHOWN if album.pictures else ROWS_SHOWN
 
 
 def encode_png(pixels: np.ndarray, *, ink: bool = False) -> bytes:

@@ -35,9 +35,9 @@ def fit_report(
 ) -> FitReport:
     """Measure a fitted model and make a page about it.
 
-    The page is the one that `largemargin train --report` writes: the test error with its interval,
-    confusions, margins, learning curves, the certificate, the hardest examples and what was found
-    in training. It is one HTML file that needs nothing else.
+    The page is the one that ``largemargin train --report`` writes: the test error with its
+    interval, confusions, margins, learning curves, the certificate, the hardest examples and what
+    was found in training. It is one HTML file that needs nothing else.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ def fit_report(
     name : str, default=None
         What to call the data on the page.
     info : dict, default=None
-        Notes of the training to show: `largemargin.describe(file)["info"]` for a model that
+        Notes of the training to show: ``largemargin.describe(file)["info"]`` for a model that
         `largemargin train` wrote.
 
     Returns
@@ -87,7 +87,7 @@ def fit_report(
     >>> report.html[:15]
     '<!doctype html>'
 
-    `report.save("iris.html")` writes the page to a file.
+    ``report.save("iris.html")`` writes the page to a file.
     """
     environment()  # jinja2 is missed before the work, not after it
     model = _checked_model(model)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from largemargin.report.intervals import ErrorRate
+from largemargin.runtime.arrays import Matrix
 
 
 @dataclass(frozen=True, eq=False)
@@ -16,7 +17,7 @@ class Rows:
     """Labelled rows. `truth` holds class numbers, -1 for a label that the model does not know."""
 
     name: str
-    X: Any
+    X: Matrix
     truth: np.ndarray
 
     def __len__(self) -> int:
@@ -45,7 +46,7 @@ class Outcome:
 
     @property
     def wrong(self) -> np.ndarray:
-        return self.predicted != self.rows.truth
+        return np.asarray(self.predicted != self.rows.truth)
 
     @property
     def error(self) -> ErrorRate:
@@ -79,7 +80,7 @@ def margins_of(scores: np.ndarray, truth: np.ndarray) -> np.ndarray:
 
 
 def confusion_matrix(truth: np.ndarray, predicted: np.ndarray, n_classes: int) -> np.ndarray:
-    """Counts, a row a true class and a column a predicted one; unknown labels are left out."""
+    """Counts, one row per true class and one column per predicted class, without unknown labels."""
     known = truth >= 0
     pairs = truth[known] * n_classes + predicted[known]
     return np.bincount(pairs, minlength=n_classes**2).reshape(n_classes, n_classes)

@@ -11,7 +11,7 @@ from largemargin.report.templates import environment, figure
 if TYPE_CHECKING:
     from largemargin.report.fit.content import FitReport
 
-MOST_CLASSES = 40  # that a confusion matrix is shown for
+MOST_CLASSES = 40  # largest number of classes that a confusion matrix is shown for
 KINDS = {
     "measured": "measured",
     "always": "always",
@@ -26,7 +26,7 @@ def render(report: FitReport) -> str:
     low, high = outward(report.error.interval)
     templates = environment()
     templates.filters |= {"stated": stated, "by_problem": by_problem, "interval": interval_bar}
-    return templates.get_template("report/fit/page.html.j2").render(
+    page: str = templates.get_template("report/fit/page.html.j2").render(
         report=report,
         low=low,
         high=high,
@@ -36,6 +36,7 @@ def render(report: FitReport) -> str:
         version=__version__,
         cell=confusion_cell,
     )
+    return page
 
 
 def stated(statement: Any) -> str:
