@@ -16,7 +16,7 @@ from largemargin.svm import SVC, NuSVC
 
 from . import twin
 from .problems import KERNELS, noisy, separable, several
-from .test_blocks import small_blocks
+from .test_decomposition import small_blocks
 
 MACHINES = {
     "linear": SVC(C=10.0, gamma=0.4),
@@ -97,7 +97,7 @@ def test_going_on(name, blocks):
         warnings.simplefilter("ignore", ConvergenceWarning)
         if blocks:
             patch.setattr("largemargin.svm.session.WHOLE", 0)
-            patch.setattr("largemargin.svm.lockstep.WORKING_SET", 32)
+            patch.setattr("largemargin.svm.decomposition.WORKING_SET", 32)
         before = -np.inf
         for _ in range(300):
             model.fit(X, y)

@@ -30,7 +30,7 @@ import numpy as np
 from largemargin.hyperplane.norms import Norm, power
 from largemargin.lp.exact_values import UNIT
 from largemargin.lp.proof import LARGER
-from largemargin.svm.machines import ROUNDING, larger_side, relative_gap, slacks
+from largemargin.svm.formulations import ROUNDING, larger_side, relative_gap, slacks
 
 NEAR = 4.0  # of what rounding can do to an output: within it a margin should be 1
 

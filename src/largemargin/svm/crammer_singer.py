@@ -25,21 +25,13 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from largemargin.runtime.progress import Watch
 from largemargin.svm.active_set import polish
-from largemargin.svm.block import BURST
+from largemargin.svm.bounds import FEW, Between, Told, dual_bounds, half_square, told
+from largemargin.svm.decomposition import LOCAL, WORKING_SET
+from largemargin.svm.dense_solver import BURST, STUCK
 from largemargin.svm.evaluation import Outputs, Stored, summed
 from largemargin.svm.interior_point import RIDGE, Solver, minimise
-from largemargin.svm.lockstep import LOCAL, WORKING_SET
-from largemargin.svm.machines import (
-    FEW,
-    Between,
-    Machine,
-    Told,
-    dual_bounds,
-    half_square,
-    told,
-)
-from largemargin.svm.problem import Problem, Solution
-from largemargin.svm.session import STUCK, Session
+from largemargin.svm.problem import Machine, Problem, Solution
+from largemargin.svm.session import Session
 
 HARD = 10  # rounds in which steps do not get there, for each set that the examples make
 PROGRESS = 1e-6  # of the dual objective, that a round counts for

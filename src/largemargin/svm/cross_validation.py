@@ -12,7 +12,7 @@ from sklearn.model_selection import check_cv
 
 from largemargin.base.training_set import TrainingSet
 from largemargin.svm.estimator import Fit
-from largemargin.svm.machines import SoftMargin
+from largemargin.svm.formulations import SoftMargin
 from largemargin.svm.multiclass import splits
 from largemargin.svm.svc import SVC, checked_Cs
 

@@ -14,14 +14,15 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from largemargin.base.classifier import check_positive
+from largemargin.base.expansion import ExpansionClassifier
 from largemargin.base.training_set import TrainingSet
 from largemargin.runtime.memory import memory_bytes
 from largemargin.runtime.progress import Watch, check_seconds
 from largemargin.runtime.threads import workers
-from largemargin.svm.machines import Machine
-from largemargin.svm.multiclass import Split, splits
-from largemargin.svm.reading import ExpansionReader
-from largemargin.svm.session import Formulation, Job, Session, Trained
+from largemargin.svm.formulations import Formulation
+from largemargin.svm.multiclass import Split, splits, votes
+from largemargin.svm.problem import Machine
+from largemargin.svm.session import Job, Session, Trained
 
 FAR = 0.5  # a relative gap that is not expected of a fit that met its tolerance
 USUAL_TOL = 1e-2  # with a larger one it is
@@ -51,7 +52,7 @@ class Fit:
         return max(machine.rounding for machine in self.machines)
 
 
-class SupportVectorMachine(ExpansionReader):
+class SupportVectorMachine(ExpansionClassifier):
     """Training; subclasses say which machines to train."""
 
     degree: int
@@ -68,6 +69,7 @@ class SupportVectorMachine(ExpansionReader):
     min_margin: float
     verbose: int
     _reductions: tuple[str, ...] = ("ovr", "ovo")
+    _by_pairs: bool  # whether each problem is one of two classes among several
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Train on the rows of X.
@@ -228,6 +230,11 @@ class SupportVectorMachine(ExpansionReader):
         )
 
     _remedy = "to go on, fit again with warm_start=True"
+
+    def join_scores(self, scores: np.ndarray) -> np.ndarray:
+        if self._by_pairs:
+            return votes(scores, len(self.classes_)).T
+        return super().join_scores(scores)
 
     def check_parameters(self) -> None:
         check_positive("tol", self.tol)

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -29,7 +29,6 @@ import scipy.sparse as sp
 from largemargin.kernels.engine import fill, prepare
 from largemargin.kernels.functions import UNIT, Gaussian, Kernel, Linear, Rounding, squared_norms
 from largemargin.kernels.rows import BLOCK, KernelRows
-from largemargin.svm.compiled import sums
 
 if TYPE_CHECKING:
     from largemargin.svm.multiclass import Split
@@ -366,6 +365,14 @@ def _weighted_sums(V: Any, vectors: np.ndarray, coefs: np.ndarray) -> tuple[np.n
     return total.astype(float), (PIECE + 2) * UNIT + eps * (count // PIECE + 1)
 
 
+@cache
+def sums() -> Any:
+    """The compiled sums, from their first use on; see `problem.loops`."""
+    from largemargin.svm import verified_sums
+
+    return verified_sums
+
+
 def summed(values: np.ndarray) -> float:
     """The sum, hardly worse than rounded once."""
     return float(sums().compensated_sum(values.ravel()))
@@ -396,7 +403,7 @@ def _row_sums(
     other. Rows are summed in the same blocks whatever the memory.
     """
     from largemargin.kernels.loops import add_rows
-    from largemargin.svm._sums import add_rows_and_sizes, add_sizes
+    from largemargin.svm.verified_sums import add_rows_and_sizes, add_sizes
 
     starts = np.cumsum([0, *(rows.segments[s].width for s in segments)])
     values, sizes = (

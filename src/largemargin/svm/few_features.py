@@ -26,9 +26,8 @@ from largemargin.kernels.functions import Kernel, Linear
 from largemargin.runtime.progress import Watch
 from largemargin.runtime.threads import Workers
 from largemargin.svm.active_set import ROUNDING, is_exact, polish, sums
-from largemargin.svm.block import State
 from largemargin.svm.interior_point import RIDGE, Solver, minimise, sum_rows, with_sums
-from largemargin.svm.problem import Problem, Solution
+from largemargin.svm.problem import Problem, Solution, State
 
 MOST_FEATURES = 256
 ROWS = 2048  # a block

@@ -9,7 +9,7 @@ corrector method). What Q looks like is known to a `System` alone, which solves
     (Q + diag(theta)) dx - A'dy = right,   A dx = short
 
 so the price of one is that of a factorisation of the whole block (`Dense`), of one the size of the
-features (`factor.Factored`), or of one a class (`crammer_singer.Simplices`).
+features (`few_features.Factored`), or of one a class (`crammer_singer.Simplices`).
 """
 
 from __future__ import annotations

@@ -19,11 +19,13 @@ import numpy as np
 
 from largemargin.base.classifier import check_positive
 from largemargin.runtime.progress import Watch
+from largemargin.svm.bounds import told
 from largemargin.svm.estimator import Fit, SupportVectorMachine
 from largemargin.svm.evaluation import Stored
-from largemargin.svm.machines import HardMargin, Machine, SoftMargin, told
+from largemargin.svm.formulations import HardMargin, Judge, SoftMargin
 from largemargin.svm.multiclass import Split, splits
-from largemargin.svm.session import Judge, Session
+from largemargin.svm.problem import Machine
+from largemargin.svm.session import Session
 
 BLOCK = 512
 

@@ -14,9 +14,9 @@ import numpy as np
 from largemargin.base.classifier import check_positive
 from largemargin.runtime.progress import Watch
 from largemargin.svm.estimator import Fit, SupportVectorMachine
-from largemargin.svm.machines import HardMargin, Nu, largest_nu
+from largemargin.svm.formulations import Formulation, HardMargin, Nu, largest_nu
 from largemargin.svm.multiclass import Split, splits
-from largemargin.svm.session import Formulation, Session
+from largemargin.svm.session import Session
 
 
 class NuSVC(SupportVectorMachine):

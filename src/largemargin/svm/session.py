@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -20,53 +20,21 @@ from largemargin.kernels.functions import Kernel
 from largemargin.kernels.rows import HEIGHTS, KernelRows, whole_gram
 from largemargin.runtime.progress import Watch
 from largemargin.runtime.threads import Workers
-from largemargin.svm.active_set import is_exact, polish
-from largemargin.svm.block import BURST, PATIENCE, State, solve_block
-from largemargin.svm.compiled import loops, sums
-from largemargin.svm.evaluation import Evaluation, Near, Outputs, Stored, summed
+from largemargin.svm.bounds import multiple_bounds, told
+from largemargin.svm.decomposition import WORKING_SET, Progress, solve
+from largemargin.svm.dense_solver import BURST, CLOSER, PATIENCE, solve_dense
+from largemargin.svm.evaluation import Evaluation, Outputs, Stored, summed, sums
 from largemargin.svm.few_features import has_few_features, solve_in_features
-from largemargin.svm.lockstep import WORKING_SET, Progress, solve
-from largemargin.svm.machines import (
-    HardMargin,
-    Machine,
-    SoftMargin,
-    Told,
-    multiple_bounds,
-    squared,
-    told,
-)
+from largemargin.svm.formulations import Formulation, HardMargin, Judge, SoftMargin, squared
 from largemargin.svm.multiclass import SEGMENT, Layout, Split
-from largemargin.svm.problem import Problem, Solution
+from largemargin.svm.problem import Machine, Problem, Solution, State, loops
 
 ROUNDING = 1e-13  # of the largest part of w, below which a coefficient is zero
-CLOSER = 1e-8  # of the tolerance, to which small problems are taken by steps
 NO_GAP = 1e-12  # not worth making smaller
-STUCK = 4  # rounds that do not halve the violation, after which it is left at that
 EASY = 512  # rows up to which a few steps are tried first
 QUICK = 3_000_000  # kernel values that these may look at: about the time of the other way
 HELD = 150  # bytes an example and class: bounds, gradients, coefficients
 WHOLE = 2048  # rows up to which the whole Gram matrix is computed at once
-
-
-class Judge(Protocol):
-    """What a machine's coefficients are judged by."""
-
-    def near(self, y: np.ndarray, s: np.ndarray, b: float) -> Near: ...
-
-    def judge(
-        self, y: np.ndarray, s: np.ndarray, coefs: np.ndarray, b: float, outputs: Outputs,
-        reach: float,
-    ) -> Told: ...  # fmt: skip
-
-
-class Formulation(Judge, Protocol):
-    """A machine as it is stated in `machines`."""
-
-    def problem(self, y: np.ndarray, s: np.ndarray, start: np.ndarray | None = None) -> Problem: ...
-
-    def read(
-        self, problem: Problem, solution: Solution, y: np.ndarray, s: np.ndarray
-    ) -> Machine: ...
 
 
 @dataclass(frozen=True)
@@ -198,7 +166,7 @@ class Session:
         if not stated:
             return []
         if self.whole:
-            return [self._solve_whole(one, tol, max_steps, watch) for one in stated]
+            return [self._solve_dense(one, tol, max_steps, watch) for one in stated]
         runs = [
             Progress(
                 one.problem,
@@ -218,10 +186,15 @@ class Session:
             self._finish([run for run in runs if run.converged], watch)
         return [run.solution() for run in runs]
 
+    def _solve_dense(self, one: Stated, tol: float, max_steps: float, watch: Watch) -> Solution:
+        """Solve a problem in the matrix of all its kernel values."""
+        K = self._gram_of_split(one.job.split)
+        return solve_dense(one.problem, K, tol, max_steps, watch)
+
     def _solve_in_features(self, one: Stated, tol: float, watch: Watch) -> Solution:
         """Solve a problem in the space of its few features, unless a few steps are enough."""
         if self.whole and self.n <= EASY:
-            at = self._solve_whole(one, tol, QUICK // self.n, watch)
+            at = self._solve_dense(one, tol, QUICK // self.n, watch)
             if at.converged or watch.stopped:
                 return at
         X = self.X[one.examples]
@@ -430,59 +403,3 @@ class Session:
         if self.whole and not self.kernel.on_products:
             return np.asarray(np.sqrt(np.abs(np.diagonal(self.gram)[self.place])), np.float64)
         return np.sqrt(np.abs(self.kernel.diag(self.X)))
-
-    def _solve_whole(self, one: Stated, tol: float, max_steps: float, watch: Watch) -> Solution:
-        problem, K = one.problem, self._gram_of_split(one.job.split)
-        beta = problem.start.copy()
-        grad = problem.p + problem.ridge * beta
-        if beta.any():
-            grad = grad + K @ beta
-        solution = Solution(beta, grad, np.inf, 0, False)
-        solution = self._whole_steps(problem, K, solution, tol, max_steps, watch)
-        watch.advance(1)
-        return solution
-
-    def _whole_steps(
-        self,
-        problem: Problem,
-        K: np.ndarray,
-        at: Solution,
-        tol: float,
-        max_steps: float,
-        watch: Watch,
-    ) -> Solution:
-        """Steps of two variables until the tolerance is met, then the exact solution."""
-        state = State.of(problem, at.beta, at.grad, len(problem))
-        least, stuck = np.inf, 0
-        while not state.meets(tol) and at.n_steps < max_steps and not watch.stopped:
-            # beyond the tolerance, as far as it is cheap: it often makes the solution exact
-            found, steps = solve_block(
-                problem, slice(None), K, at.grad, at.beta, tol * state.unit,
-                max_steps - at.n_steps, CLOSER * tol * state.unit, watch.look,
-            )  # fmt: skip
-            grad = problem.p + K @ found  # afresh: what many steps add up to is rounding too
-            grad += problem.ridge * found
-            at = Solution(found, grad, np.inf, at.n_steps + steps, False)
-            if steps >= PATIENCE * len(problem) + BURST:  # hard going: it may be a guess away
-                at = self._exact(problem, K, at, watch)
-            state = State.of(problem, at.beta, at.grad, len(problem))
-            watch.advance(0)
-            stuck = 0 if state.violation < least / 2 else stuck + 1
-            least = min(least, state.violation)
-            if stuck > STUCK:
-                break  # rounding is all that moves it
-        at = Solution(at.beta, at.grad, state.violation, at.n_steps, state.meets(tol))
-        if (
-            at.converged
-            and not state.hopeless
-            and not is_exact(problem, state.violation)
-            and not watch.stopped
-        ):
-            at = self._exact(problem, K, at, watch)
-        return at
-
-    @staticmethod
-    def _exact(problem: Problem, K: np.ndarray, at: Solution, watch: Watch) -> Solution:
-        return polish(
-            problem, at, lambda F: K[np.ix_(F, F)], lambda F, d: K[:, F] @ d, stopped=watch.look
-        )

@@ -23,7 +23,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from largemargin.runtime.progress import Watch
-from largemargin.svm.machines import SharedBox, SoftMargin, relative_gap, slacks, squared
+from largemargin.svm.formulations import SharedBox, SoftMargin, relative_gap, slacks, squared
 from largemargin.svm.problem import Solution
 from largemargin.svm.session import Job, Session, Trained
 from largemargin.svm.squared_sum_active_set import Point, solve_exactly

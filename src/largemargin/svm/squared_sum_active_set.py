@@ -8,10 +8,10 @@ b_F + u delta, where u_i = y_i s_i on B, and the dual is a quadratic of (b_F, de
     K_FF b_F +  K_Fu delta             = y_F - t
     K_uF b_F + (u'Ku + 1/(2C)) delta   = u'y - t sum u
 
-The slacks of F are not in it, where they would be nothing but rounding. As in `exact`, variables
-that leave the box by the solution are put at its ends and those at a wrong end are let go, until
-there are none; where that turns in circles, steps go as far as the box allows, with one change at a
-time, and the dual objective only rises.
+The slacks of F are not in it, where they would be nothing but rounding. As in `active_set`,
+variables that leave the box by the solution are put at its ends and those at a wrong end are let
+go, until there are none; where that turns in circles, steps go as far as the box allows, with one
+change at a time, and the dual objective only rises.
 """
 
 from __future__ import annotations

@@ -11,12 +11,11 @@ from sklearn.base import clone
 from largemargin.base.classifier import check_positive
 from largemargin.base.training_set import TrainingSet
 from largemargin.runtime.progress import Watch
-from largemargin.svm import crammer_singer
-from largemargin.svm import squared_sum as shared_box
+from largemargin.svm import crammer_singer, squared_sum
 from largemargin.svm.estimator import Fit, SupportVectorMachine, unwarned
-from largemargin.svm.machines import HardMargin, SoftMargin
+from largemargin.svm.formulations import Formulation, HardMargin, SoftMargin
 from largemargin.svm.multiclass import Split, splits
-from largemargin.svm.session import Formulation, Job, Session, Trained
+from largemargin.svm.session import Job, Session, Trained
 
 SMALLEST_C = 1e-100
 SLACKS = ("linear", "squared", "squared-sum")
@@ -199,7 +198,7 @@ class SVC(SupportVectorMachine):
 
     def _solve(self, session: Session, jobs: Sequence[Job], watch: Watch) -> list[Trained]:
         if self.slack == "squared-sum" and np.isfinite(self.C):
-            return shared_box.train(
+            return squared_sum.train(
                 session, jobs, float(self.C), bool(self.fit_intercept), tol=self.tol,
                 max_steps=self._max_steps, watch=watch,
             )  # fmt: skip

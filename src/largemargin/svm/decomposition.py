@@ -31,8 +31,8 @@ from largemargin.kernels.rows import KernelRows
 from largemargin.runtime.progress import Watch
 from largemargin.runtime.threads import Workers
 from largemargin.svm.active_set import polish
-from largemargin.svm.block import State, solve_block
-from largemargin.svm.problem import Problem, Solution
+from largemargin.svm.dense_solver import solve_block
+from largemargin.svm.problem import Problem, Solution, State
 
 WORKING_SET = 1024  # variables; up to twice as many where there are very many, or many are free
 NEW = 4  # one in so many of it is new and has a row, and one has no row yet

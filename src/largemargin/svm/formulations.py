@@ -15,186 +15,53 @@ sum y_i alpha_i = 0. The soft margin with the square of the sum of slacks is in 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from math import inf, isfinite, sqrt
+from typing import Protocol
 
 import numpy as np
 
 from largemargin.kernels.functions import UNIT
-from largemargin.svm.compiled import loops, sums
+from largemargin.svm.bounds import (
+    FEW,
+    Between,
+    Told,
+    dual_bounds,
+    half_square,
+    hard_near,
+    lengthened,
+    loss_bounds,
+    margins_of,
+    multiple_bounds,
+    soft_near,
+)
 from largemargin.svm.evaluation import Near, Outputs, summed
-from largemargin.svm.problem import Problem, Solution
+from largemargin.svm.problem import Machine, Problem, Solution, loops
 
 ROUNDING = 1e-13
-FEW = 8 * UNIT  # what a few operations in a row may add
 LARGEST = 1e300  # what a ridge is at most: it keeps a coefficient at zero
 TINY = float(np.finfo(float).tiny)
 LITTLE = 1e-4  # of the margin, which is as much as rounding may be made up for
 
 
-@dataclass(frozen=True)
-class Machine:
-    """What a solution means: f = coefs @ K + intercept, with the objective reached and its gap.
+class Judge(Protocol):
+    """What a machine's coefficients are judged by."""
 
-    A solver's own numbers are estimates, an infinite gap being none; `told` gives those that hold
-    for the coefficients.
+    def near(self, y: np.ndarray, s: np.ndarray, b: float) -> Near: ...
 
-    Attributes
-    ----------
-    objective : float
-        The dual objective, which is at most the primal one.
-    gap : float
-        Their difference relative to the primal objective.
-    square : float
-        w.w
-    rounding : float
-        How much of the gap is not known to be one: rounding may have made it.
-    witness : array or None
-        Where there is no machine, the nearest points of the hulls that show it.
-    """
-
-    coefs: np.ndarray
-    intercept: float
-    objective: float
-    gap: float
-    square: float
-    violation: float
-    n_steps: int
-    converged: bool
-    separable: bool = True
-    rounding: float = 0.0
-    witness: np.ndarray | None = None
+    def judge(
+        self, y: np.ndarray, s: np.ndarray, coefs: np.ndarray, b: float, outputs: Outputs,
+        reach: float,
+    ) -> Told: ...  # fmt: skip
 
 
-@dataclass(frozen=True)
-class Between:
-    """A number that is known to lie between two."""
+class Formulation(Judge, Protocol):
+    """A machine as it is stated in `machines`."""
 
-    low: float
-    high: float
+    def problem(self, y: np.ndarray, s: np.ndarray, start: np.ndarray | None = None) -> Problem: ...
 
-    @property
-    def least(self) -> float:
-        """The least size that it may have."""
-        return max(self.low, -self.high, 0.0)
-
-    def joined(self, other: Between) -> Between:
-        return Between(min(self.low, other.low), max(self.high, other.high))
-
-
-@dataclass(frozen=True)
-class Told:
-    """The primal and the dual objective of stored coefficients, and what their difference is
-    relative to, if not to the larger of the two.
-    """
-
-    primal: Between
-    dual: Between
-    square: float
-    scale: Between | None = None
-
-    def joined(self, other: Told) -> Told:
-        """What holds for two readings of the same coefficients."""
-        scale = self.scale and other.scale and self.scale.joined(other.scale)
-        primal, dual = self.primal.joined(other.primal), self.dual.joined(other.dual)
-        return Told(primal, dual, self.square, scale)
-
-    @property
-    def _unit(self) -> float:
-        return self.scale.least if self.scale else max(self.primal.least, self.dual.least)
-
-    @property
-    def gap(self) -> float:
-        """The largest that the relative gap can be."""
-        return self._relative(self.primal.high - self.dual.low)
-
-    @property
-    def spread(self) -> float:
-        """How much rounding accounts for, of a gap that is no less."""
-        return self._relative(self.primal.high - self.primal.low + self.dual.high - self.dual.low)
-
-    def _relative(self, difference: float) -> float:
-        unit = self._unit
-        if not isfinite(difference):
-            return inf
-        if difference <= 0.0:
-            return 0.0
-        return difference * (1 + FEW) / unit if unit else inf
-
-
-def told(machine: Machine, readings: Sequence[Told]) -> Machine:
-    """The machine with what holds in all readings of it."""
-    found = readings[0]
-    for other in readings[1:]:
-        found = found.joined(other)
-    gap = found.gap
-    return replace(
-        machine, objective=found.dual.low, gap=gap, square=found.square,
-        rounding=min(gap, found.spread),
-    )  # fmt: skip
-
-
-def margins_of(y: np.ndarray, b: float, outputs: Outputs) -> tuple[np.ndarray, np.ndarray]:
-    """y (f + b) and how far it may be off."""
-    f = outputs.values[0]
-    return y * (f + b), outputs.errors[0] + FEW * (1 + np.abs(f) + abs(b))
-
-
-def loss_bounds(
-    y: np.ndarray, s: np.ndarray, b: float, outputs: Outputs, squared: bool = False
-) -> Between:
-    """The sum of the slacks, or of their squares, with weights s; 0 takes an example out."""
-    low, high = sums().slack_sums(outputs.values[0], outputs.errors[0], y, s, b, FEW, squared)
-    return Between(low * (1 - FEW), high * (1 + FEW))
-
-
-def half_square(outputs: Outputs) -> Between:
-    """1/2 w.w"""
-    half, off = outputs.square / 2, outputs.square_error / 2 * (1 + FEW) + FEW * abs(outputs.square)
-    return Between(half - off, half + off)
-
-
-def dual_bounds(
-    alpha: np.ndarray, outputs: Outputs, missing: float, reach: float, other: float
-) -> Between:
-    """sum alpha - 1/2 w.w - other, for coefficients that meet their conditions but for `missing`.
-
-    What is too much in a sum is taken from its side, what is beyond a bound from its example: some
-    coefficients no further than `missing` away meet all, with a w that is at most missing * reach
-    longer. It is their objective that no machine is below.
-    """
-    half, sum_ = half_square(outputs), summed(alpha)
-    missing += FEW * summed(np.abs(alpha))
-    longest = lengthened(half, missing * reach)
-    size = FEW * (abs(sum_) + abs(longest) + other)
-    low = sum_ - missing - longest - other
-    return Between(low - size, sum_ - half.low - other + size)
-
-
-def lengthened(half: Between, by: float) -> float:
-    """The largest 1/2 w.w can be for a w that is longer by so much."""
-    return float(half.high + sqrt(2 * max(half.high, 0.0)) * by + by * by / 2)
-
-
-def soft_near(y: np.ndarray, s: np.ndarray, b: float) -> Near:
-    """Who may be inside the margin."""
-
-    def near(values: np.ndarray, errors: np.ndarray) -> np.ndarray:
-        return np.asarray((s > 0) & (1 - y * (values[0] + b) + 2 * errors[0] > 0))
-
-    return near
-
-
-def hard_near(y: np.ndarray, s: np.ndarray, b: float) -> Near:
-    """Who may have the least margin."""
-
-    def near(values: np.ndarray, errors: np.ndarray) -> np.ndarray:
-        margins = y * (values[0] + b)
-        least = (margins + 2 * errors[0])[s > 0].min()
-        return np.asarray((s > 0) & (margins - 2 * errors[0] <= least))
-
-    return near
+    def read(
+        self, problem: Problem, solution: Solution, y: np.ndarray, s: np.ndarray
+    ) -> Machine: ...
 
 
 def thresholds(problem: Problem, solution: Solution) -> np.ndarray:
@@ -369,19 +236,6 @@ class HardMargin:
                 float(np.divide(half.high, least.low**2)) * (1 + FEW) if least.low > 0 else np.inf,
             )
         return Told(primal, multiple_bounds(coefs, outputs, missing, reach), outputs.square)
-
-
-def multiple_bounds(coefs: np.ndarray, outputs: Outputs, missing: float, reach: float) -> Between:
-    """(sum alpha)^2 / (2 w.w), the dual objective of the best multiple."""
-    half, sum_ = half_square(outputs), summed(np.abs(coefs))
-    missing += FEW * sum_
-    longest = lengthened(half, missing * reach)
-    with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
-        low = np.divide(max(sum_ - missing, 0.0), np.sqrt(4 * longest)) ** 2 * (1 - FEW)
-        high = np.inf
-        if half.low > 0:
-            high = np.divide(sum_, np.sqrt(4 * half.low)) ** 2 * (1 + FEW)
-    return Between(float(low) if np.isfinite(low) else 0.0, float(high))
 
 
 def no_machine(
