@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from largemargin.svm import verified_sums
+from largemargin.svm.formulations import HINGE, SQUARED_HINGE
 
 SEEDS = st.integers(0, 10**6)
 UNIT = 2.0**-53
@@ -61,11 +62,12 @@ def test_add_few_has_twice_the_digits(seed, n, width):
 
 @settings(max_examples=25, deadline=None)
 @given(SEEDS, st.integers(1, 40), st.booleans())
-def test_slack_sums_hold_the_true_ones(seed, n, squared):
+def test_loss_sums_hold_the_true_ones(seed, n, squared):
+    loss = SQUARED_HINGE if squared else HINGE
     rng = np.random.default_rng(seed)
     f, y, s = rng.normal(size=n), rng.choice([-1.0, 1.0], n), rng.integers(0, 3, n) / 2
     errors, b = rng.uniform(0, 1e-3, n), float(rng.normal())
-    low, high = verified_sums.slack_sums(f, errors, y, s, b, 8 * UNIT, squared)
+    low, high = verified_sums.loss_sums(f, errors, y, s, b, 8 * UNIT, loss.box, loss.ridge)
     for sign in (-1, 0, 1):
         slack = np.maximum(0, 1 - y * (f + b) + sign * errors)
         true = float(s @ (slack**2 if squared else slack))

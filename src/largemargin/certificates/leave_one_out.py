@@ -9,8 +9,8 @@ not seen. Any other is, of a support vector machine, with alpha_i >= 0 and slack
     xi-alpha            2 alpha_i R^2 + xi_i >= 1                  with one (Joachims)
                         R^2 = max k(x, x) - min k(x, x')
 
-With squared slacks the machine is a hard margin in a space with one more coordinate an example,
-where k(x_i, x_i) is larger by 1/(2C), which no other example sees.
+With the squared hinge loss the machine is a hard margin in a space with one more coordinate per
+example, where k(x_i, x_i) is larger by 1/(2C), which no other example sees.
 
 The proofs compare the dual objective of the solution with that of the one without i, to which
 alpha_i is added. If the first is only known to within a gap of the best, alpha_i times the output
@@ -103,17 +103,22 @@ def suspects(
     least: float | None,
     ridge: float,
     short: Any = 0.0,
+    bounded: bool = False,
 ) -> np.ndarray:
-    """The examples that can be leave-one-out errors, if their outputs may be less by `short`."""
+    """The examples that can be leave-one-out errors, if their outputs may be less by `short`.
+
+    `ridge` and `bounded` are of the loss: what it adds to the diagonal of the kernel matrix, and
+    whether it bounds the coefficients.
+    """
     if not threshold:
         # an example without a coefficient is classified as it was
         return margins - alphas * squares <= short
     most = float(squares.max())
     R_square = most - (-most if least is None else least)
     slack = np.maximum(0.0, 1 - margins)
-    if ridge:  # xi_i = alpha_i ridge is part of the longer vector
-        return 2 * alphas * (R_square + ridge) >= 1 - short
-    return 2 * alphas * R_square + slack >= 1 - short
+    if ridge:  # alpha_i ridge of xi_i is part of the longer vector, and only a bound leaves more
+        slack = np.maximum(0.0, slack - ridge * alphas) * bounded
+    return np.asarray(2 * alphas * (R_square + ridge) + slack >= 1 - short)
 
 
 def shortfall(fitted: Fitted, alphas: np.ndarray, gaps: np.ndarray) -> np.ndarray:

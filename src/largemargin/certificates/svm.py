@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -35,6 +36,9 @@ from largemargin.certificates.rounding import (
 )
 from largemargin.certificates.theorem import INDEPENDENT, Condition, Theorem
 
+if TYPE_CHECKING:
+    from largemargin.svm.formulations import Loss
+
 BOOK = "Advances in Large Margin Classifiers"
 OPTIMAL = Theorem(
     "optimal hyperplane", "Cortes & Vapnik 1995, W = 2/rho^2", "always", bounds_from="below"
@@ -60,9 +64,11 @@ class Dual:
     box : array of shape (n_problems, m)
         Their upper bounds; inf where there is none.
     slack : str
-        "none", "linear", "squared" or "squared-sum".
+        "none", "squared-sum" or the name of the loss.
+    loss : Loss or None
+        What is paid for the slack of each example, if that is counted singly.
     ridge : array of shape (m,)
-        1/(2 C s_i) with squared slacks, else 0.
+        What the loss adds to the diagonal of the kernel matrix: 1/(2 C s_i) with squared slacks.
     threshold : bool
         Whether the dual has the condition sum y alpha = 0.
     origin : bool
@@ -74,32 +80,37 @@ class Dual:
     alphas: np.ndarray
     box: np.ndarray
     slack: str
+    loss: Loss | None
     ridge: np.ndarray
     threshold: bool
     origin: bool
     of_nu: bool
 
+    @property
+    def bounded(self) -> bool:
+        """Whether the loss bounds the coefficients."""
+        return self.loss is not None and np.isfinite(self.loss.box)
+
 
 def dual_of(fitted: Fitted) -> Dual:
     from largemargin.svm import KernelAdatron, NuSVC
+    from largemargin.svm.formulations import HINGE, LOSSES
 
     model = fitted.model
     alphas, of_nu = fitted.alphas(), isinstance(model, NuSVC) and model.nu > 0
     s = class_factors_of(fitted)
     C = np.inf if isinstance(model, NuSVC) else float(model.C)
     slack = "linear" if of_nu else "none" if np.isinf(C) else getattr(model, "slack", "linear")
+    loss = HINGE if of_nu else LOSSES.get(slack)
     box, ridge = np.full(alphas.shape, np.inf), np.zeros(len(fitted))
-    if of_nu:  # the machine with linear slack and this C has the same solution
+    if of_nu or slack == "squared-sum":
+        # the machine with the hinge loss and this C has the same solution
         box[:] = (alphas / s).max(axis=1, keepdims=True) * s
-    elif slack == "linear":
-        box[:] = C * s
-    elif slack == "squared-sum":
-        box[:] = (alphas / s).max(axis=1, keepdims=True) * s
-    elif slack == "squared":
-        ridge = 1 / (2 * C * s)
+    elif loss is not None:
+        box[:], ridge = loss.upper_bounds(C, s), loss.ridges(C, s)
     origin = not model.fit_intercept or model.multiclass == "crammer-singer"
     threshold = not origin and not isinstance(model, KernelAdatron)
-    return Dual(alphas, box, slack, ridge, threshold, origin, of_nu)
+    return Dual(alphas, box, slack, loss, ridge, threshold, origin, of_nu)
 
 
 def svm_statements(fitted: Fitted, leave_one_out: bool | str) -> list[Statement]:
@@ -225,11 +236,12 @@ def absolute_gaps(fitted: Fitted, dual: Dual) -> np.ndarray:
         else:
             price = float((alpha / s).max()) if dual.of_nu else float(fitted.model.C)
             weights, xi = s[fitted.signs[p] != 0], np.maximum(0.0, 1 - least)
-            primal = norm**2 / 2 + price * float(weights @ (xi**2 if dual.ridge.any() else xi))
+            losses = xi if dual.loss is None else dual.loss.value(xi)
+            primal = norm**2 / 2 + price * float(weights @ losses)
         value = sums[p] - norm**2 / 2 - float(dual.ridge @ alpha**2) / 2
         rounding = (len(fitted) + FEW) * UNIT * (abs(primal) + abs(value) + norm**2)
         gaps.append(primal - value + rounding + lack[p] * (1 + norm * R + lack[p] * R**2))
-    if dual.slack not in ("linear", "squared") or dual.of_nu:
+    if dual.loss is None or dual.of_nu:
         return np.maximum(gaps, 0.0)
     # of these the solver has told the gap, relative to the primal objective
     told = np.maximum(np.asarray(fitted.model.dual_gap_, float), 0.0)
@@ -354,7 +366,7 @@ def _xi_alpha(fitted: Fitted, dual: Dual) -> Statement:
         ),
         Condition("equal weights", plain, "it is proved for examples of equal weight"),
         *_two_sides(fitted, dual),
-        Condition(UNIQUE_WITHOUT, None if dual.slack == "linear" else True),
+        Condition(UNIQUE_WITHOUT, None if dual.bounded else True),
     ]
     refuted = XI_ALPHA.refuted_by(conditions)
     if refuted:
@@ -363,7 +375,7 @@ def _xi_alpha(fitted: Fitted, dual: Dual) -> Statement:
     least = least_kernel_value(fitted, LARGEST_EIGENPROBLEM)
     outputs, ridge = fitted.signs * fitted.scores, float(dual.ridge.max())
     short = _shortfall(fitted, dual)
-    flags = suspects(outputs, dual.alphas, fitted.squares, True, least, ridge, short)
+    flags = suspects(outputs, dual.alphas, fitted.squares, True, least, ridge, short, dual.bounded)
     return _flagged(XI_ALPHA, fitted, dual, flags & (fitted.signs != 0), conditions)
 
 

@@ -9,12 +9,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import inf, isfinite, sqrt
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from largemargin.kernels.functions import UNIT
 from largemargin.svm.evaluation import Near, Outputs, summed, sums
 from largemargin.svm.problem import Machine
+
+if TYPE_CHECKING:
+    from largemargin.svm.formulations import Loss
 
 FEW = 8 * UNIT  # what a few operations in a row may add
 
@@ -93,11 +97,11 @@ def margins_of(y: np.ndarray, b: float, outputs: Outputs) -> tuple[np.ndarray, n
     return y * (f + b), outputs.errors[0] + FEW * (1 + np.abs(f) + abs(b))
 
 
-def loss_bounds(
-    y: np.ndarray, s: np.ndarray, b: float, outputs: Outputs, squared: bool = False
-) -> Between:
-    """The sum of the slacks, or of their squares, with weights s; 0 takes an example out."""
-    low, high = sums().slack_sums(outputs.values[0], outputs.errors[0], y, s, b, FEW, squared)
+def loss_bounds(y: np.ndarray, s: np.ndarray, b: float, outputs: Outputs, loss: Loss) -> Between:
+    """The sum of the losses with weights s; a weight of 0 takes an example out."""
+    low, high = sums().loss_sums(
+        outputs.values[0], outputs.errors[0], y, s, b, FEW, loss.box, loss.ridge
+    )
     return Between(low * (1 - FEW), high * (1 + FEW))
 
 

@@ -91,23 +91,81 @@ def relative_gap(primal: float, dual: float) -> float:
 
 
 @dataclass(frozen=True)
+class Loss:
+    """How slack is paid for: C sum s_i value(xi_i), where the slack is xi = max(0, 1 - y f).
+
+    It is stated by its convex conjugate, a quadratic on an interval, which is what the dual has of
+    it: 0 <= alpha_i <= C s_i box, and ridge / (C s_i) on the diagonal of the kernel matrix. So
+
+        value(xi) = max of a xi - ridge a^2 / 2 over 0 <= a <= box
+
+    which is xi^2 / (2 ridge) up to xi = ridge box and a line from there on. Any `box` and `ridge`,
+    not both of them without effect, are a loss that everything here and the certificates take.
+
+    Attributes
+    ----------
+    name : str
+        What the parameter `slack` calls it.
+    box : float
+        The largest slope; inf is no bound.
+    ridge : float
+        The slack at which the slope is 1; 0 is a line from the start.
+    """
+
+    name: str
+    box: float
+    ridge: float
+
+    def value(self, xi: np.ndarray) -> np.ndarray:
+        if not self.ridge:
+            return self.box * xi
+        square = xi**2 / (2 * self.ridge)
+        if np.isinf(self.box):
+            return square
+        line = self.box * xi - self.ridge * self.box**2 / 2
+        return np.where(xi <= self.ridge * self.box, square, line)
+
+    def upper_bounds(self, C: float, s: np.ndarray) -> np.ndarray:
+        """The largest alpha of each example; 0 for one of weight 0, which is not there."""
+        if np.isinf(self.box):
+            return np.where(s > 0, np.inf, 0.0)
+        return self.box * C * s
+
+    def ridges(self, C: float, s: np.ndarray) -> np.ndarray:
+        """What the diagonal of the kernel matrix has more."""
+        ridges = np.zeros(len(s))
+        if self.ridge:
+            used = s > 0
+            ridges[used] = np.minimum(1 / (C / self.ridge * s[used]), LARGEST)
+        return ridges
+
+    def conjugate(self, alpha: np.ndarray, C: float, s: np.ndarray) -> float:
+        """What the dual objective loses by the ridge."""
+        if not self.ridge:
+            return 0.0
+        used = s > 0
+        return summed(alpha[used] ** 2 / s[used]) / (2 * (C / self.ridge))
+
+
+HINGE = Loss("linear", box=1.0, ridge=0.0)
+SQUARED_HINGE = Loss("squared", box=np.inf, ridge=0.5)
+LOSSES = {loss.name: loss for loss in (HINGE, SQUARED_HINGE)}
+
+
+@dataclass(frozen=True)
 class SoftMargin:
-    """C sum s_i xi_i ("linear") or C sum s_i xi_i^2 ("squared")."""
+    """C sum s_i loss(xi_i): the hinge loss ("linear"), the squared hinge loss ("squared")."""
 
     C: float
-    squared: bool
+    loss: Loss
     threshold: bool
 
     def problem(self, y: np.ndarray, s: np.ndarray, start: np.ndarray | None = None) -> Problem:
-        n = len(y)
-        box = np.where(s > 0, np.inf, 0.0) if self.squared else self.C * s
-        ridge = np.zeros(n)
-        if self.squared:
-            ridge[s > 0] = np.minimum(1 / (2 * self.C * s[s > 0]), LARGEST)
+        n, box = len(y), self.loss.upper_bounds(self.C, s)
         return Problem(
-            p=-y, lo=np.minimum(y * box, 0.0), hi=np.maximum(y * box, 0.0), ridge=ridge,
-            a=np.ones(n), group=np.zeros(n, np.uint8), n_groups=1, threshold=self.threshold,
-            start=within(start, y, box, self.threshold),
+            p=-y, lo=np.minimum(y * box, 0.0), hi=np.maximum(y * box, 0.0),
+            ridge=self.loss.ridges(self.C, s), a=np.ones(n), group=np.zeros(n, np.uint8),
+            n_groups=1, threshold=self.threshold, start=within(start, y, box, self.threshold),
         )  # fmt: skip
 
     def read(self, problem: Problem, solution: Solution, y: np.ndarray, s: np.ndarray) -> Machine:
@@ -127,11 +185,9 @@ class SoftMargin:
         reach: float,
     ) -> Told:  # fmt: skip
         """What coefficients achieve, whatever they came from."""
-        loss = loss_bounds(y, s, b, outputs, self.squared)
-        half, alpha, other = half_square(outputs), y * coefs, 0.0
-        if self.squared:
-            used = s > 0
-            other = summed(alpha[used] ** 2 / s[used]) / (4 * self.C)
+        loss = loss_bounds(y, s, b, outputs, self.loss)
+        half, alpha = half_square(outputs), y * coefs
+        other = self.loss.conjugate(alpha, self.C, s)
         missing = abs(summed(coefs)) if self.threshold else 0.0
         return Told(
             Between(half.low + self.C * loss.low, half.high + self.C * loss.high),
@@ -147,14 +203,15 @@ class SoftMargin:
         up for it, and costs next to nothing, unless a coefficient is at its bound.
         """
         sizes = np.abs(machine.coefs)
-        if self.squared or (sizes >= self.C * s)[machine.coefs != 0].any():
+        box, used = self.loss.upper_bounds(self.C, s), machine.coefs != 0
+        if self.loss.ridge or (sizes >= box)[used].any():
             return None
         margins, errors = margins_of(y, machine.intercept, outputs)
         lack = float((1 - margins + errors)[s > 0].max())
         lack += 4 * UNIT * summed(sizes * norms) * float(norms.max())
         if not 0 < lack < LITTLE or not (sizes * norms).any():
             return None
-        if (sizes * (1 + 2 * lack) >= self.C * s)[machine.coefs != 0].any():
+        if (sizes * (1 + 2 * lack) >= box)[used].any():
             return None
         grown = 1 + 1.5 * lack
         return replace(machine, coefs=machine.coefs * grown, intercept=machine.intercept * grown)
@@ -273,7 +330,8 @@ class SharedBox:
         self, y: np.ndarray, s: np.ndarray, coefs: np.ndarray, b: float, outputs: Outputs,
         reach: float,
     ) -> Told:  # fmt: skip
-        half, alpha, loss = half_square(outputs), y * coefs, loss_bounds(y, s, b, outputs)
+        half, alpha = half_square(outputs), y * coefs
+        loss = loss_bounds(y, s, b, outputs, HINGE)
         used = s > 0
         delta = float((alpha[used] / s[used]).max(initial=0.0))
         missing = abs(summed(coefs)) if self.threshold else 0.0
@@ -341,7 +399,7 @@ class Nu:
         """With the rho at which the coefficients sum to nu, what is stored having a margin of 1."""
         alpha, share = np.abs(coefs), s / s.sum()
         rho = self.nu / summed(alpha)
-        loss, half = loss_bounds(y, share, b, outputs), half_square(outputs)
+        loss, half = loss_bounds(y, share, b, outputs, HINGE), half_square(outputs)
         half = Between(rho * half.low * rho * (1 - FEW), rho * half.high * rho * (1 + FEW))
         # no further than this from coefficients that meet their conditions
         missing = 2 * summed(np.maximum(0.0, rho * alpha - share)) + FEW * self.nu

@@ -22,7 +22,7 @@ from largemargin.runtime.progress import Watch
 from largemargin.svm.bounds import told
 from largemargin.svm.estimator import Fit, SupportVectorMachine
 from largemargin.svm.evaluation import Stored
-from largemargin.svm.formulations import HardMargin, Judge, SoftMargin
+from largemargin.svm.formulations import HINGE, HardMargin, Judge, SoftMargin
 from largemargin.svm.multiclass import Split, splits
 from largemargin.svm.problem import Machine
 from largemargin.svm.session import Session
@@ -221,7 +221,7 @@ class KernelAdatron(SupportVectorMachine):
         y = np.where(session.labels[examples] == split.positive, 1.0, -1.0)
         judge: Judge = HardMargin(0.0, False)
         if np.isfinite(self.C):
-            judge = SoftMargin(float(self.C), False, False)
+            judge = SoftMargin(float(self.C), HINGE, False)
         mine, ones = coefs[examples], np.ones(len(examples))
         outputs = session.evaluation.outputs(
             Stored(split, examples, mine[None]), judge.near(y, ones, 0.0), passes

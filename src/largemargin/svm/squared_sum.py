@@ -23,7 +23,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from largemargin.runtime.progress import Watch
-from largemargin.svm.formulations import SharedBox, SoftMargin, relative_gap, slacks, squared
+from largemargin.svm.formulations import HINGE, SharedBox, SoftMargin, relative_gap, slacks, squared
 from largemargin.svm.problem import Solution
 from largemargin.svm.session import Job, Session, Trained
 from largemargin.svm.squared_sum_active_set import Point, solve_exactly
@@ -125,7 +125,7 @@ def train(
             [
                 replace(
                     jobs[k],
-                    formulation=SoftMargin(searches[k].delta, False, threshold),
+                    formulation=SoftMargin(searches[k].delta, HINGE, threshold),
                     start=starts[k],
                 )
                 for k in left
@@ -193,7 +193,7 @@ def _exact(
         gram=lambda F: session.gram_of(one.examples[F]), products=products,
     )  # fmt: skip
     point, is_exact = solve_exactly(point, watch.look)
-    machine = SoftMargin(point.delta, False, threshold)
+    machine = SoftMargin(point.delta, HINGE, threshold)
     problem = machine.problem(signs, weights)
     solution = Solution(
         np.clip(point.beta, problem.lo, problem.hi), point.outputs - signs,

@@ -13,12 +13,12 @@ from largemargin.base.training_set import TrainingSet
 from largemargin.runtime.progress import Watch
 from largemargin.svm import crammer_singer, squared_sum
 from largemargin.svm.estimator import Fit, SupportVectorMachine, unwarned
-from largemargin.svm.formulations import Formulation, HardMargin, SoftMargin
+from largemargin.svm.formulations import HINGE, LOSSES, Formulation, HardMargin, SoftMargin
 from largemargin.svm.multiclass import Split, splits
 from largemargin.svm.session import Job, Session, Trained
 
 SMALLEST_C = 1e-100
-SLACKS = ("linear", "squared", "squared-sum")
+SLACKS = (*LOSSES, "squared-sum")
 
 
 class SVC(SupportVectorMachine):
@@ -194,7 +194,8 @@ class SVC(SupportVectorMachine):
     def _formulation(self, labels: np.ndarray, split: Split, weights: np.ndarray) -> Formulation:
         if np.isinf(self.C):
             return HardMargin(float(self.min_margin), bool(self.fit_intercept))
-        return SoftMargin(float(self.C), self.slack == "squared", bool(self.fit_intercept))
+        loss = LOSSES.get(self.slack, HINGE)  # of "squared-sum", `squared_sum` makes hinge losses
+        return SoftMargin(float(self.C), loss, bool(self.fit_intercept))
 
     def _solve(self, session: Session, jobs: Sequence[Job], watch: Watch) -> list[Trained]:
         if self.slack == "squared-sum" and np.isfinite(self.C):

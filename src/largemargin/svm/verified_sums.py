@@ -166,10 +166,18 @@ def square_and_error(coefs, values, errors, unit):
     return square + rest if np.isfinite(rest) else square, off * (1 + coefs.size * unit)
 
 
+@njit(cache=True, nogil=True, inline="always")
+def _loss(xi, box, ridge):
+    """`Loss.value` of a positive slack: a parabola up to ridge * box, then its tangent."""
+    if ridge > 0 and xi <= ridge * box:
+        return xi * xi / (2 * ridge)
+    return box * xi - ridge * box * box / 2
+
+
 @njit(cache=True, nogil=True)
-def slack_sums(f, errors, y, s, b, unit, squared):
-    """The least and the largest that sum s xi, or sum s xi^2, can be, for outputs with errors and
-    what a few operations of a relative error of `unit` add to them.
+def loss_sums(f, errors, y, s, b, unit, box, ridge):
+    """The least and the largest that sum s loss(xi) can be, for outputs with errors and what a few
+    operations of a relative error of `unit` add to them; `box` and `ridge` are those of a `Loss`.
     """
     low, low_rest, high, high_rest = 0.0, 0.0, 0.0, 0.0
     for i in range(len(f)):
@@ -178,10 +186,10 @@ def slack_sums(f, errors, y, s, b, unit, squared):
             error = errors[i] + unit * (1 + abs(f[i]) + abs(b))
             least, most = lack - error, lack + error
             if least > 0:
-                part = s[i] * (least * least if squared else least)
+                part = s[i] * _loss(least, box, ridge)
                 low, low_rest = _add(low, low_rest, part)
             if not most <= 0:
-                part = s[i] * (most * most if squared else most)
+                part = s[i] * _loss(most, box, ridge)
                 high, high_rest = _add(high, high_rest, part)
     low = low + low_rest if np.isfinite(low_rest) else low
     return low, high + high_rest if np.isfinite(high_rest) else high
