@@ -28,7 +28,7 @@ MACHINES = {
 def small_blocks(working_set=16, portions=False):
     """The block solver for data of any size, in working sets of a few."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(session, "WHOLE", 0)
+        patch.setattr(session, "WHOLE_GRAM_ROWS", 0)
         patch.setattr(decomposition, "WORKING_SET", working_set)
         patch.setattr(decomposition, "NEW", 2)
         if portions:
@@ -193,7 +193,7 @@ def test_beyond_the_whole_matrix():
     X, y = several(9, n=2500, n_features=6, n_classes=3, noise=0.8)
     blocks = SVC(gamma=0.1).fit(X, y)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(session, "WHOLE", 4000)
+        patch.setattr(session, "WHOLE_GRAM_ROWS", 4000)
         whole = SVC(gamma=0.1).fit(X, y)
     agree(blocks, whole, X[:200], close=1e-5)
     assert blocks.dual_gap_.max() < 1e-4

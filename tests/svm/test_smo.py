@@ -140,7 +140,7 @@ def test_solve_local(seed, n_groups, single):
     before = [(a * beta)[group == g].sum() for g in range(n_groups)]
     start = beta @ Q @ beta / 2 + p @ beta
     box = (lo, hi, a, group, n_groups)
-    steps, met = smo.solve_local(K, ridge, grad, beta, *box, 1e-6, 1e-6, 10**6)
+    steps, met = smo.smo_solve(K, ridge, grad, beta, *box, 1e-6, 1e-6, 10**6)
     assert met
     assert (lo <= beta).all()
     assert (beta <= hi).all()
@@ -152,7 +152,7 @@ def test_solve_local(seed, n_groups, single):
         mine = group == g
         top = value[mine & rises].max(initial=-np.inf)
         assert top - value[mine & falls].min(initial=np.inf) <= 1e-6 + 1e-9
-    again, met = smo.solve_local(K, ridge, grad, beta, *box, 2e-6, 2e-6, 10**6)
+    again, met = smo.smo_solve(K, ridge, grad, beta, *box, 2e-6, 2e-6, 10**6)
     assert met
     assert again == 0 <= steps
 
@@ -160,7 +160,7 @@ def test_solve_local(seed, n_groups, single):
 def test_solve_local_makes_no_more_steps_than_allowed():
     grad, beta, lo, hi, a, group = state(3, 30, 1)
     problem = (np.eye(30) * 0.01, np.zeros(30), grad, beta, lo, hi, a, group, 1)
-    assert smo.solve_local(*problem, 1e-9, 1e-9, 5) == (5, False)
+    assert smo.smo_solve(*problem, 1e-9, 1e-9, 5) == (5, False)
 
 
 def test_solve_local_goes_closer_for_a_while():
@@ -169,11 +169,11 @@ def test_solve_local_goes_closer_for_a_while():
     rng = np.random.default_rng(4)
     B = rng.normal(size=(30, 40))
     rest = (lo, hi, a, group, 1)
-    first, met = smo.solve_local(
+    first, met = smo.smo_solve(
         B @ B.T, np.zeros(30), grad.copy(), beta.copy(), *rest, 0.1, 0.1, 10**6
     )
     assert met
-    more, met = smo.solve_local(
+    more, met = smo.smo_solve(
         B @ B.T, np.zeros(30), grad.copy(), beta.copy(), *rest, 0.1, 1e-300, 10**6
     )
     assert met
@@ -187,7 +187,7 @@ def test_nearest_of_example(seed, k, size, box):
     rng = np.random.default_rng(seed)
     v, own, box = rng.normal(size=k).round(1) * 10.0**size, int(rng.integers(k)), 10.0**box
     out = np.empty(k)
-    smo.nearest_of_example(v, own, box, out)
+    smo.project_example(v, own, box, out)
     hi = np.where(np.arange(k) == own, box, 0.0)
     assert (out <= hi).all()
     assert abs(out.sum()) <= 1e-14 * abs(out).max()

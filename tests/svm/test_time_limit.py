@@ -170,7 +170,7 @@ def test_scores_of_folds_that_were_stopped(data, monkeypatch):
 
 def test_few_features_in_time(monkeypatch):
     """A system at a time: the clock moves with each."""
-    monkeypatch.setattr(session, "EASY", 0)
+    monkeypatch.setattr(session, "SMO_FIRST_ROWS", 0)
     X, y = noisy(1, n=N, noise=1.5)
     normal = few_features.Features.normal
 
@@ -196,8 +196,8 @@ def test_few_features_in_time(monkeypatch):
 def test_an_interior_point_method_in_time(monkeypatch, data):
     """The way out of a block that steps do not solve is looked at the clock in, too."""
     X, y = data
-    monkeypatch.setattr("largemargin.svm.dense_solver.BURST", 5)
-    monkeypatch.setattr("largemargin.svm.dense_solver.PATIENCE", 0)
+    monkeypatch.setattr("largemargin.svm.dense_solver.SMO_STEPS", 5)
+    monkeypatch.setattr("largemargin.svm.dense_solver.SMO_STEPS_PER_VARIABLE", 0)
     with driven_clock() as clock:
         looked = []
 

@@ -38,8 +38,8 @@ TRUE = Theorem("leave-one-out error", "by training again without each example", 
 
 
 def support_vector_bound(coefs: Any) -> float:
-    """The share of examples with a coefficient: at least the leave-one-out error of a support
-    vector machine.
+    """The share of examples with a coefficient, which the leave-one-out error of a support vector
+    machine does not exceed.
 
     Parameters
     ----------
@@ -202,7 +202,7 @@ def leave_one_out_errors(fitted: Fitted, rows: np.ndarray, seconds: float) -> np
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of fits that nobody keeps
         if isinstance(machine, SVC):
-            wrong[~alone] = _in_lockstep(machine, fitted, rows[~alone])
+            wrong[~alone] = _all_at_once(machine, fitted, rows[~alone])
             return wrong
         found = _one_by_one(machine, fitted, rows[~alone], time.process_time() + seconds)
     if found is None:
@@ -211,7 +211,7 @@ def leave_one_out_errors(fitted: Fitted, rows: np.ndarray, seconds: float) -> np
     return wrong
 
 
-def _in_lockstep(machine: Any, fitted: Fitted, rows: np.ndarray) -> np.ndarray:
+def _all_at_once(machine: Any, fitted: Fitted, rows: np.ndarray) -> np.ndarray:
     """All the machines at once, over the same kernel rows."""
     from largemargin.svm import cross_validate
 

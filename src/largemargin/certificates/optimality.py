@@ -13,7 +13,7 @@ GAP = Theorem("duality gap", "weak duality", "always")
 NEAREST = Theorem(
     "distance in the norm", "Advances in Large Margin Classifiers, section 1.1.4", "measured"
 )
-EXACT = 1e-6  # a relative gap that is rounding
+ROUNDING_GAP = 1e-6  # a relative duality gap up to which a fit counts as optimal
 
 
 def gap_statement(model: Any, indefinite: str = "") -> Statement:
@@ -52,7 +52,7 @@ def is_optimal(model: Any) -> Condition:
     to rounding, only: a small coefficient may have been left out.
     """
     gap = max(float(np.max(model.dual_gap_)), 0.0)
-    exact = True if gap <= EXACT else None
+    exact = True if gap <= ROUNDING_GAP else None
     return Condition(
         f"the fit is optimal (its duality gap is at most {at_most(gap, 2)})",
         exact if model.converged_ else False,

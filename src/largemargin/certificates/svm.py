@@ -51,7 +51,7 @@ RADIUS = Theorem("radius-margin", "Vapnik 1998, from Jaakkola-Haussler", "always
 LEFT_OUT = (SUPPORT, EXPECTED, JAAKKOLA, XI_ALPHA, RADIUS)
 UNIQUE_WITHOUT = "the threshold stays unique when one is left out"
 
-EDGE = 1e-9  # relative distance from its bound at which a coefficient is free
+EDGE = 1e-9  # the relative distance from its bound at which a coefficient is free
 
 
 @dataclass(frozen=True)
@@ -139,8 +139,8 @@ def svm_statements(fitted: Fitted, leave_one_out: bool | str) -> list[Statement]
 
 
 def _indefinite(fitted: Fitted) -> str:
-    """Empty if the kernel is positive definite on the training examples, or why that is not
-    known.
+    """Why it is not known that the kernel is positive definite on the training examples; empty if
+    it is known.
     """
     if fitted.foreign and not fitted.kernel.psd:
         return f"{fitted.kernel} is not known to be positive definite on the training examples"

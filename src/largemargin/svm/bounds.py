@@ -14,18 +14,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from largemargin.kernels.functions import UNIT
-from largemargin.svm.evaluation import Near, Outputs, summed, sums
-from largemargin.svm.problem import Machine
+from largemargin.svm.evaluation import NearMargin, Outputs, sum_loops, summed
+from largemargin.svm.problem import DualResult
 
 if TYPE_CHECKING:
     from largemargin.svm.formulations import Loss
 
-FEW = 8 * UNIT  # what a few operations in a row may add
+FEW = 8 * UNIT  # the relative rounding error of a few operations in a row
 
 
 @dataclass(frozen=True)
-class Between:
-    """A number that is known to lie between two."""
+class Interval:
+    """A number that is known to lie between two others."""
 
     low: float
     high: float
@@ -35,26 +35,27 @@ class Between:
         """The least size that it may have."""
         return max(self.low, -self.high, 0.0)
 
-    def joined(self, other: Between) -> Between:
-        return Between(min(self.low, other.low), max(self.high, other.high))
+    def joined(self, other: Interval) -> Interval:
+        return Interval(min(self.low, other.low), max(self.high, other.high))
 
 
 @dataclass(frozen=True)
-class Told:
-    """The primal and the dual objective of stored coefficients, and what their difference is
-    relative to, if not to the larger of the two.
+class ObjectiveBounds:
+    """The primal and the dual objective of stored coefficients.
+
+    `scale` is what the duality gap is relative to, if not to the larger of the two.
     """
 
-    primal: Between
-    dual: Between
+    primal: Interval
+    dual: Interval
     square: float
-    scale: Between | None = None
+    scale: Interval | None = None
 
-    def joined(self, other: Told) -> Told:
-        """What holds for two readings of the same coefficients."""
+    def joined(self, other: ObjectiveBounds) -> ObjectiveBounds:
+        """The bounds that hold for two readings of the same coefficients."""
         scale = self.scale and other.scale and self.scale.joined(other.scale)
         primal, dual = self.primal.joined(other.primal), self.dual.joined(other.dual)
-        return Told(primal, dual, self.square, scale)
+        return ObjectiveBounds(primal, dual, self.square, scale)
 
     @property
     def _unit(self) -> float:
@@ -62,12 +63,12 @@ class Told:
 
     @property
     def gap(self) -> float:
-        """The largest that the relative gap can be."""
+        """The largest that the relative duality gap can be."""
         return self._relative(self.primal.high - self.dual.low)
 
     @property
     def spread(self) -> float:
-        """How much rounding accounts for, of a gap that is no less."""
+        """The part of the gap that rounding alone accounts for."""
         return self._relative(self.primal.high - self.primal.low + self.dual.high - self.dual.low)
 
     def _relative(self, difference: float) -> float:
@@ -79,14 +80,14 @@ class Told:
         return difference * (1 + FEW) / unit if unit else inf
 
 
-def told(machine: Machine, readings: Sequence[Told]) -> Machine:
-    """The machine with what holds in all readings of it."""
+def with_bounds(result: DualResult, readings: Sequence[ObjectiveBounds]) -> DualResult:
+    """The result with the objective and the gap that hold in all readings of it."""
     found = readings[0]
     for other in readings[1:]:
         found = found.joined(other)
     gap = found.gap
     return replace(
-        machine, objective=found.dual.low, gap=gap, square=found.square,
+        result, objective=found.dual.low, gap=gap, square=found.square,
         rounding=min(gap, found.spread),
     )  # fmt: skip
 
@@ -97,23 +98,23 @@ def margins_of(y: np.ndarray, b: float, outputs: Outputs) -> tuple[np.ndarray, n
     return y * (f + b), outputs.errors[0] + FEW * (1 + np.abs(f) + abs(b))
 
 
-def loss_bounds(y: np.ndarray, s: np.ndarray, b: float, outputs: Outputs, loss: Loss) -> Between:
+def loss_bounds(y: np.ndarray, s: np.ndarray, b: float, outputs: Outputs, loss: Loss) -> Interval:
     """The sum of the losses with weights s; a weight of 0 takes an example out."""
-    low, high = sums().loss_sums(
+    low, high = sum_loops().loss_sums(
         outputs.values[0], outputs.errors[0], y, s, b, FEW, loss.box, loss.ridge
     )
-    return Between(low * (1 - FEW), high * (1 + FEW))
+    return Interval(low * (1 - FEW), high * (1 + FEW))
 
 
-def half_square(outputs: Outputs) -> Between:
+def half_square(outputs: Outputs) -> Interval:
     """1/2 w.w"""
     half, off = outputs.square / 2, outputs.square_error / 2 * (1 + FEW) + FEW * abs(outputs.square)
-    return Between(half - off, half + off)
+    return Interval(half - off, half + off)
 
 
 def dual_bounds(
     alpha: np.ndarray, outputs: Outputs, missing: float, reach: float, other: float
-) -> Between:
+) -> Interval:
     """sum alpha - 1/2 w.w - other, for coefficients that meet their conditions but for `missing`.
 
     What is too much in a sum is taken from its side, what is beyond a bound from its example: some
@@ -125,15 +126,15 @@ def dual_bounds(
     longest = lengthened(half, missing * reach)
     size = FEW * (abs(sum_) + abs(longest) + other)
     low = sum_ - missing - longest - other
-    return Between(low - size, sum_ - half.low - other + size)
+    return Interval(low - size, sum_ - half.low - other + size)
 
 
-def lengthened(half: Between, by: float) -> float:
+def lengthened(half: Interval, by: float) -> float:
     """The largest 1/2 w.w can be for a w that is longer by so much."""
     return float(half.high + sqrt(2 * max(half.high, 0.0)) * by + by * by / 2)
 
 
-def multiple_bounds(coefs: np.ndarray, outputs: Outputs, missing: float, reach: float) -> Between:
+def multiple_bounds(coefs: np.ndarray, outputs: Outputs, missing: float, reach: float) -> Interval:
     """(sum alpha)^2 / (2 w.w), the dual objective of the best multiple."""
     half, sum_ = half_square(outputs), summed(np.abs(coefs))
     missing += FEW * sum_
@@ -143,11 +144,11 @@ def multiple_bounds(coefs: np.ndarray, outputs: Outputs, missing: float, reach: 
         high = np.inf
         if half.low > 0:
             high = np.divide(sum_, np.sqrt(4 * half.low)) ** 2 * (1 + FEW)
-    return Between(float(low) if np.isfinite(low) else 0.0, float(high))
+    return Interval(float(low) if np.isfinite(low) else 0.0, float(high))
 
 
-def soft_near(y: np.ndarray, s: np.ndarray, b: float) -> Near:
-    """Who may be inside the margin."""
+def near_soft_margin(y: np.ndarray, s: np.ndarray, b: float) -> NearMargin:
+    """Marks the examples that may be inside the margin."""
 
     def near(values: np.ndarray, errors: np.ndarray) -> np.ndarray:
         return np.asarray((s > 0) & (1 - y * (values[0] + b) + 2 * errors[0] > 0))
@@ -155,8 +156,8 @@ def soft_near(y: np.ndarray, s: np.ndarray, b: float) -> Near:
     return near
 
 
-def hard_near(y: np.ndarray, s: np.ndarray, b: float) -> Near:
-    """Who may have the least margin."""
+def near_hard_margin(y: np.ndarray, s: np.ndarray, b: float) -> NearMargin:
+    """Marks the examples that may have the least margin."""
 
     def near(values: np.ndarray, errors: np.ndarray) -> np.ndarray:
         margins = y * (values[0] + b)

@@ -12,47 +12,50 @@ from collections.abc import Callable
 import numpy as np
 
 from largemargin.runtime.progress import Watch
-from largemargin.svm.active_set import is_exact, polish
+from largemargin.svm.active_set import is_exact, refine
 from largemargin.svm.interior_point import solve_interior
-from largemargin.svm.problem import Problem, Solution, State, loops
+from largemargin.svm.problem import Optimality, Problem, Solution, smo_loops
 
-BURST = 20_000  # steps, and PATIENCE a variable, after which a block is solved another way
-PATIENCE = 50
-UNBOUNDED = 1e100
-CLOSER = 1e-8  # of the tolerance, to which small problems are taken by steps
-STUCK = 4  # rounds that do not halve the violation, after which it is left at that
+# SMO steps after which a block goes to the interior-point method: so many, and some per variable
+SMO_STEPS = 20_000
+SMO_STEPS_PER_VARIABLE = 50
+UNBOUNDED = 1e100  # a variable of this size shows that the dual has no bounded solution
+SMO_EXTRA = 1e-8  # SMO goes on to this fraction of the tolerance, as long as that is cheap
+STALLED_ROUNDS = 4  # rounds in a row that do not halve the violation, before a solver gives up
 
 
 def solve_dense(
     problem: Problem, K: np.ndarray, tol: float, max_steps: float, watch: Watch
 ) -> Solution:
-    """Steps of two variables until the tolerance is met, then the exact solution."""
+    """SMO until the tolerance is met, then the active set method for the exact solution."""
     beta = problem.start.copy()
     grad = problem.p + problem.ridge * beta
     if beta.any():
         grad = grad + K @ beta
     at = Solution(beta, grad, np.inf, 0, False)
-    state = State.of(problem, at.beta, at.grad, len(problem))
+    optimality = Optimality.of(problem, at.beta, at.grad, len(problem))
     least, stuck = np.inf, 0
-    while not state.meets(tol) and at.n_steps < max_steps and not watch.stopped:
-        # beyond the tolerance, as far as it is cheap: it often makes the solution exact
+    while not optimality.meets(tol) and at.n_steps < max_steps and not watch.stopped:
+        # steps beyond the tolerance, as far as they are cheap, often make the solution exact
         found, steps = solve_block(
-            problem, slice(None), K, at.grad, at.beta, tol * state.unit,
-            max_steps - at.n_steps, CLOSER * tol * state.unit, watch.look,
+            problem, slice(None), K, at.grad, at.beta, tol * optimality.unit,
+            max_steps - at.n_steps, SMO_EXTRA * tol * optimality.unit, watch.look,
         )  # fmt: skip
-        grad = problem.p + K @ found  # afresh: what many steps add up to is rounding too
+        grad = problem.p + K @ found  # summed afresh: many steps add up rounding errors too
         grad += problem.ridge * found
         at = Solution(found, grad, np.inf, at.n_steps + steps, False)
-        if steps >= PATIENCE * len(problem) + BURST:  # hard going: it may be a guess away
+        if (
+            steps >= SMO_STEPS_PER_VARIABLE * len(problem) + SMO_STEPS
+        ):  # hard going: it may be a guess away
             at = _exact(problem, K, at, watch)
-        state = State.of(problem, at.beta, at.grad, len(problem))
+        optimality = Optimality.of(problem, at.beta, at.grad, len(problem))
         watch.advance(0)
-        stuck = 0 if state.violation < least / 2 else stuck + 1
-        least = min(least, state.violation)
-        if stuck > STUCK:
-            break  # rounding is all that moves it
-    at = Solution(at.beta, at.grad, state.violation, at.n_steps, state.meets(tol))
-    inexact = not (state.hopeless or is_exact(problem, state.violation))
+        stuck = 0 if optimality.violation < least / 2 else stuck + 1
+        least = min(least, optimality.violation)
+        if stuck > STALLED_ROUNDS:
+            break  # only rounding still moves it
+    at = Solution(at.beta, at.grad, optimality.violation, at.n_steps, optimality.meets(tol))
+    inexact = not (optimality.infeasible_margin or is_exact(problem, optimality.violation))
     if at.converged and inexact and not watch.stopped:
         at = _exact(problem, K, at, watch)
     watch.advance(1)
@@ -60,7 +63,7 @@ def solve_dense(
 
 
 def _exact(problem: Problem, K: np.ndarray, at: Solution, watch: Watch) -> Solution:
-    return polish(
+    return refine(
         problem, at, lambda F: K[np.ix_(F, F)], lambda F, d: K[:, F] @ d, stopped=watch.look
     )
 
@@ -82,7 +85,7 @@ def solve_block(
     whole = (problem.ridge, grad, problem.lo, problem.hi, problem.a, problem.group)
     parts = tuple(part[working] for part in whole)
     K, found = local, beta[working].copy()
-    if not problem.threshold:  # the variable that takes up the sum
+    if not problem.threshold:  # one variable more, `free`, takes up the sum
         K = np.pad(local, (0, 1))
         found = np.append(found, 0.0)
         ends = (0.0, 0.0, -np.inf, np.inf, 1.0, 0)
@@ -91,8 +94,8 @@ def solve_block(
             for part, end in zip(parts, ends, strict=True)
         )
     ridge, slope, lo, hi, a, group = parts
-    patience = BURST + PATIENCE * len(found)
-    steps, met = loops().solve_local(
+    patience = SMO_STEPS + SMO_STEPS_PER_VARIABLE * len(found)
+    steps, met = smo_loops().smo_solve(
         K, ridge, slope.copy(), found, lo, hi, a, group, problem.n_groups, tol,
         tol if closer is None else closer, int(min(max_steps, patience)),
     )  # fmt: skip

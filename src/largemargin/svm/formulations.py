@@ -1,16 +1,19 @@
-"""The machines of the family: each states its problem and reads its solution.
+"""The formulations of the family: each states its dual problem and reads its solution.
 
-With signs y, weights s (an example of weight s counts as s examples) and slacks xi:
+With signs y, weights s (an example of weight s counts as s examples) and slacks
+xi_i = max(0, 1 - y_i (w.x_i + b)), or max(0, rho - y_i (w.x_i + b)) with nu:
 
-    soft margin, linear      min 1/2 w.w + C sum s_i xi_i          0 <= alpha_i <= C s_i
-    soft margin, squared     min 1/2 w.w + C sum s_i xi_i^2        0 <= alpha_i, ridge 1/(2 C s_i)
-    hard margin              min 1/2 w.w, all xi_i = 0             nearest points of the two hulls
-    nu                       min 1/2 w.w - nu rho + sum (s_i/sum s) xi_i
-                                                                   0 <= alpha_i <= s_i/sum s, sum
-                                                                   alpha = nu
+    formulation      primal, to minimise                            dual, in alpha >= 0
+    SoftMargin       1/2 w.w + C sum s_i loss(xi_i)
+      hinge loss       loss(xi) = xi                                alpha_i <= C s_i
+      squared hinge    loss(xi) = xi^2                              ridge 1/(2 C s_i)
+    SquaredSum       1/2 w.w + C (sum s_i xi_i)^2                   alpha_i <= s_i delta
+    HardMargin       1/2 w.w, all xi_i = 0                          nearest points of two hulls
+    Nu               1/2 w.w - nu rho + sum (s_i / sum s) xi_i      alpha_i <= s_i / sum s,
+                                                                    sum alpha_i = nu
 
-for y_i (w.x_i + b) >= 1 - xi_i (nu: rho - xi_i). In the dual the threshold b is the condition
-sum y_i alpha_i = 0. The soft margin with the square of the sum of slacks is in `shared_box`.
+In the dual the threshold b is the condition sum y_i alpha_i = 0. How the square of the sum is
+solved is in `squared_sum`.
 """
 
 from __future__ import annotations
@@ -23,65 +26,65 @@ import numpy as np
 from largemargin.kernels.functions import UNIT
 from largemargin.svm.bounds import (
     FEW,
-    Between,
-    Told,
+    Interval,
+    ObjectiveBounds,
     dual_bounds,
     half_square,
-    hard_near,
     lengthened,
     loss_bounds,
     margins_of,
     multiple_bounds,
-    soft_near,
+    near_hard_margin,
+    near_soft_margin,
 )
-from largemargin.svm.evaluation import Near, Outputs, summed
-from largemargin.svm.problem import Machine, Problem, Solution, loops
+from largemargin.svm.evaluation import NearMargin, Outputs, summed
+from largemargin.svm.problem import DualResult, Problem, Solution, smo_loops
 
-ROUNDING = 1e-13
-LARGEST = 1e300  # what a ridge is at most: it keeps a coefficient at zero
+SLACK_ROUNDING = 1e-13  # a slack below this fraction of margin and output is rounding
+LARGEST_RIDGE = 1e300  # a ridge of this size keeps a coefficient at zero
 TINY = float(np.finfo(float).tiny)
-LITTLE = 1e-4  # of the margin, which is as much as rounding may be made up for
+LARGEST_CORRECTION = 1e-4  # the largest fraction of the margin that is made up for rounding
 
 
-class Judge(Protocol):
-    """What a machine's coefficients are judged by."""
+class Criterion(Protocol):
+    """The primal and dual objective by which coefficients are judged as they are stored."""
 
-    def near(self, y: np.ndarray, s: np.ndarray, b: float) -> Near: ...
+    def near_margin(self, y: np.ndarray, s: np.ndarray, b: float) -> NearMargin: ...
 
-    def judge(
+    def bounds(
         self, y: np.ndarray, s: np.ndarray, coefs: np.ndarray, b: float, outputs: Outputs,
         reach: float,
-    ) -> Told: ...  # fmt: skip
+    ) -> ObjectiveBounds: ...  # fmt: skip
 
 
-class Formulation(Judge, Protocol):
-    """A machine as it is stated in `machines`."""
+class Formulation(Criterion, Protocol):
+    """A machine as this file states it: a dual problem, and what its solution means."""
 
     def problem(self, y: np.ndarray, s: np.ndarray, start: np.ndarray | None = None) -> Problem: ...
 
     def read(
         self, problem: Problem, solution: Solution, y: np.ndarray, s: np.ndarray
-    ) -> Machine: ...
+    ) -> DualResult: ...
 
 
-def thresholds(problem: Problem, solution: Solution) -> np.ndarray:
-    """The multiplier of each group: the value of its free variables, or the middle of what the
-    others allow.
+def group_multipliers(problem: Problem, solution: Solution) -> np.ndarray:
+    """The Lagrange multiplier of each group: the value of its free variables, or the middle of
+    the interval that the others allow.
     """
     found = np.empty(problem.n_groups)
-    loops().levels(
+    smo_loops().multipliers(
         solution.grad, solution.beta, problem.lo, problem.hi, problem.a, problem.group, found
     )
     return found
 
 
 def slacks(margin: float, outputs: np.ndarray) -> np.ndarray:
-    """What outputs lack of the margin, but for rounding, which a large price would magnify."""
+    """What outputs lack of the margin; 0 for rounding, which a large price would magnify."""
     lack = margin - outputs
-    return np.where(lack > ROUNDING * (margin + np.abs(outputs)), lack, 0.0)
+    return np.where(lack > SLACK_ROUNDING * (margin + np.abs(outputs)), lack, 0.0)
 
 
-def squared(number: float) -> float:
+def square_of(number: float) -> float:
     """Infinite beyond the range of floats, where a power of Python's raises OverflowError."""
     return number * number
 
@@ -136,7 +139,7 @@ class Loss:
         ridges = np.zeros(len(s))
         if self.ridge:
             used = s > 0
-            ridges[used] = np.minimum(1 / (C / self.ridge * s[used]), LARGEST)
+            ridges[used] = np.minimum(1 / (C / self.ridge * s[used]), LARGEST_RIDGE)
         return ridges
 
     def conjugate(self, alpha: np.ndarray, C: float, s: np.ndarray) -> float:
@@ -165,59 +168,64 @@ class SoftMargin:
         return Problem(
             p=-y, lo=np.minimum(y * box, 0.0), hi=np.maximum(y * box, 0.0),
             ridge=self.loss.ridges(self.C, s), a=np.ones(n), group=np.zeros(n, np.uint8),
-            n_groups=1, threshold=self.threshold, start=within(start, y, box, self.threshold),
+            n_groups=1, threshold=self.threshold,
+            start=feasible_start(start, y, box, self.threshold),
         )  # fmt: skip
 
-    def read(self, problem: Problem, solution: Solution, y: np.ndarray, s: np.ndarray) -> Machine:
+    def read(
+        self, problem: Problem, solution: Solution, y: np.ndarray, s: np.ndarray
+    ) -> DualResult:
         beta = solution.beta
         f = solution.grad - problem.p - problem.ridge * beta
         square = float(beta @ f)
-        b = float(thresholds(problem, solution)[0]) if self.threshold else 0.0
+        b = float(group_multipliers(problem, solution)[0]) if self.threshold else 0.0
         dual = float(y @ beta) - square / 2 - float(problem.ridge @ beta**2) / 2
-        return Machine(
+        return DualResult(
             beta, b, dual, np.inf, square, solution.violation, solution.n_steps, solution.converged
         )
 
-    near = staticmethod(soft_near)
+    near_margin = staticmethod(near_soft_margin)
 
-    def judge(
+    def bounds(
         self, y: np.ndarray, s: np.ndarray, coefs: np.ndarray, b: float, outputs: Outputs,
         reach: float,
-    ) -> Told:  # fmt: skip
-        """What coefficients achieve, whatever they came from."""
+    ) -> ObjectiveBounds:  # fmt: skip
+        """What coefficients achieve, wherever they come from."""
         loss = loss_bounds(y, s, b, outputs, self.loss)
         half, alpha = half_square(outputs), y * coefs
         other = self.loss.conjugate(alpha, self.C, s)
         missing = abs(summed(coefs)) if self.threshold else 0.0
-        return Told(
-            Between(half.low + self.C * loss.low, half.high + self.C * loss.high),
+        return ObjectiveBounds(
+            Interval(half.low + self.C * loss.low, half.high + self.C * loss.high),
             dual_bounds(alpha, outputs, missing, reach, other), outputs.square,
         )  # fmt: skip
 
-    def firmer(
-        self, y: np.ndarray, s: np.ndarray, machine: Machine, outputs: Outputs, norms: np.ndarray
-    ) -> Machine | None:
-        """A multiple of a machine without slack that has none under rounding either.
+    def enlarged(
+        self, y: np.ndarray, s: np.ndarray, result: DualResult, outputs: Outputs, norms: np.ndarray
+    ) -> DualResult | None:
+        """A multiple of a machine without slack that has no slack under rounding errors either.
 
-        A large price makes much of what rounding takes from the margin; a little more of w makes
-        up for it, and costs next to nothing, unless a coefficient is at its bound.
+        A large price makes much of what rounding takes from the margin. A slightly longer w makes
+        up for it and costs next to nothing, unless a coefficient is at its bound.
         """
-        sizes = np.abs(machine.coefs)
-        box, used = self.loss.upper_bounds(self.C, s), machine.coefs != 0
+        sizes = np.abs(result.coefs)
+        box, used = self.loss.upper_bounds(self.C, s), result.coefs != 0
         if self.loss.ridge or (sizes >= box)[used].any():
             return None
-        margins, errors = margins_of(y, machine.intercept, outputs)
+        margins, errors = margins_of(y, result.intercept, outputs)
         lack = float((1 - margins + errors)[s > 0].max())
         lack += 4 * UNIT * summed(sizes * norms) * float(norms.max())
-        if not 0 < lack < LITTLE or not (sizes * norms).any():
+        if not 0 < lack < LARGEST_CORRECTION or not (sizes * norms).any():
             return None
         if (sizes * (1 + 2 * lack) >= box)[used].any():
             return None
         grown = 1 + 1.5 * lack
-        return replace(machine, coefs=machine.coefs * grown, intercept=machine.intercept * grown)
+        return replace(result, coefs=result.coefs * grown, intercept=result.intercept * grown)
 
 
-def within(start: np.ndarray | None, y: np.ndarray, box: np.ndarray, threshold: bool) -> np.ndarray:
+def feasible_start(
+    start: np.ndarray | None, y: np.ndarray, box: np.ndarray, threshold: bool
+) -> np.ndarray:
     """A feasible point near a start: scaled down as a whole until it is in the box; then, if sums
     are to be zero, the heavier side scaled down to the other.
     """
@@ -240,8 +248,8 @@ def within(start: np.ndarray | None, y: np.ndarray, box: np.ndarray, threshold: 
 class HardMargin:
     """The optimal hyperplane, as the nearest points of the two classes' convex hulls.
 
-        minimise 1/2 |sum_i b_i x_i|^2,   sum of b_i over the positive class = 1, over the other =
-        -1
+        minimise 1/2 |sum_i b_i x_i|^2,   sum of b_i = 1 over the positive class,
+                                          sum of b_i = -1 over the other
 
     At the optimum the distance of the points is twice the margin 1/|w|, and a distance below
     2 min_margin shows that no hyperplane has that margin: the answer is found whether or not the
@@ -258,49 +266,53 @@ class HardMargin:
         least = 2 * self.min_margin if self.threshold else self.min_margin
         return hull_problem(y, box, self.threshold, start, least)
 
-    def read(self, problem: Problem, solution: Solution, y: np.ndarray, s: np.ndarray) -> Machine:
-        middle, rho = middle_and_margin(problem, solution, self.threshold)
+    def read(
+        self, problem: Problem, solution: Solution, y: np.ndarray, s: np.ndarray
+    ) -> DualResult:
+        middle, rho = threshold_and_margin(problem, solution, self.threshold)
         f, beta = solution.grad, solution.beta
         distance = float(np.sqrt(max(beta @ f, 0.0)))
-        # in the usual scale: W = sum alpha - 1/2 w.w of the best multiple of the points
+        # the dual objective in the usual scale, sum alpha - 1/2 w.w of the best multiple
         total = float(np.abs(beta).sum())
-        dual = squared(total / distance) / 2 if distance > 0 else np.inf
+        dual = square_of(total / distance) / 2 if distance > 0 else np.inf
         if distance <= problem.least_norm or rho <= 0:
-            return no_machine(problem, solution, y, s, dual)
-        # the margin that this direction has on the data, against the distance of the points
+            return no_margin_result(problem, solution, y, s, dual)
+        # the margin of this direction on the data, against the distance of the nearest points
         margin = float((y * (f + middle))[s > 0].min())
-        primal = squared(distance / margin) / 2 if margin > 0 else np.inf
+        primal = square_of(distance / margin) / 2 if margin > 0 else np.inf
         gap = relative_gap(primal, dual) if np.isfinite(primal) else np.inf
-        return Machine(
-            beta / rho, middle / rho, dual, gap, squared(distance / rho), solution.violation,
+        return DualResult(
+            beta / rho, middle / rho, dual, gap, square_of(distance / rho), solution.violation,
             solution.n_steps, solution.converged,
         )  # fmt: skip
 
-    near = staticmethod(hard_near)
+    near_margin = staticmethod(near_hard_margin)
 
-    def judge(
+    def bounds(
         self, y: np.ndarray, s: np.ndarray, coefs: np.ndarray, b: float, outputs: Outputs,
         reach: float,
-    ) -> Told:  # fmt: skip
+    ) -> ObjectiveBounds:  # fmt: skip
         """The best multiple of w against the best multiple of alpha."""
         margins, errors = margins_of(y, b, outputs)
-        least = Between((margins - errors)[s > 0].min(), (margins + errors)[s > 0].min())
+        least = Interval((margins - errors)[s > 0].min(), (margins + errors)[s > 0].min())
         half = half_square(outputs)
         missing = abs(summed(coefs)) if self.threshold else 0.0
         with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
-            primal = Between(
+            primal = Interval(
                 float(np.divide(max(half.low, 0.0), least.high**2)) if least.high > 0 else 0.0,
                 float(np.divide(half.high, least.low**2)) * (1 + FEW) if least.low > 0 else np.inf,
             )
-        return Told(primal, multiple_bounds(coefs, outputs, missing, reach), outputs.square)
+        return ObjectiveBounds(
+            primal, multiple_bounds(coefs, outputs, missing, reach), outputs.square
+        )
 
 
-def no_machine(
+def no_margin_result(
     problem: Problem, solution: Solution, y: np.ndarray, s: np.ndarray, dual: float
-) -> Machine:
-    """Where there is no margin there is no direction: the larger side, always."""
+) -> DualResult:
+    """Where there is no margin there is no direction: f answers with the larger side, always."""
     shown = beta_square(solution) <= problem.least_norm**2
-    return Machine(
+    return DualResult(
         np.zeros(len(y)), larger_side(y, s), dual, np.inf, 0.0, solution.violation,
         solution.n_steps, converged=False, separable=not shown, witness=solution.beta,
     )  # fmt: skip
@@ -310,37 +322,39 @@ def larger_side(y: np.ndarray, s: np.ndarray) -> float:
     return 1.0 if s @ y > 0 else -1.0
 
 
-def middle_and_margin(problem: Problem, solution: Solution, threshold: bool) -> tuple[float, float]:
+def threshold_and_margin(
+    problem: Problem, solution: Solution, threshold: bool
+) -> tuple[float, float]:
     """b and rho: y f + b is rho at the free examples of either class."""
-    found = thresholds(problem, solution)
+    found = group_multipliers(problem, solution)
     if not threshold:
         return 0.0, -float(found[0])
     return float(found.mean()), float(found[1] - found[0]) / 2
 
 
 @dataclass(frozen=True)
-class SharedBox:
-    """C (sum s_i xi_i)^2, as it is judged; `shared_box` solves it by way of soft margins."""
+class SquaredSum:
+    """C (sum s_i xi_i)^2 as a criterion; `squared_sum` solves it by way of soft margins."""
 
     C: float
     threshold: bool
-    near = staticmethod(soft_near)
+    near_margin = staticmethod(near_soft_margin)
 
-    def judge(
+    def bounds(
         self, y: np.ndarray, s: np.ndarray, coefs: np.ndarray, b: float, outputs: Outputs,
         reach: float,
-    ) -> Told:  # fmt: skip
+    ) -> ObjectiveBounds:  # fmt: skip
         half, alpha = half_square(outputs), y * coefs
         loss = loss_bounds(y, s, b, outputs, HINGE)
         used = s > 0
         delta = float((alpha[used] / s[used]).max(initial=0.0))
         missing = abs(summed(coefs)) if self.threshold else 0.0
-        return Told(
-            Between(
-                half.low + self.C * squared(loss.low) * (1 - FEW),
-                half.high + self.C * squared(loss.high) * (1 + FEW),
+        return ObjectiveBounds(
+            Interval(
+                half.low + self.C * square_of(loss.low) * (1 - FEW),
+                half.high + self.C * square_of(loss.high) * (1 + FEW),
             ),
-            dual_bounds(alpha, outputs, missing, reach, squared(delta) / (4 * self.C)),
+            dual_bounds(alpha, outputs, missing, reach, square_of(delta) / (4 * self.C)),
             outputs.square,
         )  # fmt: skip
 
@@ -371,10 +385,12 @@ class Nu:
         """What a class has of nu; the solver's variables are in units of it and sum to 1."""
         return self.nu / 2 if self.threshold else self.nu
 
-    def read(self, problem: Problem, solution: Solution, y: np.ndarray, s: np.ndarray) -> Machine:
-        b, rho = middle_and_margin(problem, solution, self.threshold)
+    def read(
+        self, problem: Problem, solution: Solution, y: np.ndarray, s: np.ndarray
+    ) -> DualResult:
+        b, rho = threshold_and_margin(problem, solution, self.threshold)
         if rho <= 0 or beta_square(solution) <= problem.least_norm**2:
-            return no_machine(problem, solution, y, s, 0.0)
+            return no_margin_result(problem, solution, y, s, 0.0)
         if self.is_lowered:
             b, rho = b + rho * larger_side(y, s), 2 * rho
         b, rho = b * self._unit, rho * self._unit
@@ -385,34 +401,34 @@ class Nu:
         dual = -square / 2
         # primal and dual are both small and negative: their difference is relative to w.w
         gap = (primal - dual) / max(square, np.finfo(float).tiny)
-        return Machine(
+        return DualResult(
             beta / rho, b / rho, dual, gap, square / rho / rho, solution.violation,
             solution.n_steps, solution.converged,
         )  # fmt: skip
 
-    near = staticmethod(soft_near)
+    near_margin = staticmethod(near_soft_margin)
 
-    def judge(
+    def bounds(
         self, y: np.ndarray, s: np.ndarray, coefs: np.ndarray, b: float, outputs: Outputs,
         reach: float,
-    ) -> Told:  # fmt: skip
+    ) -> ObjectiveBounds:  # fmt: skip
         """With the rho at which the coefficients sum to nu, what is stored having a margin of 1."""
         alpha, share = np.abs(coefs), s / s.sum()
         rho = self.nu / summed(alpha)
         loss, half = loss_bounds(y, share, b, outputs, HINGE), half_square(outputs)
-        half = Between(rho * half.low * rho * (1 - FEW), rho * half.high * rho * (1 + FEW))
-        # no further than this from coefficients that meet their conditions
+        half = Interval(rho * half.low * rho * (1 - FEW), rho * half.high * rho * (1 + FEW))
+        # feasible coefficients are no further away than this
         missing = 2 * summed(np.maximum(0.0, rho * alpha - share)) + FEW * self.nu
         if self.threshold:
             missing += rho * abs(summed(coefs))
         longest = lengthened(half, missing * reach)
         off = FEW * (self.nu * rho + abs(longest))
-        primal = Between(
+        primal = Interval(
             half.low - self.nu * rho + rho * loss.low - off,
             half.high - self.nu * rho + rho * loss.high + off,
         )
-        dual = Between(-longest - off, -half.low + off)
-        return Told(primal, dual, outputs.square, Between(2 * half.low, 2 * half.high))
+        dual = Interval(-longest - off, -half.low + off)
+        return ObjectiveBounds(primal, dual, outputs.square, Interval(2 * half.low, 2 * half.high))
 
 
 def beta_square(solution: Solution) -> float:
@@ -423,8 +439,8 @@ def beta_square(solution: Solution) -> float:
 def hull_problem(
     y: np.ndarray, box: np.ndarray, threshold: bool, start: np.ndarray | None, least: float = 0.0
 ) -> Problem:
-    """Nearest points of two hulls, no example having more than its box: sums of 1 and -1 a class,
-    or, without a threshold, of 1 over all.
+    """Nearest points of two hulls, no example having more than its box: one sum per class, of 1
+    and -1, or, without a threshold, one sum of 1 over all.
     """
     n = len(y)
     group = (y < 0).astype(np.uint8) if threshold else np.zeros(n, np.uint8)

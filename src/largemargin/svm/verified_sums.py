@@ -1,5 +1,5 @@
-"""Compiled sums that what is told of a machine is made of, each with a bound of its error, or with
-twice the digits: without contraction or reordering, which would undo them.
+"""Compiled sums behind the objective and the duality gap of a fit, each with a bound of its error
+or with twice the digits: without contraction or reordering, which would undo them.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ def add_sizes(sums, start, values, slots, weights):
 
 @njit(cache=True, nogil=True)
 def add_rows_and_sizes(grad, sums, start, values, first, width, slots, coefs, weights):
-    """What `add_rows` and `add_sizes` do, in one pass over the rows, for `width` columns from
-    `first` on.
+    """What `add_rows` and `add_sizes` do, in one pass over the rows, for the `width` columns that
+    begin at `first`.
     """
     n = len(slots)
     whole = n // 4 * 4
@@ -83,7 +83,7 @@ def add_few(grad, sums, start, values, first, width, slots, coefs, weights):
             product = c * k
             new = out[j] + product
             kept = new - out[j]
-            # what the addition lost, and what the product
+            # the exact rounding errors of the addition (TwoSum) and of the product (TwoProduct)
             lost = (out[j] - (new - kept)) + (product - kept)
             off = ((c_high * k_high - product) + c_high * k_low + c_low * k_high) + c_low * k_low
             rest[j] += lost + off
@@ -112,6 +112,7 @@ def compensated_sum(values):
 
 @njit(cache=True, nogil=True, inline="always")
 def _add(total, rest, value):
+    """Add a value to a sum whose rounding errors are summed up in `rest` (Knuth's TwoSum)."""
     new = total + value
     kept = new - total
     return new, rest + ((total - (new - kept)) + (value - kept))
@@ -119,8 +120,8 @@ def _add(total, rest, value):
 
 @njit(cache=True, nogil=True)
 def balance(beta, lo, hi):
-    """Take what rounding left of a sum that is to be zero from a free variable with room for it:
-    the smallest of them can take it most exactly.
+    """Make a sum zero that rounding has left near zero, by changing one free variable with room
+    for it: the smallest, which can take the change most exactly.
     """
     off = compensated_sum(beta)
     chosen = -1
@@ -134,8 +135,8 @@ def balance(beta, lo, hi):
 
 @njit(cache=True, nogil=True)
 def sum_errors(coefs, vectors, value, left, right, constant, most_of_one, rows, sizes, of_sum):
-    """What errors of kernel values, as `kernels.Rounding` has them an example, and of the sums add
-    up to, a row a function and a column each of some rows.
+    """What the errors of kernel values, given by `Rounding` per example, and of the sums add up to:
+    one row per function and one column for each of `rows`.
     """
     errors = np.empty_like(sizes)
     for k in range(len(coefs)):
