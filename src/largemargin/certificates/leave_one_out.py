@@ -29,8 +29,9 @@ from sklearn.base import clone
 
 from largemargin.certificates.certificate import Statement
 from largemargin.certificates.fitted import Fitted
-from largemargin.certificates.rounding import FEW, UNIT, kernel_error
+from largemargin.certificates.rounding import FEW, kernel_error
 from largemargin.certificates.theorem import Theorem
+from largemargin.kernels.functions import UNIT
 
 CHEAP = 200  # rows up to which a machine is trained again for each without being asked
 SECONDS = 1.0  # of processor time that this may take
@@ -112,7 +113,7 @@ def suspects(
     """
     if not threshold:
         # an example without a coefficient is classified as it was
-        return margins - alphas * squares <= short
+        return np.asarray(margins - alphas * squares <= short)
     most = float(squares.max())
     R_square = most - (-most if least is None else least)
     slack = np.maximum(0.0, 1 - margins)
@@ -220,7 +221,7 @@ def _all_at_once(machine: Any, fitted: Fitted, rows: np.ndarray) -> np.ndarray:
     everyone = np.arange(len(fitted))
     folds = [(np.delete(everyone, i), np.array([i])) for i in rows]
     y = fitted.model.classes_[fitted.labels]
-    return cross_validate(machine, fitted.X, y, [machine.C], folds).scores[0] == 0
+    return np.asarray(cross_validate(machine, fitted.X, y, [machine.C], folds).scores[0] == 0)
 
 
 def _one_by_one(machine: Any, fitted: Fitted, rows: np.ndarray, until: float) -> np.ndarray | None:

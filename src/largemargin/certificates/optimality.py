@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from largemargin.certificates.certificate import Statement, at_most
+from largemargin.certificates.certificate import Statement
+from largemargin.certificates.rounding import at_most
 from largemargin.certificates.theorem import Condition, Theorem
 
 GAP = Theorem("duality gap", "weak duality", "always")

@@ -27,7 +27,6 @@ from largemargin.certificates.leave_one_out import (
 from largemargin.certificates.optimality import gap_statement, is_optimal
 from largemargin.certificates.rounding import (
     FEW,
-    UNIT,
     above,
     at_least,
     at_most,
@@ -35,6 +34,7 @@ from largemargin.certificates.rounding import (
     raised,
 )
 from largemargin.certificates.theorem import INDEPENDENT, Condition, Theorem
+from largemargin.kernels.functions import UNIT
 
 if TYPE_CHECKING:
     from largemargin.svm.formulations import Loss
@@ -353,7 +353,7 @@ def _jaakkola_flags(fitted: Fitted, dual: Dual) -> np.ndarray:
     outputs = fitted.signs * fitted.scores
     short = _shortfall(fitted, dual)
     flags = suspects(outputs, dual.alphas, fitted.squares, False, None, 0.0, short)
-    return flags & (fitted.signs != 0)
+    return np.asarray(flags & (fitted.signs != 0))
 
 
 def _xi_alpha(fitted: Fitted, dual: Dual) -> Statement:

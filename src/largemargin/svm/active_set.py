@@ -152,7 +152,7 @@ class _Iterate:
         left = (missing - np.bincount(group, a * step, n_groups)) / np.maximum(
             np.bincount(group, minlength=n_groups), 1
         )
-        return step + a * left[group]
+        return np.asarray(step + a * left[group])
 
     def jump(self, free: np.ndarray) -> _Iterate:
         """To the optimum of the free variables, those that leave the box put at their bounds."""
@@ -195,7 +195,7 @@ class _Iterate:
             return np.zeros(self.problem.n_groups, bool)
         drift = group_sums(self.problem, self.beta) - group_sums(self.problem, self.problem.start)
         size = np.abs(self.beta)
-        return np.abs(drift) > max(1e-12 * size.max(), SUM_ROUNDING * size.sum())
+        return np.asarray(np.abs(drift) > max(1e-12 * size.max(), SUM_ROUNDING * size.sum()))
 
     def inside(self) -> np.ndarray:
         return np.flatnonzero((self.beta > self.problem.lo) & (self.beta < self.problem.hi))

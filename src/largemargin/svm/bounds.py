@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import inf, isfinite, sqrt
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
@@ -78,6 +78,17 @@ class ObjectiveBounds:
         if difference <= 0.0:
             return 0.0
         return difference * (1 + FEW) / unit if unit else inf
+
+
+class Criterion(Protocol):
+    """The primal and dual objective by which coefficients are judged as they are stored."""
+
+    def near_margin(self, y: np.ndarray, s: np.ndarray, b: float) -> NearMargin: ...
+
+    def bounds(
+        self, y: np.ndarray, s: np.ndarray, coefs: np.ndarray, b: float, outputs: Outputs,
+        reach: float,
+    ) -> ObjectiveBounds: ...  # fmt: skip
 
 
 def with_bounds(result: DualResult, readings: Sequence[ObjectiveBounds]) -> DualResult:

@@ -216,7 +216,7 @@ class _MulticlassDual:
         )  # fmt: skip
 
         def gram(F: np.ndarray) -> np.ndarray:
-            return self._gram(example[F]) * (of[F][:, None] == of[F][None, :])
+            return np.asarray(self._gram(example[F]) * (of[F][:, None] == of[F][None, :]))
 
         def products(F: np.ndarray, d: np.ndarray) -> np.ndarray:
             used, place = np.unique(example[F], return_inverse=True)
@@ -263,7 +263,7 @@ class _MulticlassDual:
         off = FEW * (1 + np.abs(scores)) + errors
         right = ((scores - off) * self.own).sum(axis=0)
         other = np.where(self.own, -np.inf, scores + off).max(axis=0)
-        return np.maximum(0.0, 1 + other - right)
+        return np.asarray(np.maximum(0.0, 1 + other - right))
 
     def _bounds(self, tau: np.ndarray, outputs: Outputs) -> ObjectiveBounds:
         high = self._lacks(outputs.values, outputs.errors)

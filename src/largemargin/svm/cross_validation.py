@@ -11,6 +11,7 @@ from sklearn.base import clone
 from sklearn.model_selection import check_cv
 
 from largemargin.base.training_set import TrainingSet
+from largemargin.runtime.arrays import Matrix, MatrixLike, VectorLike
 from largemargin.svm.estimator import Fit
 from largemargin.svm.formulations import SoftMargin
 from largemargin.svm.multiclass import splits
@@ -51,11 +52,11 @@ class CrossValidation:
 
 def cross_validate(
     estimator: SVC,
-    X: Any,
-    y: Any,
+    X: MatrixLike,
+    y: VectorLike,
     Cs: Sequence[float],
     cv: Any = 5,
-    sample_weight: Any = None,
+    sample_weight: VectorLike = None,
 ) -> CrossValidation:
     """Score every C on every fold, all trained over the same kernel rows.
 
@@ -123,7 +124,7 @@ def cross_validate(
 
 
 def _folds(
-    cv: Any, data: TrainingSet, X: Any, y: np.ndarray
+    cv: Any, data: TrainingSet, X: Matrix, y: np.ndarray
 ) -> list[tuple[np.ndarray, np.ndarray]]:
     """Training and held-out examples of each fold, by their number among those that count."""
     place = np.full(data.n_given, -1)
@@ -175,4 +176,5 @@ def _known_answers(model: SVC, fit: Fit, data: TrainingSet) -> np.ndarray:
     scores = np.empty((len(soft), len(data)))
     for row, one in zip(scores, soft, strict=True):
         row[one.examples] = one.outputs + one.result.intercept
-    return scores.argmax(axis=0) if len(scores) > 1 else (scores[0] > 0).astype(np.int64)
+    several = len(scores) > 1
+    return np.asarray(scores.argmax(axis=0) if several else (scores[0] > 0).astype(np.int64))

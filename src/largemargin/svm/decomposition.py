@@ -306,7 +306,8 @@ class Subproblem:
 
     def _products(self, variables: np.ndarray, coefs: np.ndarray) -> np.ndarray:
         """The kernel values of all variables against some, times coefficients."""
-        before, self.grad = self.grad, np.zeros(len(self.grad))
+        found = np.zeros(len(self.grad))
+        before, self.grad = self.grad, found
         self.rows.announce({s: [self.examples[variables]] for s in self.segments})
         step = self.rows.capacity // 4 * 4
         for k in range(0, len(variables), step):
@@ -314,7 +315,7 @@ class Subproblem:
             self.rows.fetch({s: [self.examples[variables[part]]] for s in self.segments})
             for s in self.segments:
                 self.add(s, variables[part], coefs[part])
-        found, self.grad = self.grad, before
+        self.grad = before
         return found
 
     def solution(self) -> Solution:

@@ -16,6 +16,7 @@ from sklearn.exceptions import ConvergenceWarning
 from largemargin.base.classifier import check_positive
 from largemargin.base.expansion import ExpansionClassifier
 from largemargin.base.training_set import TrainingSet
+from largemargin.runtime.arrays import MatrixLike, VectorLike
 from largemargin.runtime.memory import memory_bytes
 from largemargin.runtime.progress import Watch, check_seconds
 from largemargin.runtime.threads import workers
@@ -76,7 +77,7 @@ class SupportVectorMachine(ExpansionClassifier):
     _reductions: tuple[str, ...] = ("ovr", "ovo")
     _by_pairs: bool
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: MatrixLike, y: VectorLike, sample_weight: VectorLike = None) -> Self:
         """Train on the rows of X.
 
         Parameters

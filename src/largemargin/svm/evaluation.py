@@ -29,6 +29,7 @@ import scipy.sparse as sp
 from largemargin.kernels.engine import fill, prepare
 from largemargin.kernels.functions import UNIT, Gaussian, Kernel, Linear, Rounding, squared_norms
 from largemargin.kernels.rows import BLOCK, KernelRows
+from largemargin.runtime.arrays import Matrix
 
 if TYPE_CHECKING:
     from largemargin.svm.multiclass import Split
@@ -92,11 +93,11 @@ class Evaluation:
         """The entries other than zero of each row: zeros add nothing to a sum, and no error. Of few
         entries all are taken to be.
         """
-        X = self.session.X
+        X: Any = self.session.X
         if self.kernel.by_column:
             return np.zeros(self.session.n)
         if sp.issparse(X):
-            return np.diff(X.indptr).astype(float)
+            return np.asarray(np.diff(X.indptr).astype(float))
         if X.shape[1] <= FEW_TERMS:
             return np.full(len(X), float(X.shape[1]))
         counts = [np.count_nonzero(X[k : k + 1024], axis=1) for k in range(0, len(X), 1024)]
@@ -116,7 +117,7 @@ class Evaluation:
         return float(self.session.sizes.max(initial=0.0))
 
     @cached_property
-    def _readings(self) -> list[tuple[Any, Any]]:
+    def _readings(self) -> list[tuple[Matrix, Matrix]]:
         """Vectors and rows to read a machine with."""
         X = self.session.X
         given = prepare(self.session.given, self.kernel, np.dtype(np.float64))
@@ -224,10 +225,10 @@ class Evaluation:
         """|c_j| (1 + |x_j|^2 / mean): a sum of |k_ij| with these is no less than one with |c_j|,
         and, times the larger of |x_i|^2 and the mean, than one with |c_j| (|x_i|^2 + |x_j|^2).
         """
-        weights = np.abs(stored.coefs[:, stored.used])
+        weights: np.ndarray = np.abs(stored.coefs[:, stored.used])
         if not isinstance(self.kernel, Gaussian):
             return weights
-        return weights * self._stretched[stored.examples[stored.used]]
+        return np.asarray(weights * self._stretched[stored.examples[stored.used]])
 
     @cached_property
     def _stretched(self) -> np.ndarray:
@@ -287,7 +288,7 @@ class Evaluation:
         return Outputs(values, errors, *sum_loops().square_and_error(coefs, values, errors, UNIT))
 
     def _again(
-        self, stored: Stored, V: Any, Z: Any, chosen: np.ndarray, first: Outputs | None
+        self, stored: Stored, V: Matrix, Z: Matrix, chosen: np.ndarray, first: Outputs | None
     ) -> Outputs:
         """In float64, for the examples chosen; the others as they were found first."""
         used, vectors = stored.used, stored.examples[stored.used]
@@ -323,7 +324,7 @@ class Evaluation:
             values, errors = all_values, all_errors
         return self._with_square(stored, values, errors)
 
-    def _linear(self, stored: Stored, V: Any, Z: Any) -> Outputs:
+    def _linear(self, stored: Stored, V: Matrix, Z: Matrix) -> Outputs:
         """By way of w: what is summed over the support vectors is a vector, in extended precision
         if it is not too long.
         """
@@ -345,7 +346,7 @@ class Evaluation:
         return Outputs(values, errors, square, square_error)
 
 
-def _weighted_sums(V: Any, vectors: np.ndarray, coefs: np.ndarray) -> tuple[np.ndarray, float]:
+def _weighted_sums(V: Matrix, vectors: np.ndarray, coefs: np.ndarray) -> tuple[np.ndarray, float]:
     """coefs @ V[vectors], and its error relative to the sum of the sizes of its terms.
 
     If there are few terms, they are multiplied in extended precision and added in pairs; else
@@ -383,12 +384,12 @@ def _of_sum(count: int) -> float:
     return (PIECE + count // 4 + 8) * UNIT
 
 
-def _doubled(X: Any, by_norm: bool) -> Any:
+def _doubled(X: Matrix, by_norm: bool) -> Matrix:
     """Rows in float64 if they are to be multiplied."""
     return X.astype(np.float64, copy=False) if by_norm else X
 
 
-def _squares(X: Any, by_norm: bool) -> np.ndarray:
+def _squares(X: Matrix, by_norm: bool) -> np.ndarray:
     return squared_norms(X) if by_norm else np.zeros(X.shape[0])
 
 

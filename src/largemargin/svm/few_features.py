@@ -21,9 +21,11 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.linalg import LinAlgError, cho_factor, cho_solve
+from numpy.linalg import LinAlgError
+from scipy.linalg import cho_factor, cho_solve
 
 from largemargin.kernels.functions import Kernel, Linear
+from largemargin.runtime.arrays import Matrix
 from largemargin.runtime.progress import Watch
 from largemargin.runtime.threads import Workers
 from largemargin.svm.active_set import SUM_ROUNDING, group_sums, is_exact, refine
@@ -35,7 +37,7 @@ ROWS = 2048  # rows of a block
 AT_ONCE = 32  # blocks whose normal matrices are held at the same time
 
 
-def has_few_features(X: Any, kernel: Kernel) -> bool:
+def has_few_features(X: Matrix, kernel: Kernel) -> bool:
     """Whether solving in the space of the features is less work than in that of the examples."""
     return isinstance(kernel, Linear) and 2 * X.shape[1] <= min(X.shape[0], 2 * MOST_FEATURES)
 
@@ -49,7 +51,7 @@ class Features:
 
     def __init__(
         self,
-        X: Any,
+        X: Matrix,
         team: Workers,
         shift: np.ndarray | float = 0.0,
         stopped: Callable[[], object] = lambda: "",
@@ -66,13 +68,13 @@ class Features:
         return Features(self.X[which], self.team, self.shift, self.stopped)
 
     def rows(self, which: np.ndarray | slice) -> np.ndarray:
-        part = self.X[which]
+        part: Any = self.X[which]
         if sp.issparse(part):
             part = part.toarray()
         return np.asarray(part, np.float64) - self.shift
 
     def mean(self) -> np.ndarray:
-        return self.turned(np.ones(self.n)) / self.n
+        return np.asarray(self.turned(np.ones(self.n)) / self.n)
 
     def times(self, v: np.ndarray) -> np.ndarray:
         """X v"""
@@ -132,7 +134,7 @@ class Factored:
         self.largest = float(self.diagonal.max(initial=0.0)) or 1.0
 
     def times(self, x: np.ndarray) -> np.ndarray:
-        return self.features.times(self.features.turned(x)) + self.ridge * x
+        return np.asarray(self.features.times(self.features.turned(x)) + self.ridge * x)
 
     def sums(self, x: np.ndarray) -> np.ndarray:
         return np.asarray(self.A @ x)
@@ -149,19 +151,19 @@ class Factored:
 
         def once(right: np.ndarray) -> np.ndarray:
             v = cho_solve(factor, features.turned((right.T / D).T), check_finite=False)
-            return ((right - features.times(v)).T / D).T
+            return np.asarray(((right - features.times(v)).T / D).T)
 
         def solve(right: np.ndarray) -> np.ndarray:
             x = once(right)
             # one step of iterative refinement: D^-1 magnifies the rounding of r - X v
             left = right - features.times(features.turned(x)) - (x.T * D).T
-            return x + once(left)
+            return np.asarray(x + once(left))
 
         return with_sums(solve, self.A)
 
 
 def solve_in_features(
-    problem: Problem, X: Any, tol: float, team: Workers, watch: Watch
+    problem: Problem, X: Matrix, tol: float, team: Workers, watch: Watch
 ) -> Solution:
     """The exact solution, or the best point found until it is stopped."""
     plain = Features(X, team, stopped=watch.look)

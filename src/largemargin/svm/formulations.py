@@ -26,6 +26,7 @@ import numpy as np
 from largemargin.kernels.functions import UNIT
 from largemargin.svm.bounds import (
     FEW,
+    Criterion,
     Interval,
     ObjectiveBounds,
     dual_bounds,
@@ -37,24 +38,13 @@ from largemargin.svm.bounds import (
     near_hard_margin,
     near_soft_margin,
 )
-from largemargin.svm.evaluation import NearMargin, Outputs, summed
+from largemargin.svm.evaluation import Outputs, summed
 from largemargin.svm.problem import DualResult, Problem, Solution, smo_loops
 
 SLACK_ROUNDING = 1e-13  # a slack below this fraction of margin and output is rounding
 LARGEST_RIDGE = 1e300  # a ridge of this size keeps a coefficient at zero
 TINY = float(np.finfo(float).tiny)
 LARGEST_CORRECTION = 1e-4  # the largest fraction of the margin that is made up for rounding
-
-
-class Criterion(Protocol):
-    """The primal and dual objective by which coefficients are judged as they are stored."""
-
-    def near_margin(self, y: np.ndarray, s: np.ndarray, b: float) -> NearMargin: ...
-
-    def bounds(
-        self, y: np.ndarray, s: np.ndarray, coefs: np.ndarray, b: float, outputs: Outputs,
-        reach: float,
-    ) -> ObjectiveBounds: ...  # fmt: skip
 
 
 class Formulation(Criterion, Protocol):
@@ -241,7 +231,7 @@ def feasible_start(
         for side in sums:
             if sums[side] > sums[-side]:
                 alpha[y == side] *= sums[-side] / sums[side]
-    return y * alpha
+    return np.asarray(y * alpha)
 
 
 @dataclass(frozen=True)
@@ -461,8 +451,3 @@ def hull_problem(
         n_groups=2 if threshold else 1, threshold=True, start=beta, relative=True,
         least_norm=least,
     )  # fmt: skip
-
-
-def largest_nu(positive: float, negative: float) -> float:
-    """The largest nu that the bounds allow, from the weights of the two sides."""
-    return float(2 * min(positive, negative) / (positive + negative))

@@ -18,11 +18,12 @@ from typing import Any, Self
 import numpy as np
 
 from largemargin.base.classifier import check_positive
+from largemargin.runtime.arrays import MatrixLike, VectorLike
 from largemargin.runtime.progress import Watch
-from largemargin.svm.bounds import with_bounds
+from largemargin.svm.bounds import Criterion, with_bounds
 from largemargin.svm.estimator import Fit, SupportVectorMachine
 from largemargin.svm.evaluation import Stored
-from largemargin.svm.formulations import HINGE, Criterion, HardMargin, SoftMargin
+from largemargin.svm.formulations import HINGE, HardMargin, SoftMargin
 from largemargin.svm.multiclass import Split, splits
 from largemargin.svm.problem import DualResult
 from largemargin.svm.session import Session
@@ -127,7 +128,7 @@ class KernelAdatron(SupportVectorMachine):
     _in_portions = False
     _remedy = "it may need a larger max_iter, or a finite C"
 
-    def fit(self, X: Any, y: Any) -> Self:  # type: ignore[override]
+    def fit(self, X: MatrixLike, y: VectorLike) -> Self:  # type: ignore[override]
         """Train on the rows of X; see `SVC.fit`. An online rule has no meaning for weights."""
         return super().fit(X, y)
 

@@ -71,7 +71,7 @@ def votes(scores: np.ndarray, n_classes: int) -> np.ndarray:
     ties, a sum of margins squashed to less than a vote.
     """
     sides = _sides(n_classes)
-    sums = sides @ scores
+    sums = np.asarray(sides @ scores)
     won = sides @ np.where(scores > 0, 1.0, -1.0)
     sums /= 3 * (np.abs(sums) + 1)
     # each pair adds a half or takes it away, which is a vote but for the same number to all classes

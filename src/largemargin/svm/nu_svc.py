@@ -12,7 +12,7 @@ import numpy as np
 from largemargin.base.classifier import check_positive
 from largemargin.runtime.progress import Watch
 from largemargin.svm.estimator import Fit, SupportVectorMachine
-from largemargin.svm.formulations import Formulation, HardMargin, Nu, largest_nu
+from largemargin.svm.formulations import Formulation, HardMargin, Nu
 from largemargin.svm.multiclass import Split, splits
 from largemargin.svm.session import Session
 
@@ -172,3 +172,8 @@ class NuSVC(SupportVectorMachine):
                 stacklevel=3,
             )
         return super().train(session, weightings, starts, watch)
+
+
+def largest_nu(positive: float, negative: float) -> float:
+    """The largest nu that the bounds allow, from the weights of the two sides."""
+    return float(2 * min(positive, negative) / (positive + negative))

@@ -11,21 +11,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
 from largemargin.kernels.engine import SMALL_PROBLEM
 from largemargin.kernels.functions import Kernel
 from largemargin.kernels.rows import HEIGHTS, KernelRows, whole_gram
+from largemargin.runtime.arrays import Matrix, MatrixLike
 from largemargin.runtime.progress import Watch
 from largemargin.runtime.threads import Workers
-from largemargin.svm.bounds import multiple_bounds, with_bounds
+from largemargin.svm.bounds import Criterion, multiple_bounds, with_bounds
 from largemargin.svm.decomposition import WORKING_SET, Subproblem, solve
 from largemargin.svm.dense_solver import SMO_EXTRA, SMO_STEPS, SMO_STEPS_PER_VARIABLE, solve_dense
 from largemargin.svm.evaluation import Evaluation, Outputs, Stored, sum_loops, summed
 from largemargin.svm.few_features import has_few_features, solve_in_features
-from largemargin.svm.formulations import Criterion, Formulation, HardMargin, SoftMargin, square_of
+from largemargin.svm.formulations import Formulation, HardMargin, SoftMargin, square_of
 from largemargin.svm.multiclass import SEGMENT, Layout, Split
 from largemargin.svm.problem import DualResult, Optimality, Problem, Solution, smo_loops
 
@@ -106,7 +106,7 @@ class Session:
 
     def __init__(
         self,
-        X: Any,
+        X: Matrix,
         labels: np.ndarray,
         n_classes: int,
         kernel: Kernel,
@@ -115,11 +115,11 @@ class Session:
         team: Workers,
         *,
         portions: bool = True,
-        given: Any = None,
+        given: MatrixLike = None,
     ) -> None:
         self.X, self.labels, self.kernel, self.team = X, labels, kernel, team
         self.given = X if given is None else given
-        self.n, self.n_classes = X.shape[0], n_classes
+        self.n, self.n_classes = int(X.shape[0]), n_classes
         self.exact = dtype == np.float64
         # decided by the data alone, since the two ways end in different last bits
         self.whole = self.n <= WHOLE_GRAM_ROWS
@@ -362,7 +362,7 @@ class Session:
         """coefs @ K[examples, order], for one row of coefficients per problem."""
         self._multiplied[examples] = True
         if self.whole:
-            return coefs @ self.gram[self.place[examples]]
+            return np.asarray(coefs @ self.gram[self.place[examples]])
         return self.rows.products(examples, coefs)
 
     def _state(self, job: Job) -> StatedProblem:
@@ -417,4 +417,4 @@ class Session:
         """The norms of the examples in feature space."""
         if self.whole and not self.kernel.on_products:
             return np.asarray(np.sqrt(np.abs(np.diagonal(self.gram)[self.place])), np.float64)
-        return np.sqrt(np.abs(self.kernel.diag(self.X)))
+        return np.asarray(np.sqrt(np.abs(self.kernel.diag(self.X))))

@@ -91,7 +91,7 @@ class _RootBracket:
             if delta == 0.0:  # no box at all leaves the slacks of w = 0
                 return 2 * self.C * slack
             fall = min(max(self.fall, 0.0), 1.0) if self.same_side >= -2 else 0.0
-            return delta * (2 * self.C * slack / delta) ** (1 / (1 + fall))
+            return float(delta * (2 * self.C * slack / delta) ** (1 / (1 + fall)))
         high, above = self.high[0], self._difference(self.high)
         if self.low is None:  # S falls, so the root is beyond 2 C S(high)
             low = 2 * self.C * self.high[1]

@@ -54,7 +54,7 @@ class Iterate:
 
     @property
     def alpha(self) -> np.ndarray:
-        return self.y * self.beta
+        return np.asarray(self.y * self.beta)
 
     def with_alpha(self, alpha: np.ndarray) -> Iterate:
         """Outputs are made afresh, so that steps that went far leave no rounding in them."""

@@ -10,6 +10,7 @@ from sklearn.base import clone
 
 from largemargin.base.classifier import check_positive
 from largemargin.base.training_set import TrainingSet
+from largemargin.runtime.arrays import MatrixLike, VectorLike
 from largemargin.runtime.progress import Watch
 from largemargin.svm import crammer_singer, squared_sum
 from largemargin.svm.estimator import Fit, SupportVectorMachine, unwarned
@@ -238,7 +239,9 @@ class SVC(SupportVectorMachine):
             return data.n_classes
         return super()._n_functions(data)
 
-    def path(self, X: Any, y: Any, Cs: Sequence[float], sample_weight: Any = None) -> list[SVC]:
+    def path(
+        self, X: MatrixLike, y: VectorLike, Cs: Sequence[float], sample_weight: VectorLike = None
+    ) -> list[SVC]:
         """Fit one machine for each value of C, over shared kernel rows.
 
         From the smallest C to the largest, each fit starts from the one before.
@@ -301,10 +304,10 @@ class SVC(SupportVectorMachine):
             return fit.coefs
         totals = np.abs(fit.coefs).sum(axis=1)
         squares = np.array([max(result.square, 1e-300) for result in fit.results])
-        return fit.coefs * np.clip(totals / squares, 1.0, ratio)[:, None]
+        return np.asarray(fit.coefs * np.clip(totals / squares, 1.0, ratio)[:, None])
 
 
-def checked_Cs(Cs: Any) -> list[float]:
+def checked_Cs(Cs: VectorLike) -> list[float]:
     """The values of C of a path or a grid."""
     values = list(np.atleast_1d(np.asarray(Cs, dtype=float)).ravel().tolist())
     if not values:
