@@ -168,7 +168,7 @@ class _MulticlassDual:
         c = -1.0 * self.own[:, working]
         if len(working) < self.n:
             c = grad - before @ K
-        # in units in which every example has length 1
+        # variables in units in which every example has length 1
         unit = np.sqrt(np.maximum(np.diagonal(K)[counts], 0.0))
         unit[unit == 0] = unit.max(initial=0.0) or 1.0
         hi = (unit * self.hi[:, examples]).ravel()

@@ -81,7 +81,8 @@ class Features:
         found = np.empty((self.n, *v.shape[1:]))
 
         def fill(part: slice) -> None:
-            with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is no better
+            # a point that is not finite is not taken
+            with np.errstate(over="ignore", invalid="ignore"):
                 found[part] = self.rows(part) @ v
 
         self.team.map(fill, self._parts)

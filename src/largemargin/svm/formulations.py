@@ -75,7 +75,7 @@ def slacks(margin: float, outputs: np.ndarray) -> np.ndarray:
 
 
 def square_of(number: float) -> float:
-    """Infinite beyond the range of floats, where a power of Python's raises OverflowError."""
+    """Its square; infinite beyond the range of floats, where `**` raises OverflowError."""
     return number * number
 
 
@@ -92,8 +92,8 @@ class Loss:
 
         value(xi) = max of a xi - ridge a^2 / 2 over 0 <= a <= box
 
-    which is xi^2 / (2 ridge) up to xi = ridge box and a line from there on. Any `box` and `ridge`,
-    not both of them without effect, are a loss that everything here and the certificates take.
+    which is xi^2 / (2 ridge) up to xi = ridge box and a line from there on. A new object here, with
+    a finite box or a positive ridge, is all that another loss takes, in the certificates too.
 
     Attributes
     ----------
@@ -110,6 +110,7 @@ class Loss:
     ridge: float
 
     def value(self, xi: np.ndarray) -> np.ndarray:
+        """The loss of slacks, which are 0 or more."""
         if not self.ridge:
             return self.box * xi
         square = xi**2 / (2 * self.ridge)
@@ -125,7 +126,7 @@ class Loss:
         return self.box * C * s
 
     def ridges(self, C: float, s: np.ndarray) -> np.ndarray:
-        """What the diagonal of the kernel matrix has more."""
+        """What is added to the diagonal of the kernel matrix."""
         ridges = np.zeros(len(s))
         if self.ridge:
             used = s > 0
@@ -133,7 +134,7 @@ class Loss:
         return ridges
 
     def conjugate(self, alpha: np.ndarray, C: float, s: np.ndarray) -> float:
-        """What the dual objective loses by the ridge."""
+        """What the ridge takes from the dual objective, 1/2 sum of ridge alpha^2."""
         if not self.ridge:
             return 0.0
         used = s > 0

@@ -196,7 +196,7 @@ class SVC(SupportVectorMachine):
     def _formulation(self, labels: np.ndarray, split: Split, weights: np.ndarray) -> Formulation:
         if np.isinf(self.C):
             return HardMargin(float(self.min_margin), bool(self.fit_intercept))
-        loss = LOSSES.get(self.slack, HINGE)  # of "squared-sum", `squared_sum` makes hinge losses
+        loss = LOSSES.get(self.slack, HINGE)  # "squared-sum" is solved by way of hinge losses
         return SoftMargin(float(self.C), loss, bool(self.fit_intercept))
 
     def _solve(self, session: Session, jobs: Sequence[Job], watch: Watch) -> list[TrainedProblem]:
