@@ -122,7 +122,7 @@ def test_sums_computed_together_are_the_same_for_each():
 @pytest.fixture
 def by_rows(monkeypatch):
     """Rows on request for small data too, few of them held, and several stretches of columns."""
-    monkeypatch.setattr(session, "WHOLE", 0)
+    monkeypatch.setattr(session, "WHOLE_GRAM_ROWS", 0)
     monkeypatch.setattr(kernel_values, "WHOLE", 0)
     monkeypatch.setattr(kernel_rows, "STRETCH", 100)
 

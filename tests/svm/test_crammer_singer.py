@@ -11,7 +11,7 @@ from largemargin.svm import SVC
 
 from . import twin
 from .problems import KERNELS, given, several
-from .test_blocks import small_blocks
+from .test_decomposition import small_blocks
 
 
 def primal(K, labels, s, coefs, C):

@@ -124,9 +124,9 @@ def test_a_block_among_others_by_the_interior_point_method(monkeypatch):
     X, y = several(3, n=60, n_classes=4, noise=1.0)
     params = {"C": 1e4, "kernel": "poly", "gamma": 0.5, "multiclass": "crammer-singer"}
     whole = SVC(**params).fit(X, y)
-    monkeypatch.setattr("largemargin.svm.session.WHOLE", 0)
+    monkeypatch.setattr("largemargin.svm.session.WHOLE_GRAM_ROWS", 0)
     monkeypatch.setattr(crammer_singer, "WORKING_SET", 40)
-    monkeypatch.setattr(crammer_singer, "BURST", 10)
+    monkeypatch.setattr(crammer_singer, "SMO_STEPS", 10)
     blocks = SVC(**params).fit(X, y)
     assert blocks.converged_
     assert blocks.objective_[0] == pytest.approx(whole.objective_[0], rel=1e-9)

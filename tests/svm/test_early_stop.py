@@ -16,7 +16,7 @@ from largemargin.svm import SVC, NuSVC
 
 from . import twin
 from .problems import KERNELS, noisy, separable, several
-from .test_blocks import small_blocks
+from .test_decomposition import small_blocks
 
 MACHINES = {
     "linear": SVC(C=10.0, gamma=0.4),
@@ -96,8 +96,8 @@ def test_going_on(name, blocks):
     with warnings.catch_warnings(), pytest.MonkeyPatch.context() as patch:
         warnings.simplefilter("ignore", ConvergenceWarning)
         if blocks:
-            patch.setattr("largemargin.svm.session.WHOLE", 0)
-            patch.setattr("largemargin.svm.lockstep.WORKING_SET", 32)
+            patch.setattr("largemargin.svm.session.WHOLE_GRAM_ROWS", 0)
+            patch.setattr("largemargin.svm.decomposition.WORKING_SET", 32)
         before = -np.inf
         for _ in range(300):
             model.fit(X, y)
@@ -154,7 +154,7 @@ def test_a_limit_of_time(blocks):
     params = {"C": 1e5, "kernel": "poly", "gamma": 1.0}
     with pytest.MonkeyPatch.context() as patch:
         if blocks:
-            patch.setattr("largemargin.svm.session.WHOLE", 0)
+            patch.setattr("largemargin.svm.session.WHOLE_GRAM_ROWS", 0)
         with pytest.warns(ConvergenceWarning, match=r"max_seconds=1e-06 was reached.* gap is"):
             model = SVC(max_seconds=1e-6, **params).fit(X, y)
     assert not model.converged_

@@ -8,7 +8,7 @@ from largemargin.svm import SVC, KernelAdatron
 
 from . import twin
 from .problems import KERNELS, given, noisy, separable, several
-from .test_blocks import small_blocks
+from .test_decomposition import small_blocks
 
 
 def passes(K, y, rate, C, n):

@@ -12,7 +12,7 @@ from sklearn.model_selection import KFold, StratifiedKFold, cross_val_score
 from largemargin.svm import SVC, NuSVC, cross_validate
 
 from .problems import KERNELS, noisy, separable, several
-from .test_blocks import small_blocks
+from .test_decomposition import small_blocks
 
 CS = [1.0, 0.01, 100.0, 3.0]
 

@@ -7,7 +7,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 
 from largemargin.kernels import loops as row_loops
-from largemargin.svm import smo as _loops
+from largemargin.svm import smo
 
 SEEDS = st.integers(0, 10**6)
 
@@ -54,7 +54,7 @@ def test_gather_fills_the_upper_half():
     truth = local.copy()
     truth[np.ix_([2, 3], places)] = values[np.ix_(slots, columns)]
     truth = np.triu(truth)
-    _loops.gather(local, 2, values, slots, columns, places)
+    smo.gather(local, 2, values, slots, columns, places)
     assert np.array_equal(local, truth)
 
 
@@ -62,7 +62,7 @@ def test_gather_fills_the_upper_half():
 def test_mirror(n):
     local = np.random.default_rng(n).normal(size=(n, n)).astype(np.float32)
     truth = np.triu(local) + np.triu(local, 1).T
-    _loops.mirror(local)
+    smo.mirror(local)
     assert np.array_equal(local, truth)
 
 
@@ -89,7 +89,7 @@ def test_extremes(seed, n_groups, n):
     grad, beta, lo, hi, a, group = state(seed, n_groups=n_groups)
     value, rises, falls = sides(grad, beta, lo, hi, a)
     best, worst = np.empty(n_groups), np.empty(n_groups)
-    _loops.extremes(grad, beta, lo, hi, a, group, n, best, worst)
+    smo.extremes(grad, beta, lo, hi, a, group, n, best, worst)
     first = np.arange(40) < n
     for g in range(n_groups):
         mine = first & (group == g)
@@ -104,10 +104,10 @@ def test_violators(seed, room, fresh_room, n):
     value, rises, falls = sides(grad, beta, lo, hi, a)
     seen = np.random.default_rng(seed).random(40) < 0.5
     best, worst = np.empty(2), np.empty(2)
-    _loops.extremes(grad, beta, lo, hi, a, group, n, best, worst)
+    smo.extremes(grad, beta, lo, hi, a, group, n, best, worst)
     rooms = [np.empty(size, np.int64) for size in (room, room, fresh_room, fresh_room)]
     box = (lo, hi, a, group)
-    counts = _loops.violators(grad, beta, *box, n, best, worst, seen, *rooms)
+    counts = smo.violators(grad, beta, *box, n, best, worst, seen, *rooms)
     up, down, fresh_up, fresh_down = rooms
     first = np.arange(40) < n
     above, below = value - worst[group], best[group] - value
@@ -140,7 +140,7 @@ def test_solve_local(seed, n_groups, single):
     before = [(a * beta)[group == g].sum() for g in range(n_groups)]
     start = beta @ Q @ beta / 2 + p @ beta
     box = (lo, hi, a, group, n_groups)
-    steps, met = _loops.solve_local(K, ridge, grad, beta, *box, 1e-6, 1e-6, 10**6)
+    steps, met = smo.smo_solve(K, ridge, grad, beta, *box, 1e-6, 1e-6, 10**6)
     assert met
     assert (lo <= beta).all()
     assert (beta <= hi).all()
@@ -152,7 +152,7 @@ def test_solve_local(seed, n_groups, single):
         mine = group == g
         top = value[mine & rises].max(initial=-np.inf)
         assert top - value[mine & falls].min(initial=np.inf) <= 1e-6 + 1e-9
-    again, met = _loops.solve_local(K, ridge, grad, beta, *box, 2e-6, 2e-6, 10**6)
+    again, met = smo.smo_solve(K, ridge, grad, beta, *box, 2e-6, 2e-6, 10**6)
     assert met
     assert again == 0 <= steps
 
@@ -160,7 +160,7 @@ def test_solve_local(seed, n_groups, single):
 def test_solve_local_makes_no_more_steps_than_allowed():
     grad, beta, lo, hi, a, group = state(3, 30, 1)
     problem = (np.eye(30) * 0.01, np.zeros(30), grad, beta, lo, hi, a, group, 1)
-    assert _loops.solve_local(*problem, 1e-9, 1e-9, 5) == (5, False)
+    assert smo.smo_solve(*problem, 1e-9, 1e-9, 5) == (5, False)
 
 
 def test_solve_local_goes_closer_for_a_while():
@@ -169,11 +169,11 @@ def test_solve_local_goes_closer_for_a_while():
     rng = np.random.default_rng(4)
     B = rng.normal(size=(30, 40))
     rest = (lo, hi, a, group, 1)
-    first, met = _loops.solve_local(
+    first, met = smo.smo_solve(
         B @ B.T, np.zeros(30), grad.copy(), beta.copy(), *rest, 0.1, 0.1, 10**6
     )
     assert met
-    more, met = _loops.solve_local(
+    more, met = smo.smo_solve(
         B @ B.T, np.zeros(30), grad.copy(), beta.copy(), *rest, 0.1, 1e-300, 10**6
     )
     assert met
@@ -187,7 +187,7 @@ def test_nearest_of_example(seed, k, size, box):
     rng = np.random.default_rng(seed)
     v, own, box = rng.normal(size=k).round(1) * 10.0**size, int(rng.integers(k)), 10.0**box
     out = np.empty(k)
-    _loops.nearest_of_example(v, own, box, out)
+    smo.project_example(v, own, box, out)
     hi = np.where(np.arange(k) == own, box, 0.0)
     assert (out <= hi).all()
     assert abs(out.sum()) <= 1e-14 * abs(out).max()
@@ -206,7 +206,7 @@ def test_solve_simplices(seed, k):
     K, labels, box = B @ B.T, rng.integers(0, k, n), rng.uniform(0, 2, n)
     box[rng.random(n) < 0.2] = 0
     tau, scores = np.zeros((n, k)), np.zeros((n, k))
-    _, met = _loops.solve_simplices(K, scores, tau, labels, box, 1e-7, 10**6)
+    _, met = smo.solve_simplices(K, scores, tau, labels, box, 1e-7, 10**6)
     assert met
     own = np.eye(k)[labels]
     assert np.allclose(scores, K @ tau)
@@ -232,7 +232,7 @@ def test_adatron_pass(seed, C):
         new = min(max(0, expected[i] + rates[i] * (1 - value)), C)
         most = max(most, abs(new - expected[i]) * K[i, i])
         expected[i] = new
-    found = _loops.adatron_pass(K, y, alpha, z, rates, C)
+    found = smo.adatron_pass(K, y, alpha, z, rates, C)
     assert np.allclose(alpha, expected)
     assert np.allclose(z, K @ (y * expected))
     assert found == pytest.approx(most)

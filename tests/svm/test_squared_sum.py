@@ -7,14 +7,14 @@ import pytest
 from sklearn.metrics.pairwise import linear_kernel, rbf_kernel
 
 from largemargin.svm import SVC
-from largemargin.svm.squared_sum_active_set import Point, solve_exactly
+from largemargin.svm.squared_sum_active_set import Iterate, solve_exactly
 from tests.svm import twin
 from tests.svm.extended import true_gaps
 from tests.svm.problems import noisy, separable
 
 
 def point(K, y, s, C, threshold, beta, delta):
-    return Point(
+    return Iterate(
         y, s, C, threshold, beta, delta, K @ beta, lambda F: K[np.ix_(F, F)],
         lambda F, d: K[:, F] @ d,
     )  # fmt: skip

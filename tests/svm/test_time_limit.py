@@ -11,12 +11,12 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 from largemargin.kernels import rows as kernel_rows
-from largemargin.svm import SVC, NuSVC, cross_validate, few_features, lockstep, session
+from largemargin.svm import SVC, NuSVC, cross_validate, decomposition, few_features, session
 
 from ..clock import driven_clock
 from . import twin
 from .problems import noisy
-from .test_blocks import small_blocks
+from .test_decomposition import small_blocks
 
 SPEED = 5e3  # kernel values a second
 N = 320
@@ -43,8 +43,8 @@ def data():
 @pytest.fixture(autouse=True)
 def few_rows_at_a_time(monkeypatch):
     monkeypatch.setattr(kernel_rows, "HEIGHTS", HEIGHTS)
-    monkeypatch.setattr(lockstep, "PIECE", 16)
-    monkeypatch.setattr(lockstep, "USUAL_SPEED", SPEED)
+    monkeypatch.setattr(decomposition, "PIECE", 16)
+    monkeypatch.setattr(decomposition, "USUAL_SPEED", SPEED)
     with small_blocks(working_set=32, portions=True):
         yield
 
@@ -170,7 +170,7 @@ def test_scores_of_folds_that_were_stopped(data, monkeypatch):
 
 def test_few_features_in_time(monkeypatch):
     """A system at a time: the clock moves with each."""
-    monkeypatch.setattr(session, "EASY", 0)
+    monkeypatch.setattr(session, "SMO_FIRST_ROWS", 0)
     X, y = noisy(1, n=N, noise=1.5)
     normal = few_features.Features.normal
 
@@ -196,8 +196,8 @@ def test_few_features_in_time(monkeypatch):
 def test_an_interior_point_method_in_time(monkeypatch, data):
     """The way out of a block that steps do not solve is looked at the clock in, too."""
     X, y = data
-    monkeypatch.setattr("largemargin.svm.block.BURST", 5)
-    monkeypatch.setattr("largemargin.svm.block.PATIENCE", 0)
+    monkeypatch.setattr("largemargin.svm.dense_solver.SMO_STEPS", 5)
+    monkeypatch.setattr("largemargin.svm.dense_solver.SMO_STEPS_PER_VARIABLE", 0)
     with driven_clock() as clock:
         looked = []
 

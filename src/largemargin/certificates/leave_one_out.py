@@ -9,8 +9,8 @@ not seen. Any other is, of a support vector machine, with alpha_i >= 0 and slack
     xi-alpha            2 alpha_i R^2 + xi_i >= 1                  with one (Joachims)
                         R^2 = max k(x, x) - min k(x, x')
 
-With squared slacks the machine is a hard margin in a space with one more coordinate an example,
-where k(x_i, x_i) is larger by 1/(2C), which no other example sees.
+With the squared hinge loss the machine is a hard margin in a space with one more coordinate per
+example, where k(x_i, x_i) is larger by 1/(2C), which no other example sees.
 
 The proofs compare the dual objective of the solution with that of the one without i, to which
 alpha_i is added. If the first is only known to within a gap of the best, alpha_i times the output
@@ -29,8 +29,9 @@ from sklearn.base import clone
 
 from largemargin.certificates.certificate import Statement
 from largemargin.certificates.fitted import Fitted
-from largemargin.certificates.rounding import FEW, UNIT, kernel_error
+from largemargin.certificates.rounding import FEW, kernel_error
 from largemargin.certificates.theorem import Theorem
+from largemargin.kernels.functions import UNIT
 from largemargin.machines import card_of
 
 CHEAP = 200  # rows up to which a machine is trained again for each without being asked
@@ -39,8 +40,8 @@ TRUE = Theorem("leave-one-out error", "by training again without each example", 
 
 
 def support_vector_bound(coefs: Any) -> float:
-    """The share of examples with a coefficient: at least the leave-one-out error of a support
-    vector machine.
+    """The share of examples with a coefficient, which the leave-one-out error of a support vector
+    machine does not exceed.
 
     Parameters
     ----------
@@ -104,17 +105,22 @@ def suspects(
     least: float | None,
     ridge: float,
     short: Any = 0.0,
+    bounded: bool = False,
 ) -> np.ndarray:
-    """The examples that can be leave-one-out errors, if their outputs may be less by `short`."""
+    """The examples that can be leave-one-out errors, if their outputs may be less by `short`.
+
+    `ridge` and `bounded` are of the loss: what it adds to the diagonal of the kernel matrix, and
+    whether it bounds the coefficients.
+    """
     if not threshold:
         # an example without a coefficient is classified as it was
-        return margins - alphas * squares <= short
+        return np.asarray(margins - alphas * squares <= short)
     most = float(squares.max())
     R_square = most - (-most if least is None else least)
     slack = np.maximum(0.0, 1 - margins)
-    if ridge:  # xi_i = alpha_i ridge is part of the longer vector
-        return 2 * alphas * (R_square + ridge) >= 1 - short
-    return 2 * alphas * R_square + slack >= 1 - short
+    if ridge:  # alpha_i ridge of xi_i is part of the longer vector, and only a bound leaves more
+        slack = np.maximum(0.0, slack - ridge * alphas) * bounded
+    return np.asarray(2 * alphas * (R_square + ridge) + slack >= 1 - short)
 
 
 def shortfall(fitted: Fitted, alphas: np.ndarray, gaps: np.ndarray) -> np.ndarray:
@@ -196,7 +202,7 @@ def leave_one_out_errors(fitted: Fitted, rows: np.ndarray, seconds: float) -> np
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of fits that nobody keeps
         if card_of(machine).name == "SVC":
-            wrong[~alone] = _in_lockstep(machine, fitted, rows[~alone])
+            wrong[~alone] = _all_at_once(machine, fitted, rows[~alone])
             return wrong
         found = _one_by_one(machine, fitted, rows[~alone], time.process_time() + seconds)
     if found is None:
@@ -205,7 +211,7 @@ def leave_one_out_errors(fitted: Fitted, rows: np.ndarray, seconds: float) -> np
     return wrong
 
 
-def _in_lockstep(machine: Any, fitted: Fitted, rows: np.ndarray) -> np.ndarray:
+def _all_at_once(machine: Any, fitted: Fitted, rows: np.ndarray) -> np.ndarray:
     """All the machines at once, over the same kernel rows."""
     from largemargin.svm import cross_validate
 
@@ -214,7 +220,7 @@ def _in_lockstep(machine: Any, fitted: Fitted, rows: np.ndarray) -> np.ndarray:
     everyone = np.arange(len(fitted))
     folds = [(np.delete(everyone, i), np.array([i])) for i in rows]
     y = fitted.model.classes_[fitted.labels]
-    return cross_validate(machine, fitted.X, y, [machine.C], folds).scores[0] == 0
+    return np.asarray(cross_validate(machine, fitted.X, y, [machine.C], folds).scores[0] == 0)
 
 
 def _one_by_one(machine: Any, fitted: Fitted, rows: np.ndarray, until: float) -> np.ndarray | None:

@@ -6,12 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from largemargin.certificates.certificate import Statement, at_most
+from largemargin.certificates.certificate import Statement
+from largemargin.certificates.rounding import at_most
 from largemargin.certificates.theorem import Condition, Theorem
 from largemargin.machines import card_of
 
 GAP = Theorem("duality gap", "weak duality", "always")
-EXACT = 1e-6  # a relative gap that is rounding
+ROUNDING_GAP = 1e-6  # a relative duality gap up to which a fit counts as optimal
 
 
 def gap_statement(model: Any, indefinite: str = "") -> Statement:
@@ -48,7 +49,7 @@ def is_optimal(model: Any) -> Condition:
     to rounding, only: a small coefficient may have been left out.
     """
     gap = max(float(np.max(model.dual_gap_)), 0.0)
-    exact = True if gap <= EXACT else None
+    exact = True if gap <= ROUNDING_GAP else None
     return Condition(
         f"the fit is optimal (its duality gap is at most {at_most(gap, 2)})",
         exact if model.converged_ else False,

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -32,7 +32,6 @@ from largemargin.certificates.leave_one_out import (
 from largemargin.certificates.optimality import gap_statement, is_optimal
 from largemargin.certificates.rounding import (
     FEW,
-    UNIT,
     above,
     at_least,
     at_most,
@@ -40,6 +39,10 @@ from largemargin.certificates.rounding import (
     raised,
 )
 from largemargin.certificates.theorem import INDEPENDENT, Condition, Theorem
+from largemargin.kernels.functions import UNIT
+
+if TYPE_CHECKING:
+    from largemargin.svm.formulations import Loss
 
 BOOK = "Advances in Large Margin Classifiers"
 OPTIMAL = Theorem(
@@ -53,7 +56,7 @@ RADIUS = Theorem("radius-margin", "Vapnik 1998, from Jaakkola-Haussler", "always
 LEFT_OUT = (SUPPORT, EXPECTED, JAAKKOLA, XI_ALPHA, RADIUS)
 UNIQUE_WITHOUT = "the threshold stays unique when one is left out"
 
-EDGE = 1e-9  # relative distance from its bound at which a coefficient is free
+EDGE = 1e-9  # the relative distance from its bound at which a coefficient is free
 
 
 @dataclass(frozen=True)
@@ -66,9 +69,11 @@ class Dual:
     box : array of shape (n_problems, m)
         Their upper bounds; inf where there is none.
     slack : str
-        "none", "linear", "squared" or "squared-sum".
+        "none", "squared-sum" or the name of the loss.
+    loss : Loss or None
+        What is paid for the slack of each example, if that is counted singly.
     ridge : array of shape (m,)
-        1/(2 C s_i) with squared slacks, else 0.
+        What the loss adds to the diagonal of the kernel matrix: 1/(2 C s_i) with squared slacks.
     threshold : bool
         Whether the dual has the condition sum y alpha = 0.
     origin : bool
@@ -80,32 +85,37 @@ class Dual:
     alphas: np.ndarray
     box: np.ndarray
     slack: str
+    loss: Loss | None
     ridge: np.ndarray
     threshold: bool
     origin: bool
     of_nu: bool
 
+    @property
+    def bounded(self) -> bool:
+        """Whether the loss bounds the coefficients."""
+        return self.loss is not None and np.isfinite(self.loss.box)
+
 
 def dual_of(fitted: Fitted) -> Dual:
     from largemargin.svm import KernelAdatron, NuSVC
+    from largemargin.svm.formulations import HINGE, LOSSES
 
     model = fitted.model
     alphas, of_nu = fitted.alphas(), isinstance(model, NuSVC) and model.nu > 0
     s = class_factors_of(fitted)
     C = np.inf if isinstance(model, NuSVC) else float(model.C)
     slack = "linear" if of_nu else "none" if np.isinf(C) else getattr(model, "slack", "linear")
+    loss = HINGE if of_nu else LOSSES.get(slack)
     box, ridge = np.full(alphas.shape, np.inf), np.zeros(len(fitted))
-    if of_nu:  # the machine with linear slack and this C has the same solution
+    if of_nu or slack == "squared-sum":
+        # the machine with the hinge loss and this C has the same solution
         box[:] = (alphas / s).max(axis=1, keepdims=True) * s
-    elif slack == "linear":
-        box[:] = C * s
-    elif slack == "squared-sum":
-        box[:] = (alphas / s).max(axis=1, keepdims=True) * s
-    elif slack == "squared":
-        ridge = 1 / (2 * C * s)
+    elif loss is not None:
+        box[:], ridge = loss.upper_bounds(C, s), loss.ridges(C, s)
     origin = not model.fit_intercept or model.multiclass == "crammer-singer"
     threshold = not origin and not isinstance(model, KernelAdatron)
-    return Dual(alphas, box, slack, ridge, threshold, origin, of_nu)
+    return Dual(alphas, box, slack, loss, ridge, threshold, origin, of_nu)
 
 
 def statements(model: Any, X: Any, y: Any, asked: Asked) -> tuple[int, list[Statement]]:
@@ -146,8 +156,8 @@ def svm_statements(fitted: Fitted, leave_one_out: bool | str) -> list[Statement]
 
 
 def _indefinite(fitted: Fitted) -> str:
-    """Empty if the kernel is positive definite on the training examples, or why that is not
-    known.
+    """Why it is not known that the kernel is positive definite on the training examples; empty if
+    it is known.
     """
     if fitted.foreign and not fitted.kernel.psd:
         return f"{fitted.kernel} is not known to be positive definite on the training examples"
@@ -243,11 +253,12 @@ def absolute_gaps(fitted: Fitted, dual: Dual) -> np.ndarray:
         else:
             price = float((alpha / s).max()) if dual.of_nu else float(fitted.model.C)
             weights, xi = s[fitted.signs[p] != 0], np.maximum(0.0, 1 - least)
-            primal = norm**2 / 2 + price * float(weights @ (xi**2 if dual.ridge.any() else xi))
+            losses = xi if dual.loss is None else dual.loss.value(xi)
+            primal = norm**2 / 2 + price * float(weights @ losses)
         value = sums[p] - norm**2 / 2 - float(dual.ridge @ alpha**2) / 2
         rounding = (len(fitted) + FEW) * UNIT * (abs(primal) + abs(value) + norm**2)
         gaps.append(primal - value + rounding + lack[p] * (1 + norm * R + lack[p] * R**2))
-    if dual.slack not in ("linear", "squared") or dual.of_nu:
+    if dual.loss is None or dual.of_nu:
         return np.maximum(gaps, 0.0)
     # of these the solver has told the gap, relative to the primal objective
     told = np.maximum(np.asarray(fitted.model.dual_gap_, float), 0.0)
@@ -359,7 +370,7 @@ def _jaakkola_flags(fitted: Fitted, dual: Dual) -> np.ndarray:
     outputs = fitted.signs * fitted.scores
     short = _shortfall(fitted, dual)
     flags = suspects(outputs, dual.alphas, fitted.squares, False, None, 0.0, short)
-    return flags & (fitted.signs != 0)
+    return np.asarray(flags & (fitted.signs != 0))
 
 
 def _xi_alpha(fitted: Fitted, dual: Dual) -> Statement:
@@ -372,7 +383,7 @@ def _xi_alpha(fitted: Fitted, dual: Dual) -> Statement:
         ),
         Condition("equal weights", plain, "it is proved for examples of equal weight"),
         *_two_sides(fitted, dual),
-        Condition(UNIQUE_WITHOUT, None if dual.slack == "linear" else True),
+        Condition(UNIQUE_WITHOUT, None if dual.bounded else True),
     ]
     refuted = XI_ALPHA.refuted_by(conditions)
     if refuted:
@@ -381,7 +392,7 @@ def _xi_alpha(fitted: Fitted, dual: Dual) -> Statement:
     least = least_kernel_value(fitted, LARGEST_EIGENPROBLEM)
     outputs, ridge = fitted.signs * fitted.scores, float(dual.ridge.max())
     short = _shortfall(fitted, dual)
-    flags = suspects(outputs, dual.alphas, fitted.squares, True, least, ridge, short)
+    flags = suspects(outputs, dual.alphas, fitted.squares, True, least, ridge, short, dual.bounded)
     return _flagged(XI_ALPHA, fitted, dual, flags & (fitted.signs != 0), conditions)
 
 

@@ -190,15 +190,15 @@ class MaxMarginHyperplane(KernelClassifier):
             C=self.C, kernel="linear", fit_intercept=self.fit_intercept, tol=min(SVM_TOL, self.tol),
             min_margin=self.min_margin, max_seconds=self.max_seconds, verbose=self.verbose,
         )  # fmt: skip
-        with machine._session(data, len(programs)) as (session, watch):
-            (fit,) = machine._train(session, [data.weights], [None], watch)
+        with machine.session(data, len(programs)) as (session, watch):
+            (fit,) = machine.train(session, [data.weights], [None], watch)
         return [
             Proposal(
                 np.asarray(data.X.T @ coefs), float(b), program.y * coefs, one.n_steps,
                 watch.stopped, one.separable,
             )
             for program, coefs, b, one in zip(
-                programs, fit.coefs, fit.intercepts, fit.machines, strict=True
+                programs, fit.coefs, fit.intercepts, fit.results, strict=True
             )
         ]  # fmt: skip
 

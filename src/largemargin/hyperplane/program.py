@@ -30,7 +30,7 @@ import numpy as np
 from largemargin.hyperplane.norms import Norm, power
 from largemargin.lp.exact_values import UNIT
 from largemargin.lp.proof import LARGER
-from largemargin.svm.machines import ROUNDING, larger_side, relative_gap, slacks
+from largemargin.svm.formulations import SLACK_ROUNDING, larger_side, relative_gap, slacks
 
 NEAR = 4.0  # of what rounding can do to an output: within it a margin should be 1
 
@@ -229,7 +229,7 @@ def best_threshold(program: Program, w: np.ndarray, b: float) -> float:
     bends = program.y - f
     order = np.argsort(bends, kind="stable")
     slopes = np.cumsum(program.s[order]) - program.s[positive].sum()
-    rounding = ROUNDING * program.s.sum()
+    rounding = SLACK_ROUNDING * program.s.sum()
     first = int(np.argmax(slopes >= -rounding))
     last = int(np.argmax(slopes > rounding))
     return float(np.clip(b, bends[order[first]], bends[order[last]]))

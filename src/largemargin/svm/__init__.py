@@ -1,4 +1,4 @@
-"""Support vector machines: many duals in lockstep over shared kernel rows."""
+"""Support vector machines: many dual problems solved together over shared kernel rows."""
 
 from largemargin.svm.cross_validation import CrossValidation, cross_validate
 from largemargin.svm.kernel_adatron import KernelAdatron

@@ -1,14 +1,15 @@
-"""The last step to the exact solution: guess which variables are free, solve for them, correct the
-guess.
+"""The active set method, the last step to the exact solution of a dual problem.
 
-Where the free variables F and the ends of the others are known, the optimum is linear:
+Where the free variables F and the bounds that the others are at are known, the KKT conditions are
+linear in the step d of the free variables:
 
     (K + ridge)_FF d + grad_F + a_F t = 0,   sums kept
 
-with a multiplier t a group. Variables that leave the box by it are put at its ends, those at an end
-that violate optimality are let go, and again: a few solves from a solution that is good to the
-usual tolerance (the primal-dual active set method). The result is taken only if it violates
-optimality less than what it started from.
+with one Lagrange multiplier t per group. Variables that leave the box by this step are put at their
+bounds, those at a bound that violate optimality are set free, and again: a few solves from a
+solution that is good to the usual tolerance (the primal-dual active set method). Where such guesses
+go round in a circle, the classical method changes one variable at a time. The result is taken only
+if it violates optimality less than the solution that it started from.
 """
 
 from __future__ import annotations
@@ -22,31 +23,31 @@ from scipy.linalg.lapack import dpstrf
 
 from largemargin.svm.problem import Problem, Solution
 
-MOST_FREE = 2000
-GUESSES = 25
-PATIENCE = 4  # guesses without progress
-WORK = 2e9  # multiplications that walking may cost
-EXACT = 1e-11  # the violation, relative to the gradients, at which there is little left to gain
-ROUNDING = 1e-14  # of the sum of all sizes, to which sums are known
-FEW_GROUPS = 2
-DEAREST = 1e3  # how much closer a large price makes it, which is about as close as rounding allows
+MOST_FREE = 2000  # free variables that a dense factorisation is made for
+GUESSES = 25  # sets of free variables that are tried
+STALLED_GUESSES = 4  # guesses in a row without progress, before the classical method takes over
+STEP_WORK = 2e9  # multiplications that the steps of the classical method may cost
+EXACT_VIOLATION = 1e-11  # a violation, relative to the gradients, that leaves little to gain
+SUM_ROUNDING = 1e-14  # the rounding error of a sum, relative to the sum of all sizes
+FEW_GROUPS = 2  # groups up to which each is summed in pairs
+LARGEST_PRICE = 1e3  # a larger price of slack asks for no smaller violation: rounding allows none
 
 
-def enough(problem: Problem) -> float:
-    """The violation at which a solution is taken for exact: what it costs is slack, at the price of
-    the box.
+def exact_violation(problem: Problem) -> float:
+    """The violation at which a solution counts as exact: smaller where slack, which is what a
+    violation costs, has a high price, the largest bound of the box.
     """
     box = np.maximum(problem.hi, -problem.lo)
     price = float(box[np.isfinite(box)].max(initial=1.0))
-    return EXACT / min(max(price, 1.0), DEAREST)
+    return EXACT_VIOLATION / min(max(price, 1.0), LARGEST_PRICE)
 
 
 def is_exact(problem: Problem, violation: float) -> bool:
-    """Whether a solution is taken for exact."""
-    return violation <= EXACT / DEAREST or violation <= enough(problem)
+    """Whether a solution with this violation counts as exact."""
+    return violation <= EXACT_VIOLATION / LARGEST_PRICE or violation <= exact_violation(problem)
 
 
-def polish(
+def refine(
     problem: Problem,
     solution: Solution,
     gram: Callable[[np.ndarray], np.ndarray],
@@ -54,21 +55,23 @@ def polish(
     solve: Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray] | None = None,
     stopped: Callable[[], object] = lambda: "",
 ) -> Solution:
-    """The exact solution near a good one, or what is found on the way until it is stopped.
+    """The exact solution near a good one, or the best point found until it is stopped.
 
     `gram(F)` gives the kernel values among variables F, `products(F, d)` those of all against F,
     times d. `solve(F, right, short)`, if there is one, gives d with (K + ridge)_FF d + a_F t =
     right and sums of `short` without the kernel values, whatever the number of free variables.
     """
     before = violation_of(problem, solution.beta, solution.grad)
-    point = _Point(problem, solution.beta, solution.grad, gram, products, solve)
+    point = _Iterate(problem, solution.beta, solution.grad, gram, products, solve)
     best, least = point, before
     scale = float(np.abs(solution.grad).max(initial=0.0))
     if not problem.relative:
         scale += 1.0
     worse = 0
     for _ in range(GUESSES):
-        if least <= enough(problem) * scale or worse > (PATIENCE if least > EXACT * scale else 0):
+        if least <= exact_violation(problem) * scale or worse > (
+            STALLED_GUESSES if least > EXACT_VIOLATION * scale else 0
+        ):
             break
         if stopped():
             break
@@ -80,8 +83,8 @@ def polish(
         worse += 1
         if left < least:
             best, least, worse = point, left, 0
-    if least > EXACT * scale and solve is None:
-        best, least = _walk(best, least, EXACT * scale, stopped)
+    if least > EXACT_VIOLATION * scale and solve is None:
+        best, least = _active_set_steps(best, least, EXACT_VIOLATION * scale, stopped)
     if best.beta is solution.beta:
         return solution
     return replace(
@@ -89,12 +92,12 @@ def polish(
     )
 
 
-def _walk(
-    best: _Point, least: float, enough: float, stopped: Callable[[], object]
-) -> tuple[_Point, float]:
-    """The classical active set method: one variable joins or leaves the free ones at a time."""
+def _active_set_steps(
+    best: _Iterate, least: float, enough: float, stopped: Callable[[], object]
+) -> tuple[_Iterate, float]:
+    """The classical active set method: one variable joins or leaves the free ones per step."""
     point, free, spent = best, best.inside(), 0.0
-    while spent < WORK and not stopped():
+    while spent < STEP_WORK and not stopped():
         if not 0 < len(free) <= MOST_FREE:
             break
         spent += len(free) ** 3 + 3e6
@@ -113,8 +116,8 @@ def _walk(
 
 
 @dataclass(frozen=True)
-class _Point:
-    """Variables and gradient of a problem."""
+class _Iterate:
+    """Variables and gradient of a problem, and how its kernel values are had."""
 
     problem: Problem
     beta: np.ndarray
@@ -123,7 +126,7 @@ class _Point:
     products: Callable[[np.ndarray, np.ndarray], np.ndarray]
     solve: Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray] | None
 
-    def moved(self, free: np.ndarray, to: np.ndarray) -> _Point:
+    def moved(self, free: np.ndarray, to: np.ndarray) -> _Iterate:
         step = to - self.beta[free]
         beta, grad = self.beta.copy(), self.grad + self.products(free, step)
         beta[free] = to
@@ -131,10 +134,12 @@ class _Point:
         return replace(self, beta=beta, grad=grad)
 
     def direction(self, free: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The step to the optimum of the free variables, and a direction in which it has none."""
-        totals = sums(self.problem, self.problem.start)
+        """The step to the optimum of the free variables, and a direction in which there is none."""
+        totals = group_sums(self.problem, self.problem.start)
         if self.solve is not None:
-            return self._solved(free, totals - sums(self.problem, self.beta)), np.zeros(len(free))
+            return self._solved(free, totals - group_sums(self.problem, self.beta)), np.zeros(
+                len(free)
+            )
         return _solve(self.problem, free, self.beta, self.grad, self.gram(free), totals)
 
     def _solved(self, free: np.ndarray, missing: np.ndarray) -> np.ndarray:
@@ -147,17 +152,18 @@ class _Point:
         left = (missing - np.bincount(group, a * step, n_groups)) / np.maximum(
             np.bincount(group, minlength=n_groups), 1
         )
-        return step + a * left[group]
+        return np.asarray(step + a * left[group])
 
-    def jump(self, free: np.ndarray) -> _Point:
-        """To the optimum of the free variables, those that leave the box put at its ends."""
+    def jump(self, free: np.ndarray) -> _Iterate:
+        """To the optimum of the free variables, those that leave the box put at their bounds."""
         lo, hi = self.problem.lo[free], self.problem.hi[free]
         return self.moved(free, np.clip(self.beta[free] + self.direction(free)[0], lo, hi))
 
-    def step(self, free: np.ndarray, enough: float) -> tuple[_Point, np.ndarray]:
-        """Towards that optimum as far as the box allows, or, where a direction leads down without
-        an end by more than `enough`, to where the box ends it; also the variables that are then at
-        an end.
+    def step(self, free: np.ndarray, enough: float) -> tuple[_Iterate, np.ndarray]:
+        """Towards that optimum as far as the box allows; also the variables at a bound after it.
+
+        Where a direction without curvature leads down, by more than `enough`, it is followed to the
+        bound where it ends.
         """
         lo, hi, at = self.problem.lo[free], self.problem.hi[free], self.beta[free]
         step, ray = self.direction(free)
@@ -178,7 +184,7 @@ class _Point:
         return self.moved(free, to), free[blocked]
 
     def violation(self) -> float:
-        """Infinite where the sums are not kept."""
+        """The violation; infinite where the sums are not kept."""
         if self._groups_off().any():
             return np.inf
         return violation_of(self.problem, self.beta, self.grad)
@@ -187,15 +193,15 @@ class _Point:
         """The groups whose sums are not kept."""
         if not self.problem.threshold:
             return np.zeros(self.problem.n_groups, bool)
-        drift = sums(self.problem, self.beta) - sums(self.problem, self.problem.start)
+        drift = group_sums(self.problem, self.beta) - group_sums(self.problem, self.problem.start)
         size = np.abs(self.beta)
-        return np.abs(drift) > max(1e-12 * size.max(), ROUNDING * size.sum())
+        return np.asarray(np.abs(drift) > max(1e-12 * size.max(), SUM_ROUNDING * size.sum()))
 
     def inside(self) -> np.ndarray:
         return np.flatnonzero((self.beta > self.problem.lo) & (self.beta < self.problem.hi))
 
     def guess(self) -> np.ndarray:
-        """The variables inside the box, those at an end that should leave it, and all of a group
+        """The variables inside the box, those at a bound that should leave it, and all of a group
         that has neither where that keeps its sum from what it has to be.
         """
         lack, rises, falls = self._lacks()
@@ -206,15 +212,15 @@ class _Point:
         return np.flatnonzero(free | lost[group])
 
     def worst(self) -> int | None:
-        """The variable at an end that should leave it most."""
+        """The variable at a bound that violates optimality most."""
         lack, rises, falls = self._lacks()
         lack[rises & falls] = 0.0
         found = int(np.argmax(lack))
         return found if lack[found] > 0 else None
 
     def _lacks(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """How far each variable is on the wrong side of its group's level, relative to it; who may
-        rise and fall.
+        """How far each variable is on the wrong side of its group's multiplier, relative to it;
+        and the sets I_up and I_low.
         """
         problem = self.problem
         value, rises, falls = _sides(problem, self.beta, self.grad)
@@ -233,7 +239,7 @@ class _Point:
 
 
 def violation_of(problem: Problem, beta: np.ndarray, grad: np.ndarray) -> float:
-    """By how much the optimality conditions are violated at most."""
+    """The largest violation of the KKT conditions, m - M."""
     top, low = _extremes(problem, *_sides(problem, beta, grad))
     return max(0.0, float((top - low).max(initial=0.0)))
 
@@ -241,7 +247,7 @@ def violation_of(problem: Problem, beta: np.ndarray, grad: np.ndarray) -> float:
 def _extremes(
     problem: Problem, value: np.ndarray, rises: np.ndarray, falls: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The largest value that may rise and the smallest that may fall, a group."""
+    """Per group m = max over I_up and M = min over I_low."""
     end = np.inf if problem.threshold else 0.0
     top, low = np.full(problem.n_groups, -end), np.full(problem.n_groups, end)
     np.maximum.at(top, problem.group[rises], value[rises])
@@ -252,13 +258,14 @@ def _extremes(
 def _sides(
     problem: Problem, beta: np.ndarray, grad: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The values -a grad, and the sets I_up and I_low."""
     below, above = beta < problem.hi, beta > problem.lo
     positive = problem.a > 0
     return -problem.a * grad, np.where(positive, below, above), np.where(positive, above, below)
 
 
-def sums(problem: Problem, beta: np.ndarray) -> np.ndarray:
-    """The sums that are kept; of many variables in pairs, which rounds less."""
+def group_sums(problem: Problem, beta: np.ndarray) -> np.ndarray:
+    """The sums that are kept, one per group; of few groups summed in pairs, which rounds less."""
     terms = problem.a * beta
     if problem.n_groups > FEW_GROUPS:
         return np.bincount(problem.group, terms, problem.n_groups)
@@ -283,10 +290,10 @@ def _solve(
     if not problem.threshold:
         return positive_solve(H, -grad[free])
     step = np.zeros(n)
-    # of each group the first variable makes up for the others: d_first = a_first (missing - sum a
-    # d)
+    # the first variable of each group makes up for the others:
+    # d_first = a_first (missing - sum of a d over the others)
     groups, leaders, mine = np.unique(group, return_index=True, return_inverse=True)
-    step[leaders] = a[leaders] * (totals - sums(problem, beta))[groups]
+    step[leaders] = a[leaders] * (totals - group_sums(problem, beta))[groups]
     first = leaders[mine]
     swap = a * a[first]
     right = -(grad[free] + H @ step)

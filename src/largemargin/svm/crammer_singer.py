@@ -1,19 +1,21 @@
-"""The multiclass machine of Crammer & Singer with kernels: one vector a class, trained as one
-problem.
+"""The multiclass machine of Crammer & Singer with kernels: one vector per class, as one problem.
 
-    minimise  1/2 sum_r |m_r|^2 + C sum_i s_i xi_i,   m_y.x_i - m_r.x_i >= 1 - xi_i for all r other
-    than y = y_i dual:     minimise 1/2 sum_r t_r'K t_r - sum_i t_(i,y_i),   t_ir <= C s_i [r =
-    y_i],   sum_r t_ir = 0
+    minimise   1/2 sum_r |m_r|^2 + C sum_i s_i xi_i
+    subject to m_(y_i).x_i - m_r.x_i >= 1 - xi_i   for all classes r other than y_i
+
+    dual:
+    minimise   1/2 sum_r t_r'K t_r - sum_i t_(i,y_i)
+    subject to t_ir <= C s_i if r = y_i, else t_ir <= 0,   and   sum_r t_ir = 0 for each example i
 
 There is no threshold. Each example has a group of k variables and its own sum, so the working set
-is one of examples: the block is solved example by example, each exactly (the point of its group
-nearest to where its gradient points, as in MIRA), and then all scores are brought up to date with
+is one of examples: the block is solved example by example, each exactly (a Newton step projected
+onto the constraints of the example, as in MIRA), and then all scores are brought up to date with
 the rows that changed.
 
-An example at a time is slow where the coefficients are large beside 1/k(x, x), as they are with a
+One example at a time is slow where the coefficients are large beside 1/k(x, x), as they are with a
 large C on examples that are nearly alike: a block that takes too many steps is solved by the
-interior-point method. What that leaves is rounding, and the search ends once rounds of it bring
-nothing.
+interior-point method. What that leaves is rounding, so the solver ends when further rounds bring no
+progress of the violation or of the dual objective.
 """
 
 from __future__ import annotations
@@ -24,25 +26,24 @@ import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from largemargin.runtime.progress import Watch
-from largemargin.svm.active_set import polish
-from largemargin.svm.block import BURST
-from largemargin.svm.evaluation import Outputs, Stored, summed
-from largemargin.svm.interior_point import RIDGE, Solver, minimise
-from largemargin.svm.lockstep import LOCAL, WORKING_SET
-from largemargin.svm.machines import (
+from largemargin.svm.active_set import refine
+from largemargin.svm.bounds import (
     FEW,
-    Between,
-    Machine,
-    Told,
+    Interval,
+    ObjectiveBounds,
     dual_bounds,
     half_square,
-    told,
+    with_bounds,
 )
-from largemargin.svm.problem import Problem, Solution
-from largemargin.svm.session import STUCK, Session
+from largemargin.svm.decomposition import LOCAL, WORKING_SET
+from largemargin.svm.dense_solver import SMO_STEPS, STALLED_ROUNDS
+from largemargin.svm.evaluation import Outputs, Stored, summed
+from largemargin.svm.interior_point import RIDGE, Solver, minimise
+from largemargin.svm.problem import DualResult, Problem, Solution
+from largemargin.svm.session import Session
 
-HARD = 10  # rounds in which steps do not get there, for each set that the examples make
-PROGRESS = 1e-6  # of the dual objective, that a round counts for
+HARD = 10  # rounds that need the interior-point method, per working set of the examples
+PROGRESS = 1e-6  # the least relative rise of the dual objective that counts as progress
 
 
 def train(
@@ -54,21 +55,21 @@ def train(
     max_steps: float,
     watch: Watch,
     start: np.ndarray | None = None,
-) -> tuple[np.ndarray, Machine]:
-    """The coefficients, a row a class, and what they achieve; `start` is where to start from."""
+) -> tuple[np.ndarray, DualResult]:
+    """The coefficients, one row per class, and what they achieve, from `start` on if given."""
     order = session.order
     start = None if start is None else start[:, order]
-    run = _Run(session, order, C * weights[order], start, watch.look)
+    run = _MulticlassDual(session, order, C * weights[order], start, watch.look)
     violation = run.violation()
     least, most, stuck, n_hard = violation, run.dual(), 0, 0
     sets = max(1, 2 * run.n // WORKING_SET)
     while violation > tol and run.n_steps < max_steps and not watch.stopped:
-        if stuck >= STUCK * sets or n_hard >= HARD * sets:
+        if stuck >= STALLED_ROUNDS * sets or n_hard >= HARD * sets:
             break
         hard = run.improve(max(tol / 2, LOCAL * violation), max_steps - run.n_steps)
         violation, dual = run.violation(), run.dual()
-        if session.exact and hard and not watch.stopped:  # it may be a guess away
-            violation, dual = run.polish(violation), run.dual()
+        if session.exact and hard and not watch.stopped:  # the optimum may be a guess away
+            violation, dual = run.refine(violation), run.dual()
         stuck, n_hard = stuck + 1, n_hard + hard
         if violation < least / 2 or dual > most + PROGRESS * abs(most):
             stuck = 0
@@ -76,14 +77,16 @@ def train(
         watch.advance(0, f"violation {violation:.2g}")
     converged = violation <= tol
     if converged and session.exact and not watch.stopped:
-        violation = run.polish(violation)
+        violation = run.refine(violation)
     coefs = np.zeros((run.n_classes, session.n))
     coefs[:, order] = run.tau
     watch.advance(1)
     return coefs, run.read(violation, converged)
 
 
-class _Run:
+class _MulticlassDual:
+    """The dual of all classes: variables tau and scores tau K, one row per class."""
+
     def __init__(
         self,
         session: Session,
@@ -118,8 +121,8 @@ class _Run:
         return max(0.0, float(self._violations().max()))
 
     def improve(self, tol: float, max_steps: float) -> bool:
-        """Choose a working set, solve it and bring the scores up to date; returns whether steps
-        did not get there.
+        """Select a working set, solve it and bring the scores up to date; returns whether it took
+        the interior-point method.
         """
         from largemargin.svm.smo import solve_simplices
 
@@ -138,11 +141,11 @@ class _Run:
         tau = np.ascontiguousarray(self.tau[:, working].T)
         steps, met = solve_simplices(
             local, np.ascontiguousarray(self.scores[:, working].T), tau, self.labels[working],
-            self.box[working], tol, int(min(max_steps, BURST)),
+            self.box[working], tol, int(min(max_steps, SMO_STEPS)),
         )  # fmt: skip
         self.n_steps += steps
         found = tau.T
-        hard = not met and max_steps > BURST and not self.stopped()
+        hard = not met and max_steps > SMO_STEPS and not self.stopped()
         if hard:
             found = self._by_interior_point(working, local, found)
         delta = found - self.tau[:, working]
@@ -155,17 +158,17 @@ class _Run:
         self, working: np.ndarray, K: np.ndarray, found: np.ndarray
     ) -> np.ndarray:
         """The variables of a block by another method, or as they were if that is no better."""
-        from largemargin.svm.smo import nearest_of_example
+        from largemargin.svm.smo import project_example
 
         counts = self.box[working] > 0
         examples, inner = working[counts], found.copy()
         K = np.asarray(K, np.float64)
         before, grad = self.tau[:, working], (self.scores - self.own)[:, working]
-        # what the others do to it, which is nothing, to the last bit, where there are no others
+        # the linear term, with what the other examples add, which is exactly 0 if there are none
         c = -1.0 * self.own[:, working]
         if len(working) < self.n:
             c = grad - before @ K
-        # in units in which every example has length 1
+        # variables in units in which every example has length 1
         unit = np.sqrt(np.maximum(np.diagonal(K)[counts], 0.0))
         unit[unit == 0] = unit.max(initial=0.0) or 1.0
         hi = (unit * self.hi[:, examples]).ravel()
@@ -181,8 +184,8 @@ class _Run:
             return found
         inner[:, counts] = inside.x.reshape(self.n_classes, -1) / unit
         out = np.empty(self.n_classes)
-        for i in np.flatnonzero(counts).tolist():  # its sums are kept to rounding only
-            nearest_of_example(
+        for i in np.flatnonzero(counts).tolist():  # the method keeps sums to rounding only
+            project_example(
                 np.ascontiguousarray(inner[:, i]), self.labels[working[i]], self.box[working[i]],
                 out,
             )  # fmt: skip
@@ -202,8 +205,8 @@ class _Run:
         if len(variables):
             self.scores += self.session.products(self.order[variables], delta)
 
-    def polish(self, violation: float) -> float:
-        """Go on to the exact solution, the variables of all classes in a row."""
+    def refine(self, violation: float) -> float:
+        """Go on to the exact solution, with the variables of all classes in one problem."""
         n, k = self.n, self.n_classes
         example, of = np.tile(np.arange(n), k), np.repeat(np.arange(k), n)
         problem = Problem(
@@ -213,7 +216,7 @@ class _Run:
         )  # fmt: skip
 
         def gram(F: np.ndarray) -> np.ndarray:
-            return self._gram(example[F]) * (of[F][:, None] == of[F][None, :])
+            return np.asarray(self._gram(example[F]) * (of[F][:, None] == of[F][None, :]))
 
         def products(F: np.ndarray, d: np.ndarray) -> np.ndarray:
             used, place = np.unique(example[F], return_inverse=True)
@@ -223,11 +226,11 @@ class _Run:
 
         grad = (self.scores - self.own).ravel()
         solution = Solution(self.tau.ravel(), grad, violation, self.n_steps, True)
-        exact = polish(problem, solution, gram, products, stopped=self.stopped)
+        exact = refine(problem, solution, gram, products, stopped=self.stopped)
         tau, scores, before = self.tau, self.scores, self.dual()
         self.tau = exact.beta.reshape(k, n)
         self.scores = exact.grad.reshape(k, n) + self.own
-        if self.dual() < before - PROGRESS * abs(before):  # the violation is but rounding
+        if self.dual() < before - PROGRESS * abs(before):  # the violation is only rounding
             self.tau, self.scores = tau, scores
             return violation
         return exact.violation
@@ -235,20 +238,20 @@ class _Run:
     def dual(self) -> float:
         return float(self.tau[self.own].sum()) - float((self.tau * self.scores).sum()) / 2
 
-    def read(self, violation: float, converged: bool) -> Machine:
-        """What the coefficients as they are stored achieve: with two classes, as the difference of
-        their rows.
+    def read(self, violation: float, converged: bool) -> DualResult:
+        """What the coefficients achieve as they are stored, which is as the difference of their
+        rows if there are two classes.
         """
         session, tau = self.session, self.tau
         two = self.n_classes == 2
         kept = tau[1:] - tau[:1] if two else tau
-        machine = Machine(np.empty(0), 0.0, 0.0, np.inf, 0.0, violation, self.n_steps, converged)
+        result = DualResult(np.empty(0), 0.0, 0.0, np.inf, 0.0, violation, self.n_steps, converged)
         stored = Stored(None, self.order, kept)
         readings = session.evaluation.outputs(stored, self._near, self.n_steps)
         if two:
             tau = np.concatenate([-kept, kept]) / 2
             readings = [_halved(outputs) for outputs in readings]
-        return told(machine, [self._judge(tau, outputs) for outputs in readings])
+        return with_bounds(result, [self._bounds(tau, outputs) for outputs in readings])
 
     def _near(self, values: np.ndarray, errors: np.ndarray) -> np.ndarray:
         if len(values) == 1:
@@ -260,17 +263,17 @@ class _Run:
         off = FEW * (1 + np.abs(scores)) + errors
         right = ((scores - off) * self.own).sum(axis=0)
         other = np.where(self.own, -np.inf, scores + off).max(axis=0)
-        return np.maximum(0.0, 1 + other - right)
+        return np.asarray(np.maximum(0.0, 1 + other - right))
 
-    def _judge(self, tau: np.ndarray, outputs: Outputs) -> Told:
+    def _bounds(self, tau: np.ndarray, outputs: Outputs) -> ObjectiveBounds:
         high = self._lacks(outputs.values, outputs.errors)
         low = self._lacks(outputs.values, -outputs.errors - 2 * FEW * (1 + np.abs(outputs.values)))
         half = half_square(outputs)
         # each example's sum is to be zero
         missing = summed(np.abs(tau.sum(axis=0)) + FEW * np.abs(tau).sum(axis=0))
         alpha = tau[self.own]
-        return Told(
-            Between(
+        return ObjectiveBounds(
+            Interval(
                 half.low + summed(self.box * low) * (1 - FEW),
                 half.high + summed(self.box * high) * (1 + FEW),
             ),
@@ -287,7 +290,7 @@ def _halved(outputs: Outputs) -> Outputs:
 
 
 class Simplices:
-    """The matrix of a block for the interior-point method: K for each class, a sum an example.
+    """The matrix of a block for the interior-point method: K for each class, one sum per example.
 
     With H_r = K + diag(theta_r), the sums need (sum_r H_r^-1) dy = short - sum_r H_r^-1 right_r.
     """

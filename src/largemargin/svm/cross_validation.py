@@ -11,8 +11,9 @@ from sklearn.base import clone
 from sklearn.model_selection import check_cv
 
 from largemargin.base.training_set import TrainingSet
+from largemargin.runtime.arrays import Matrix, MatrixLike, VectorLike
 from largemargin.svm.estimator import Fit
-from largemargin.svm.machines import SoftMargin
+from largemargin.svm.formulations import SoftMargin
 from largemargin.svm.multiclass import splits
 from largemargin.svm.svc import SVC, checked_Cs
 
@@ -51,16 +52,16 @@ class CrossValidation:
 
 def cross_validate(
     estimator: SVC,
-    X: Any,
-    y: Any,
+    X: MatrixLike,
+    y: VectorLike,
     Cs: Sequence[float],
     cv: Any = 5,
-    sample_weight: Any = None,
+    sample_weight: VectorLike = None,
 ) -> CrossValidation:
     """Score every C on every fold, all trained over the same kernel rows.
 
-    The folds of one C run in lockstep; each C starts from the solutions of the next smaller one.
-    The kernel is the same in all folds: gamma="scale" is computed from all of X.
+    The folds of one C are trained together; each C starts from the solutions of the next smaller
+    one. The kernel is the same in all folds: gamma="scale" is computed from all of X.
 
     Parameters
     ----------
@@ -109,8 +110,8 @@ def cross_validate(
         weightings.append(weights)
     scores, gaps = np.zeros((len(models), len(folds))), np.zeros((len(models), len(folds)))
     total = len(models) * len(folds) * len(splits(data.n_classes, template.multiclass))
-    with template._session(data, total) as (session, watch):
-        for k, fits in template._sweep(session, weightings, models, watch):
+    with template.session(data, total) as (session, watch):
+        for k, fits in template.sweep(session, weightings, models, watch):
             for f, (fit, (_, test)) in enumerate(zip(fits, folds, strict=True)):
                 model = models[k]
                 model.set_fitted(data, fit)
@@ -123,7 +124,7 @@ def cross_validate(
 
 
 def _folds(
-    cv: Any, data: TrainingSet, X: Any, y: np.ndarray
+    cv: Any, data: TrainingSet, X: Matrix, y: np.ndarray
 ) -> list[tuple[np.ndarray, np.ndarray]]:
     """Training and held-out examples of each fold, by their number among those that count."""
     place = np.full(data.n_given, -1)
@@ -166,13 +167,14 @@ def _known_answers(model: SVC, fit: Fit, data: TrainingSet) -> np.ndarray:
     # other machines hold their outputs at another scale, and a fit that was stopped may have none
     if not soft or any(np.isnan(one.outputs).any() for one in soft):
         return np.full(len(data), -1)
-    if model._by_pairs:
+    if model.by_pairs:
         lost = np.zeros(len(data), bool)
         for one in soft:
-            won = one.outputs + one.machine.intercept > 0
+            won = one.outputs + one.result.intercept > 0
             lost[one.examples] |= won != (data.labels[one.examples] == one.job.split.positive)
         return np.where(lost, -1, data.labels)
     scores = np.empty((len(soft), len(data)))
     for row, one in zip(scores, soft, strict=True):
-        row[one.examples] = one.outputs + one.machine.intercept
-    return scores.argmax(axis=0) if len(scores) > 1 else (scores[0] > 0).astype(np.int64)
+        row[one.examples] = one.outputs + one.result.intercept
+    several = len(scores) > 1
+    return np.asarray(scores.argmax(axis=0) if several else (scores[0] > 0).astype(np.int64))

@@ -1,4 +1,4 @@
-"""The training half that all support vector machines share: problems, sessions, what is kept."""
+"""What all support vector machines share: training in a session, what is kept, and answers."""
 
 from __future__ import annotations
 
@@ -14,17 +14,19 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from largemargin.base.classifier import check_positive
+from largemargin.base.expansion import ExpansionClassifier
 from largemargin.base.training_set import TrainingSet
+from largemargin.runtime.arrays import MatrixLike, VectorLike
 from largemargin.runtime.memory import memory_bytes
 from largemargin.runtime.progress import Watch, check_seconds
 from largemargin.runtime.threads import workers
-from largemargin.svm.machines import Machine
-from largemargin.svm.multiclass import Split, splits
-from largemargin.svm.reading import ExpansionReader
-from largemargin.svm.session import Formulation, Job, Session, Trained
+from largemargin.svm.formulations import Formulation
+from largemargin.svm.multiclass import Split, splits, votes
+from largemargin.svm.problem import DualResult
+from largemargin.svm.session import Job, Session, TrainedProblem
 
-FAR = 0.5  # a relative gap that is not expected of a fit that met its tolerance
-USUAL_TOL = 1e-2  # with a larger one it is
+FAR = 0.5  # a relative duality gap that is not expected of a fit that met its tolerance
+USUAL_TOL = 1e-2  # the largest tolerance for which it is not
 
 
 def unwarned() -> np.errstate:
@@ -36,23 +38,28 @@ def unwarned() -> np.errstate:
 
 @dataclass(frozen=True)
 class Fit:
-    """A classifier as trained: coefficients of all examples, a row a function, its machines, and
-    what each of the problems of two sides gave, if it is made of such.
+    """A classifier as trained: coefficients of all examples, one row per function, the results of
+    its problems, and these problems as trained, if each has two sides.
     """
 
     coefs: np.ndarray
     intercepts: np.ndarray
-    machines: Sequence[Machine]
-    trained: Sequence[Trained] = ()
+    results: Sequence[DualResult]
+    trained: Sequence[TrainedProblem] = ()
 
     @property
     def rounding(self) -> float:
         """The most that rounding accounts for in a gap."""
-        return max(machine.rounding for machine in self.machines)
+        return max(result.rounding for result in self.results)
 
 
-class SupportVectorMachine(ExpansionReader):
-    """Training; subclasses say which machines to train."""
+class SupportVectorMachine(ExpansionClassifier):
+    """The base of support vector machines; subclasses say which machines to train.
+
+    The other files of this package call `session`, `train` and `by_pairs`, and of `SVC` `sweep`.
+    """
+
+    PROTOCOL = (*ExpansionClassifier.PROTOCOL, "by_pairs", "session", "sweep", "train")
 
     degree: int
     gamma: float | str
@@ -68,8 +75,9 @@ class SupportVectorMachine(ExpansionReader):
     min_margin: float
     verbose: int
     _reductions: tuple[str, ...] = ("ovr", "ovo")
+    _by_pairs: bool
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: MatrixLike, y: VectorLike, sample_weight: VectorLike = None) -> Self:
         """Train on the rows of X.
 
         Parameters
@@ -91,17 +99,18 @@ class SupportVectorMachine(ExpansionReader):
             data = TrainingSet(self, X, y, sample_weight)
             start = self._last_solution(data) if self.warm_start else None
             total = len(splits(data.n_classes, self.multiclass))
-            opened = self._session(data, total, portions=start is None)
+            opened = self.session(data, total, portions=start is None)
             with opened as (session, watch), unwarned():
-                (fit,) = self._train(session, [data.weights], [start], watch)
+                (fit,) = self.train(session, [data.weights], [start], watch)
             self.set_fitted(data, fit)
         self.warn_unless_converged(watch.stopped, fit.rounding)
         return self
 
     @contextmanager
-    def _session(
+    def session(
         self, data: TrainingSet, total: int, portions: bool = True
     ) -> Iterator[tuple[Session, Watch]]:
+        """A session to train on some data, and the watch over its `total` problems."""
         watch = Watch(
             type(self).__name__, total, verbose=self.verbose, max_seconds=self.max_seconds
         )
@@ -116,16 +125,16 @@ class SupportVectorMachine(ExpansionReader):
 
     _in_portions = True  # whether a part of the examples makes a problem of its own
 
-    def _train(
+    def train(
         self,
         session: Session,
         weightings: Sequence[np.ndarray],
         starts: Sequence[np.ndarray | None],
         watch: Watch,
     ) -> list[Fit]:
-        """Train a classifier for each weighting of the examples, all in lockstep.
+        """Train a classifier for each weighting of the examples, all of them together.
 
-        `starts` has for each the coefficients to start from, a row a function, or None.
+        `starts` has for each the coefficients to start from, one row per function, or None.
         """
         parts = splits(session.n_classes, self.multiclass)
         jobs = []
@@ -142,14 +151,14 @@ class SupportVectorMachine(ExpansionReader):
             fits.append(
                 Fit(
                     np.array([one.coefs(session.n) for one in group]),
-                    np.array([one.machine.intercept for one in group]),
-                    [one.machine for one in group],
+                    np.array([one.result.intercept for one in group]),
+                    [one.result for one in group],
                     group,
                 )
             )
         return fits
 
-    def _solve(self, session: Session, jobs: Sequence[Job], watch: Watch) -> list[Trained]:
+    def _solve(self, session: Session, jobs: Sequence[Job], watch: Watch) -> list[TrainedProblem]:
         return session.train(jobs, tol=self.tol, max_steps=self._max_steps, watch=watch)
 
     def _formulation(self, labels: np.ndarray, split: Split, weights: np.ndarray) -> Formulation:
@@ -182,13 +191,13 @@ class SupportVectorMachine(ExpansionReader):
             )
         self.set_expansion(data, fit.coefs, fit.intercepts)
         self._by_pairs = data.n_classes > 2 and self.multiclass == "ovo"
-        machines = fit.machines
-        self.objective_ = np.array([m.objective for m in machines])
-        self.dual_gap_ = np.array([m.gap for m in machines])
-        self.margin_ = np.array([1 / sqrt(m.square) if m.square > 0 else inf for m in machines])
-        self.n_iter_ = np.array([max(1, m.n_steps) for m in machines])
-        self.converged_ = bool(all(m.converged for m in machines))
-        self._separable = bool(all(m.separable for m in machines))
+        results = fit.results
+        self.objective_ = np.array([m.objective for m in results])
+        self.dual_gap_ = np.array([m.gap for m in results])
+        self.margin_ = np.array([1 / sqrt(m.square) if m.square > 0 else inf for m in results])
+        self.n_iter_ = np.array([max(1, m.n_steps) for m in results])
+        self.converged_ = bool(all(m.converged for m in results))
+        self._separable = bool(all(m.separable for m in results))
 
     def warn_unless_converged(self, stopped: str, rounding: float) -> None:
         """Warn of what kept the fit from its solution."""
@@ -215,7 +224,7 @@ class SupportVectorMachine(ExpansionReader):
         warnings.warn(message, ConvergenceWarning, stacklevel=3)
 
     def _is_far_off(self, rounding: float) -> bool:
-        """Whether rounding, of kernel values or of what is told, may have made a bad machine."""
+        """Whether rounding, of kernel values or of the gap itself, may have made a bad machine."""
         gap = float(self.dual_gap_.max())
         return FAR < gap < np.inf and (self.tol <= USUAL_TOL or gap < 2 * rounding)
 
@@ -228,6 +237,16 @@ class SupportVectorMachine(ExpansionReader):
         )
 
     _remedy = "to go on, fit again with warm_start=True"
+
+    @property
+    def by_pairs(self) -> bool:
+        """Whether each problem of the fitted classifier is one of two classes among several."""
+        return self._by_pairs
+
+    def join_scores(self, scores: np.ndarray) -> np.ndarray:
+        if self._by_pairs:
+            return votes(scores, len(self.classes_)).T
+        return super().join_scores(scores)
 
     def check_parameters(self) -> None:
         check_positive("tol", self.tol)

@@ -1,7 +1,7 @@
 """The outputs of machines as they are stored, and how far rounding may have put them off.
 
-What a fit tells of itself must hold for the coefficients that it keeps, so outputs are summed up
-from these afresh. A computed sum f_i = sum_j c_j k(x_j, x_i) differs from the true one by at most
+What a fit reports must hold for the coefficients that it keeps, so outputs are summed up afresh
+from these. A computed sum f_i = sum_j c_j k(x_j, x_i) differs from the true one by at most
 
     e_i = sum_j |c_j| E_ij + g sum_j |c_j k_ij|
 
@@ -12,15 +12,15 @@ these are computed once more in float64, from the rows as they were given, where
 beside the fit. With the linear kernel w itself is at hand, and all is computed so.
 
 A float32 machine stores rounded vectors. So there are three readings of it: with the rows as given,
-with the stored vectors against the rows given, and with all rows rounded; what is told holds for
-each.
+with the stored vectors against the rows given, and with all rows rounded. The objective and the
+duality gap that a fit reports hold for each of them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -29,7 +29,7 @@ import scipy.sparse as sp
 from largemargin.kernels.engine import fill, prepare
 from largemargin.kernels.functions import UNIT, Gaussian, Kernel, Linear, Rounding, squared_norms
 from largemargin.kernels.rows import BLOCK, KernelRows
-from largemargin.svm.compiled import sums
+from largemargin.runtime.arrays import Matrix
 
 if TYPE_CHECKING:
     from largemargin.svm.multiclass import Split
@@ -37,20 +37,20 @@ if TYPE_CHECKING:
 
 SINGLE = 2.0**-24  # the unit of float32
 PIECE = 64  # vectors that are summed together
-PANEL = 256  # examples a tile
-STRETCH = 4096  # examples that are multiplied by w together
-CHEAP = 4_000_000  # kernel values in float64 that no fit minds
-SHARE = 20  # one in so many of what the fit took may be spent on them
+PANEL = 256  # examples per tile
+ROWS_PER_PRODUCT = 4096  # examples that are multiplied by w together
+CHEAP = 4_000_000  # kernel values in float64 that are cheap beside any fit
+SHARE = 20  # one in so many of the fit's own kernel values may be spent on them
 STEP = 256  # kernel values that take as long as a step of the solver
 LONG = np.longdouble
-FEW_TERMS = 32
-FEW = 20_000  # products that are summed with twice the digits
+FEW_TERMS = 32  # features up to which zeros are not counted
+DOT2_PRODUCTS = 20_000  # products up to which sums are made with twice the digits
 
 
 @dataclass(frozen=True)
 class Outputs:
-    """f without the threshold, a row a function and a column an example of its problem, and w.w
-    summed over the functions, each with a bound of its error.
+    """f without the threshold, one row per function and one column per example of its problem, and
+    w.w summed over the functions, each with a bound of its error.
     """
 
     values: np.ndarray
@@ -61,22 +61,22 @@ class Outputs:
 
 @dataclass(frozen=True)
 class Stored:
-    """Coefficients to evaluate: a row a function, for the examples of a split in their order, or,
-    without one, for all in the order of the session.
+    """Coefficients to evaluate: one row per function, for the examples of a split in their order,
+    or, without a split, for all examples in the order of the session.
     """
 
     split: Split | None
     examples: np.ndarray
     coefs: np.ndarray
     values: np.ndarray | None = None  # outputs that the solver has
-    drift: float = np.inf  # how far these may be from sums of its kernel values
+    drift: float = np.inf  # a bound of their distance from sums of its kernel values
 
     @cached_property
     def used(self) -> np.ndarray:
         return np.flatnonzero(self.coefs.any(axis=0))
 
 
-Near = Callable[[np.ndarray, np.ndarray], np.ndarray]
+NearMargin = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
 
 class Evaluation:
@@ -93,11 +93,11 @@ class Evaluation:
         """The entries other than zero of each row: zeros add nothing to a sum, and no error. Of few
         entries all are taken to be.
         """
-        X = self.session.X
+        X: Any = self.session.X
         if self.kernel.by_column:
             return np.zeros(self.session.n)
         if sp.issparse(X):
-            return np.diff(X.indptr).astype(float)
+            return np.asarray(np.diff(X.indptr).astype(float))
         if X.shape[1] <= FEW_TERMS:
             return np.full(len(X), float(X.shape[1]))
         counts = [np.count_nonzero(X[k : k + 1024], axis=1) for k in range(0, len(X), 1024)]
@@ -117,7 +117,7 @@ class Evaluation:
         return float(self.session.sizes.max(initial=0.0))
 
     @cached_property
-    def _readings(self) -> list[tuple[Any, Any]]:
+    def _readings(self) -> list[tuple[Matrix, Matrix]]:
         """Vectors and rows to read a machine with."""
         X = self.session.X
         given = prepare(self.session.given, self.kernel, np.dtype(np.float64))
@@ -130,7 +130,7 @@ class Evaluation:
             same = not any((X[k : k + 1024] != given[k : k + 1024]).any() for k in pieces)
         return [(X, X)] if same else [(given, given), (X, given), (X, X)]
 
-    def outputs(self, stored: Stored, near: Near, n_steps: int = 0) -> list[Outputs]:
+    def outputs(self, stored: Stored, near: NearMargin, n_steps: int = 0) -> list[Outputs]:
         """The outputs of some functions of one problem, once for each reading.
 
         `near` says from outputs and errors which examples must be known better.
@@ -154,9 +154,9 @@ class Evaluation:
         return found
 
     def rough(self, stored: Stored, scale: float) -> list[Outputs]:
-        """What the solver's own outputs tell, NaN where they are not known, for when there is no
-        time to look at kernel values again; none if they tell nothing. They were multiplied by
-        `scale`.
+        """What the solver's own outputs show, where there is no time to look at kernel values
+        again; an empty list if they show nothing. An output that is not known is NaN, and the
+        others were multiplied by `scale`.
         """
         if isinstance(self.kernel, Linear):
             return [self._linear(stored, V, Z) for V, Z in self._readings]
@@ -170,7 +170,7 @@ class Evaluation:
         errors += 4 * UNIT * np.abs(stored.values)
         known = ~np.isnan(stored.values)
         values, errors = np.where(known, stored.values, 0.0), np.where(known, errors, np.inf)
-        return [self._judged(stored, values, errors)]
+        return [self._with_square(stored, values, errors)]
 
     def _summed(self, stored: Stored) -> Outputs:
         """From the kernel values of the fit."""
@@ -188,7 +188,7 @@ class Evaluation:
             most = self._most(stored, stored.examples, weighted)
         assert values is not None
         errors = self._errors(stored, stored.examples, self.unit, most, of_sum) + off
-        return self._judged(stored, values, errors)
+        return self._with_square(stored, values, errors)
 
     def _from_whole(
         self, stored: Stored, coefs: np.ndarray
@@ -196,15 +196,15 @@ class Evaluation:
         """From the whole matrix, with `_weights` too; also the relative error of the sums."""
         gram, slots = self.session.gram, self.session.place[stored.examples[stored.used]]
         weights, width = self._weights(stored), len(stored.examples)
-        few = coefs.size * width <= FEW
-        add = sums().add_few if few else sums().add_rows_and_sizes
+        few = coefs.size * width <= DOT2_PRODUCTS
+        add = sum_loops().add_few if few else sum_loops().add_rows_and_sizes
         values, sizes = np.zeros((len(coefs), width)), np.zeros((len(coefs), width))
         for k in range(len(coefs)):
             mine = (slots, coefs[k], weights[k])
             if len(coefs) > 1:
                 mine = tuple(part[coefs[k] != 0] for part in mine)
             start = 0
-            for first, last in self.session.stretches(stored.split):
+            for first, last in self.session.column_ranges(stored.split):
                 add(values[k], sizes[k], start, gram, first, last - first, *mine)
                 start += last - first
         return values, sizes, 4 * UNIT if few else _of_sum(len(slots))
@@ -225,10 +225,10 @@ class Evaluation:
         """|c_j| (1 + |x_j|^2 / mean): a sum of |k_ij| with these is no less than one with |c_j|,
         and, times the larger of |x_i|^2 and the mean, than one with |c_j| (|x_i|^2 + |x_j|^2).
         """
-        weights = np.abs(stored.coefs[:, stored.used])
+        weights: np.ndarray = np.abs(stored.coefs[:, stored.used])
         if not isinstance(self.kernel, Gaussian):
             return weights
-        return weights * self._stretched[stored.examples[stored.used]]
+        return np.asarray(weights * self._stretched[stored.examples[stored.used]])
 
     @cached_property
     def _stretched(self) -> np.ndarray:
@@ -244,7 +244,7 @@ class Evaluation:
         return self.kernel.on_products and not isinstance(self.kernel, Gaussian)
 
     def _most(self, stored: Stored, rows: np.ndarray, sizes: np.ndarray | None) -> np.ndarray:
-        """A bound of sum_j |c_j k_ij|, a row a function and a column each of some rows."""
+        """A bound of sum_j |c_j k_ij|, one row per function and one column for each of `rows`."""
         if sizes is not None:
             return sizes
         of = self.kernel.sizes(self.squares)
@@ -255,21 +255,21 @@ class Evaluation:
     def _errors(
         self, stored: Stored, rows: np.ndarray, unit: float, most: np.ndarray, of_sum: float = 0.0
     ) -> np.ndarray:
-        """What the errors of kernel values and of the sums add up to, `most` being sums with
-        `_weights`.
+        """What the errors of kernel values and of the sums add up to; `most` are the sums with
+        `_weights` in place of the coefficients.
         """
         if unit not in self._roundings:
             self._roundings[unit] = self._rounding(unit)
         found, coefs = self._roundings[unit], np.ascontiguousarray(stored.coefs[:, stored.used])
         return np.asarray(
-            sums().sum_errors(
+            sum_loops().sum_errors(
                 coefs, stored.examples[stored.used], found.value, found.left, found.right,
                 found.constant, found.most, rows, most, of_sum,
             )
         )  # fmt: skip
 
     def _rounding(self, unit: float) -> Rounding:
-        """What the kernel says, an entry an example, that of distances with that of values."""
+        """The kernel's bounds, per example, those of distances joined to those of values."""
         found = self.kernel.rounding(self.squares, self.terms, unit)
         far = np.maximum(self.squares, self._mean_square)
         value, left, right, constant = (
@@ -283,12 +283,12 @@ class Evaluation:
         )
         return Rounding(value, 0.0, left, right, constant, found.most)
 
-    def _judged(self, stored: Stored, values: np.ndarray, errors: np.ndarray) -> Outputs:
+    def _with_square(self, stored: Stored, values: np.ndarray, errors: np.ndarray) -> Outputs:
         coefs = np.ascontiguousarray(stored.coefs)
-        return Outputs(values, errors, *sums().square_and_error(coefs, values, errors, UNIT))
+        return Outputs(values, errors, *sum_loops().square_and_error(coefs, values, errors, UNIT))
 
     def _again(
-        self, stored: Stored, V: Any, Z: Any, chosen: np.ndarray, first: Outputs | None
+        self, stored: Stored, V: Matrix, Z: Matrix, chosen: np.ndarray, first: Outputs | None
     ) -> Outputs:
         """In float64, for the examples chosen; the others as they were found first."""
         used, vectors = stored.used, stored.examples[stored.used]
@@ -322,9 +322,9 @@ class Evaluation:
             all_values, all_errors = first.values.copy(), first.errors.copy()
             all_values[:, chosen], all_errors[:, chosen] = values, errors
             values, errors = all_values, all_errors
-        return self._judged(stored, values, errors)
+        return self._with_square(stored, values, errors)
 
-    def _linear(self, stored: Stored, V: Any, Z: Any) -> Outputs:
+    def _linear(self, stored: Stored, V: Matrix, Z: Matrix) -> Outputs:
         """By way of w: what is summed over the support vectors is a vector, in extended precision
         if it is not too long.
         """
@@ -335,9 +335,9 @@ class Evaluation:
         lengths = np.sqrt((w.astype(LONG) ** 2).sum(axis=1)).astype(float) * (1 + 4 * UNIT)
         off = unit * (np.abs(coefs) @ norms[vectors]) + UNIT * lengths
         values = np.empty((len(coefs), len(stored.examples)))
-        for k in range(0, len(stored.examples), STRETCH):
-            rows = Z[stored.examples[k : k + STRETCH]].astype(np.float64, copy=False)
-            values[:, k : k + STRETCH] = (rows @ w.T).T
+        for k in range(0, len(stored.examples), ROWS_PER_PRODUCT):
+            rows = Z[stored.examples[k : k + ROWS_PER_PRODUCT]].astype(np.float64, copy=False)
+            values[:, k : k + ROWS_PER_PRODUCT] = (rows @ w.T).T
         of, terms = norms[stored.examples], self.terms[stored.examples]
         errors = 1.01 * of * ((terms + 3) * UNIT * lengths[:, None] + off[:, None])
         errors += (terms + 1) * float(np.finfo(np.float64).tiny)
@@ -346,7 +346,7 @@ class Evaluation:
         return Outputs(values, errors, square, square_error)
 
 
-def _weighted_sums(V: Any, vectors: np.ndarray, coefs: np.ndarray) -> tuple[np.ndarray, float]:
+def _weighted_sums(V: Matrix, vectors: np.ndarray, coefs: np.ndarray) -> tuple[np.ndarray, float]:
     """coefs @ V[vectors], and its error relative to the sum of the sizes of its terms.
 
     If there are few terms, they are multiplied in extended precision and added in pairs; else
@@ -366,9 +366,17 @@ def _weighted_sums(V: Any, vectors: np.ndarray, coefs: np.ndarray) -> tuple[np.n
     return total.astype(float), (PIECE + 2) * UNIT + eps * (count // PIECE + 1)
 
 
+@cache
+def sum_loops() -> Any:
+    """The compiled sums, imported at their first use and kept; see `problem.smo_loops`."""
+    from largemargin.svm import verified_sums
+
+    return verified_sums
+
+
 def summed(values: np.ndarray) -> float:
     """The sum, hardly worse than rounded once."""
-    return float(sums().compensated_sum(values.ravel()))
+    return float(sum_loops().compensated_sum(values.ravel()))
 
 
 def _of_sum(count: int) -> float:
@@ -376,12 +384,12 @@ def _of_sum(count: int) -> float:
     return (PIECE + count // 4 + 8) * UNIT
 
 
-def _doubled(X: Any, by_norm: bool) -> Any:
+def _doubled(X: Matrix, by_norm: bool) -> Matrix:
     """Rows in float64 if they are to be multiplied."""
     return X.astype(np.float64, copy=False) if by_norm else X
 
 
-def _squares(X: Any, by_norm: bool) -> np.ndarray:
+def _squares(X: Matrix, by_norm: bool) -> np.ndarray:
     return squared_norms(X) if by_norm else np.zeros(X.shape[0])
 
 
@@ -396,7 +404,7 @@ def _row_sums(
     other. Rows are summed in the same blocks whatever the memory.
     """
     from largemargin.kernels.loops import add_rows
-    from largemargin.svm._sums import add_rows_and_sizes, add_sizes
+    from largemargin.svm.verified_sums import add_rows_and_sizes, add_sizes
 
     starts = np.cumsum([0, *(rows.segments[s].width for s in segments)])
     values, sizes = (

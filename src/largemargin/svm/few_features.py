@@ -1,12 +1,13 @@
 """The linear kernel of few features: K = X X', and a problem solved in the space of the features.
 
-Steps of two variables crawl where K has far more rows than rank. The interior-point method does not
-mind, and with D = ridge + theta its systems are as small as there are features (Woodbury):
+SMO crawls where K has far more rows than rank. The interior-point method does not mind, and with
+D = ridge + theta its systems are no larger than the number of features (Woodbury):
 
     (D + X X')^-1 r = D^-1 (r - X v),   (1 + X' D^-1 X) v = X' D^-1 r
 
 at n d^2 multiplications each, a few dozen times. The exact solution, where few variables are free,
-is then a guess or two away (`exact`); with squared slack, where many are, it is one such system.
+is then a guess or two away (`active_set`). With the ridge of a squared loss many are free, and each
+guess is one such system, whatever their number.
 
 Products run over blocks of rows, each on one thread, and are added up in the order of the blocks: a
 solution depends neither on the threads nor on the memory.
@@ -20,22 +21,23 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.linalg import LinAlgError, cho_factor, cho_solve
+from numpy.linalg import LinAlgError
+from scipy.linalg import cho_factor, cho_solve
 
 from largemargin.kernels.functions import Kernel, Linear
+from largemargin.runtime.arrays import Matrix
 from largemargin.runtime.progress import Watch
 from largemargin.runtime.threads import Workers
-from largemargin.svm.active_set import ROUNDING, is_exact, polish, sums
-from largemargin.svm.block import State
+from largemargin.svm.active_set import SUM_ROUNDING, group_sums, is_exact, refine
 from largemargin.svm.interior_point import RIDGE, Solver, minimise, sum_rows, with_sums
-from largemargin.svm.problem import Problem, Solution
+from largemargin.svm.problem import Optimality, Problem, Solution
 
-MOST_FEATURES = 256
-ROWS = 2048  # a block
-AT_ONCE = 32  # blocks whose normal matrices are held
+MOST_FEATURES = 256  # features up to which problems are solved in their space
+ROWS = 2048  # rows of a block
+AT_ONCE = 32  # blocks whose normal matrices are held at the same time
 
 
-def has_few_features(X: Any, kernel: Kernel) -> bool:
+def has_few_features(X: Matrix, kernel: Kernel) -> bool:
     """Whether solving in the space of the features is less work than in that of the examples."""
     return isinstance(kernel, Linear) and 2 * X.shape[1] <= min(X.shape[0], 2 * MOST_FEATURES)
 
@@ -49,7 +51,7 @@ class Features:
 
     def __init__(
         self,
-        X: Any,
+        X: Matrix,
         team: Workers,
         shift: np.ndarray | float = 0.0,
         stopped: Callable[[], object] = lambda: "",
@@ -66,20 +68,21 @@ class Features:
         return Features(self.X[which], self.team, self.shift, self.stopped)
 
     def rows(self, which: np.ndarray | slice) -> np.ndarray:
-        part = self.X[which]
+        part: Any = self.X[which]
         if sp.issparse(part):
             part = part.toarray()
         return np.asarray(part, np.float64) - self.shift
 
     def mean(self) -> np.ndarray:
-        return self.turned(np.ones(self.n)) / self.n
+        return np.asarray(self.turned(np.ones(self.n)) / self.n)
 
     def times(self, v: np.ndarray) -> np.ndarray:
         """X v"""
         found = np.empty((self.n, *v.shape[1:]))
 
         def fill(part: slice) -> None:
-            with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is no better
+            # a point that is not finite is not taken
+            with np.errstate(over="ignore", invalid="ignore"):
                 found[part] = self.rows(part) @ v
 
         self.team.map(fill, self._parts)
@@ -124,7 +127,7 @@ class Features:
 
 
 class Factored:
-    """X X' + diag(ridge) for the interior-point method, and few sums, a row of A each."""
+    """X X' + diag(ridge) for the interior-point method, and few sums, one row of A each."""
 
     def __init__(self, features: Features, ridge: np.ndarray, A: np.ndarray) -> None:
         self.features, self.ridge, self.A = features, ridge, A
@@ -132,7 +135,7 @@ class Factored:
         self.largest = float(self.diagonal.max(initial=0.0)) or 1.0
 
     def times(self, x: np.ndarray) -> np.ndarray:
-        return self.features.times(self.features.turned(x)) + self.ridge * x
+        return np.asarray(self.features.times(self.features.turned(x)) + self.ridge * x)
 
     def sums(self, x: np.ndarray) -> np.ndarray:
         return np.asarray(self.A @ x)
@@ -149,44 +152,46 @@ class Factored:
 
         def once(right: np.ndarray) -> np.ndarray:
             v = cho_solve(factor, features.turned((right.T / D).T), check_finite=False)
-            return ((right - features.times(v)).T / D).T
+            return np.asarray(((right - features.times(v)).T / D).T)
 
         def solve(right: np.ndarray) -> np.ndarray:
             x = once(right)
-            # what D^-1 magnifies of the rounding of r - X v
+            # one step of iterative refinement: D^-1 magnifies the rounding of r - X v
             left = right - features.times(features.turned(x)) - (x.T * D).T
-            return x + once(left)
+            return np.asarray(x + once(left))
 
         return with_sums(solve, self.A)
 
 
 def solve_in_features(
-    problem: Problem, X: Any, tol: float, team: Workers, watch: Watch
+    problem: Problem, X: Matrix, tol: float, team: Workers, watch: Watch
 ) -> Solution:
-    """The exact solution, or what is found on the way."""
+    """The exact solution, or the best point found until it is stopped."""
     plain = Features(X, team, stopped=watch.look)
-    # where the coefficients sum to zero the origin may be anywhere
+    # coefficients that sum to zero do not depend on the origin: the mean rounds least
     total, size = float(problem.start.sum()), float(np.abs(problem.start).sum())
-    balanced = problem.threshold and (problem.a == 1).all() and abs(total) <= ROUNDING * size
+    balanced = problem.threshold and (problem.a == 1).all() and abs(total) <= SUM_ROUNDING * size
     features = plain.shifted(plain.mean()) if balanced else plain
     at = _point(problem, features, _at_ends(problem), 0)
-    state = State.of(problem, at.beta, at.grad, len(problem))
-    if not state.meets(tol):
+    optimality = Optimality.of(problem, at.beta, at.grad, len(problem))
+    if not optimality.meets(tol):
         inner = _interior(problem, features)
         if _dual(problem, inner) > _dual(problem, at):
             at = inner
-        state = State.of(problem, at.beta, at.grad, len(problem))
-    if not (watch.look() or state.hopeless or is_exact(problem, state.violation)):
-        at = _polished(problem, features, at)
+        optimality = Optimality.of(problem, at.beta, at.grad, len(problem))
+    if not (
+        watch.look() or optimality.infeasible_margin or is_exact(problem, optimality.violation)
+    ):
+        at = _refined(problem, features, at)
     at = _point(problem, plain, at.beta, at.n_steps)
-    state = State.of(problem, at.beta, at.grad, len(problem))
-    return replace(at, violation=state.violation, converged=state.meets(tol))
+    optimality = Optimality.of(problem, at.beta, at.grad, len(problem))
+    return replace(at, violation=optimality.violation, converged=optimality.meets(tol))
 
 
 def _at_ends(problem: Problem) -> np.ndarray:
-    """The start, with what rounding keeps from the far end of its box put there."""
+    """The start, with variables that only rounding keeps from their far bound put there."""
     lo, hi, beta = problem.lo, problem.hi, problem.start
-    near = beta * (1 + ROUNDING)
+    near = beta * (1 + SUM_ROUNDING)
     return np.where((near >= hi) & (hi > 0), hi, np.where((near <= lo) & (lo < 0), lo, beta))
 
 
@@ -233,14 +238,15 @@ def _best_multiple(problem: Problem, at: Solution) -> Solution:
 
 
 def _with_sums(problem: Problem, beta: np.ndarray) -> np.ndarray:
-    """A point with the sums of the start near one that has them nearly: what is missing is shared
-    by the variables inside the box, or by all if they have no room for it.
+    """A point with the sums of the start, near one that nearly has them: what is missing is shared
+    by the variables inside the box, or by all if those have no room for it.
     """
     if not problem.threshold:
         return beta
     for inside in (True, False):
-        missing = sums(problem, problem.start) - sums(problem, beta)
-        missing[np.abs(missing) < ROUNDING * np.abs(beta).sum()] = 0.0  # which nothing can mend
+        missing = group_sums(problem, problem.start) - group_sums(problem, beta)
+        # what is missing by rounding alone, nothing can mend
+        missing[np.abs(missing) < SUM_ROUNDING * np.abs(beta).sum()] = 0.0
         wanted = problem.a * missing[problem.group]
         room = np.where(wanted > 0, problem.hi - beta, beta - problem.lo)
         if inside:
@@ -253,7 +259,7 @@ def _with_sums(problem: Problem, beta: np.ndarray) -> np.ndarray:
     return beta
 
 
-def _polished(problem: Problem, features: Features, at: Solution) -> Solution:
+def _refined(problem: Problem, features: Features, at: Solution) -> Solution:
     def gram(F: np.ndarray) -> np.ndarray:
         rows = features.rows(F)
         return np.asarray(rows @ rows.T)
@@ -269,6 +275,6 @@ def _polished(problem: Problem, features: Features, at: Solution) -> Solution:
             right, short
         )[0]
 
-    return polish(
+    return refine(
         problem, at, gram, products, solve if problem.ridge.any() else None, features.stopped
     )

@@ -1,15 +1,15 @@
-"""A block by the interior-point method, for when steps of a few variables would never get there.
+"""The interior-point method for a block on which SMO would take too many steps.
 
     minimise 1/2 x'Qx + c'x,   lo <= x <= hi,   sums Ax kept
 
-Steps of two variables, or of one example, slow down with the condition of Q: unscaled features or a
-large C can take them millions. Here a few dozen linear systems always do (Mehrotra's predictor-
-corrector method). What Q looks like is known to a `System` alone, which solves
+SMO and other steps of a few variables slow down with the condition of Q: unscaled features or a
+large C can mean millions of them. Here a few dozen linear systems always suffice (Mehrotra's
+predictor-corrector method). Only a `System` knows the form of Q, and solves
 
     (Q + diag(theta)) dx - A'dy = right,   A dx = short
 
-so the price of one is that of a factorisation of the whole block (`Dense`), of one the size of the
-features (`factor.Factored`), or of one a class (`crammer_singer.Simplices`).
+at the price of one factorisation of the whole block (`Dense`), of one the size of the features
+(`few_features.Factored`), or of one per class (`crammer_singer.Simplices`).
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from largemargin.svm.problem import Problem
 
-ITERATIONS = 60
-CLOSE = 1e-12  # of the complementarity products, relative to the objective
-GOOD = 1e-8  # no need to try again
-ACCEPTED = 1e-3  # what is further from optimal is no solution
-TINY = 1e-300
-INSIDE = 0.995  # of the way to the nearest bound
-RIDGE = 1e-14  # of the largest value of Q, added to its diagonal
+ITERATIONS = 60  # systems solved at most, from one start
+CLOSE = 1e-12  # a relative distance from optimality at which the method ends
+GOOD = 1e-8  # one that needs no other start
+ACCEPTED = 1e-3  # one beyond which a point is no solution
+TINY = 1e-300  # the least distance from a bound
+INSIDE = 0.995  # the fraction of the way to the nearest bound that a step takes
+RIDGE = 1e-14  # what is added to the diagonal of Q, relative to its largest value
 
 Solver = Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]
 
@@ -50,11 +50,11 @@ class System(Protocol):
         """A'y"""
 
     def factor(self, theta: np.ndarray) -> Solver:
-        """What gives dx and dy for (right, short); raises LinAlgError where there is no such."""
+        """What gives dx and dy for (right, short); raises LinAlgError for a singular system."""
 
 
 class Dense:
-    """Q as a matrix, and few sums, a row of A each."""
+    """Q as a matrix, and few sums, one row of A each."""
 
     def __init__(self, Q: np.ndarray, A: np.ndarray) -> None:
         self.Q, self.A = Q, A
@@ -123,14 +123,14 @@ def solve_interior(
 
 
 def sum_rows(a: np.ndarray, group: np.ndarray) -> np.ndarray:
-    """A, a row a group that has a variable."""
+    """A, one row per group that has a variable."""
     return np.array([a * (group == g) for g in np.unique(group)])
 
 
 @dataclass(frozen=True)
-class Inner:
-    """What the method found, how far from optimal it is (relative to the objective, the gradients
-    and the variables), and the number of systems solved.
+class InteriorResult:
+    """The point that the method found, its distance from optimality (relative to the objective, the
+    gradients and the variables), and the number of systems solved.
     """
 
     x: np.ndarray | None
@@ -147,20 +147,20 @@ def minimise(
     middle: np.ndarray | None = None,
     stopped: Callable[[], object] = lambda: "",
     nothing: float = 0.0,
-) -> Inner:
-    """The optimum, with the sums of x0; `middle` is a point well within the bounds. Where x'Qx is
-    less than `nothing`, that is all there is to know.
+) -> InteriorResult:
+    """The optimum, with the sums of x0. `middle` is a point well within the bounds. The method ends
+    where x'Qx is less than `nothing`, since that is all that is asked.
 
-    Some starts are tried until one leads there. From the middle, if that is given, which is best
-    for variables that end far away; near zero, with products of a slack and its price that are all
-    alike; the same with bounds that are far off as dear as near ones, slower, and safer where many
-    variables end at them.
+    Up to three starts are tried until one leads to the optimum: the middle, if that is given, which
+    is best for variables that end far away; near zero, with products of a slack and its multiplier
+    that are all alike; and the same with equal multipliers for near and far bounds, which is slower
+    and safer where many variables end at them.
     """
     if not len(x0):
-        return Inner(x0, 0.0, 0)
+        return InteriorResult(x0, 0.0, 0)
     b = system.sums(x0)
     scale = max(float(np.abs(c).max()), float(np.abs(system.times(x0)).max()), TINY)
-    best = Inner(None, np.inf, 0)
+    best = InteriorResult(None, np.inf, 0)
     for start in _starts(system, c, lo, hi, scale, middle):
         with np.errstate(over="ignore", invalid="ignore", divide="ignore", under="ignore"):
             found = _predictor_corrector(system, c, b, lo, hi, scale, start, stopped, nothing)
@@ -179,7 +179,7 @@ def _starts(
     system: System, c: np.ndarray, lo: np.ndarray, hi: np.ndarray, scale: float,
     middle: np.ndarray | None,
 ) -> Iterator[Start]:  # fmt: skip
-    """Points within the bounds and prices of these."""
+    """Points within the bounds and Lagrange multipliers of the bounds."""
     below, above = np.isfinite(lo), np.isfinite(hi)
     if middle is not None:
         price = float(np.abs(system.times(middle) + c).max())
@@ -206,7 +206,7 @@ def _predictor_corrector(
     start: Start,
     stopped: Callable[[], object],
     nothing: float,
-) -> Inner:
+) -> InteriorResult:
     """From one start, gradients being of the size `scale`."""
     below, above = np.isfinite(lo), np.isfinite(hi)
     x, zl, zu = start
@@ -224,7 +224,7 @@ def _predictor_corrector(
         left = mu * count / size + float(np.abs(dual).max()) / scale
         short = float(np.abs(primal).max(initial=0.0)) / (float(np.abs(x).max()) or 1.0)
         if float(x @ slope) < nothing and short < GOOD:
-            return Inner(x, 0.0, n_solved)
+            return InteriorResult(x, 0.0, n_solved)
         left += short
         if left < least:
             best, least, worse = (x.copy(), zl.copy(), zu.copy(), sl.copy(), su.copy()), left, 0
@@ -261,21 +261,21 @@ def _predictor_corrector(
         x, y = x + step * dx, y + step * dy
         zl, zu = zl + step * dzl, zu + step * dzu
     if best is None:
-        return Inner(None, np.inf, n_solved)
+        return InteriorResult(None, np.inf, n_solved)
     x, zl, zu, sl, su = best
-    # a variable at its bound is nearer to it than its price, in units of the variables and of what
-    # they do to the gradient
+    # a variable counts as at its bound if it is nearer to it than the bound's multiplier, in units
+    # of the variables and of what they do to the gradient
     unit = np.abs(x).max() / scale or 1.0
     unit = np.minimum(unit, 1 / np.maximum(system.diagonal, RIDGE * system.largest))
     x = np.where(below & (sl < unit * zl), lo, x)
-    return Inner(np.where(above & (su < unit * zu), hi, x), least, n_solved)
+    return InteriorResult(np.where(above & (su < unit * zu), hi, x), least, n_solved)
 
 
 def _longest(
     sl: np.ndarray, su: np.ndarray, zl: np.ndarray, zu: np.ndarray, dx: np.ndarray,
     dzl: np.ndarray, dzu: np.ndarray, below: np.ndarray, above: np.ndarray,
 ) -> float:  # fmt: skip
-    """How far one can go, up to 1 / INSIDE, before a slack or a price is negative."""
+    """The longest step, up to 1 / INSIDE, before a slack or a multiplier is negative."""
     most = 1 / INSIDE
     for value, change, there in (
         (sl, dx, below),

@@ -1,7 +1,7 @@
 """`KernelAdatron`: the optimal hyperplane by the simplest of rules, one example at a time.
 
-    alpha_i <- alpha_i + eta_i (1 - y_i z_i),  z_i = sum_j alpha_j y_j k(x_j, x_i),  kept within 0
-    and C
+    z_i     =  sum_j alpha_j y_j k(x_j, x_i)
+    alpha_i <- min(max(alpha_i + eta_i (1 - y_i z_i), 0), C)
 
 This climbs the dual of the machine without a threshold, coordinate by coordinate (Friess,
 Cristianini & Campbell 1998); 0 < eta_i k(x_i, x_i) < 2 makes every step one upwards. Like the voted
@@ -18,14 +18,17 @@ from typing import Any, Self
 import numpy as np
 
 from largemargin.base.classifier import check_positive
+from largemargin.runtime.arrays import MatrixLike, VectorLike
 from largemargin.runtime.progress import Watch
+from largemargin.svm.bounds import Criterion, with_bounds
 from largemargin.svm.estimator import Fit, SupportVectorMachine
 from largemargin.svm.evaluation import Stored
-from largemargin.svm.machines import HardMargin, Machine, SoftMargin, told
+from largemargin.svm.formulations import HINGE, HardMargin, SoftMargin
 from largemargin.svm.multiclass import Split, splits
-from largemargin.svm.session import Judge, Session
+from largemargin.svm.problem import DualResult
+from largemargin.svm.session import Session
 
-BLOCK = 512
+BLOCK = 512  # examples whose steps are made in one Gram matrix
 
 
 class KernelAdatron(SupportVectorMachine):
@@ -41,14 +44,14 @@ class KernelAdatron(SupportVectorMachine):
         The largest coefficient; `inf` is the hard margin.
     learning_rate : float or "auto", default="auto"
         The step eta. It must lie between 0 and 2 / k(x, x) for every example; "auto" is
-        1 / k(x, x), an example's own.
+        1 / k(x, x) of each example.
     kernel : {"rbf", "linear", "poly", "laplacian", "sigmoid", "precomputed"} or callable,
     default="rbf"
         A callable takes two blocks of rows and returns the block of kernel values.
     degree, gamma, coef0 :
         Parameters of the kernel, as for `SVC`.
     multiclass : {"ovr", "ovo"}, default="ovr"
-        One problem a class against the rest, or one a pair.
+        One problem per class against the rest, or one per pair.
     fit_intercept : bool, default=True
         Whether to put the threshold halfway between the classes; else it is zero.
     tol : float, default=1e-3
@@ -125,7 +128,7 @@ class KernelAdatron(SupportVectorMachine):
     _in_portions = False
     _remedy = "it may need a larger max_iter, or a finite C"
 
-    def fit(self, X: Any, y: Any) -> Self:  # type: ignore[override]
+    def fit(self, X: MatrixLike, y: VectorLike) -> Self:  # type: ignore[override]
         """Train on the rows of X; see `SVC.fit`. An online rule has no meaning for weights."""
         return super().fit(X, y)
 
@@ -139,7 +142,7 @@ class KernelAdatron(SupportVectorMachine):
         if rate != "auto" and not (isinstance(rate, Real) and 0 < rate < np.inf):
             raise ValueError(f"learning_rate must be 'auto' or a positive number, got {rate!r}")
 
-    def _train(
+    def train(
         self,
         session: Session,
         weightings: Sequence[np.ndarray],
@@ -161,19 +164,19 @@ class KernelAdatron(SupportVectorMachine):
                     f"learning_rate must be below 2 / k(x, x) for every example, which is "
                     f"{2 / squares.max():.3g} here, got {self.learning_rate!r}"
                 )
-        coefs, machines = [], []
+        coefs, results = [], []
         for split in splits(session.n_classes, self.multiclass):
             mine = np.isin(session.labels, split.classes)
             y = np.where(session.labels == split.positive, 1.0, -1.0) * mine
-            found, machine = self._climb(session, split, y, rates, watch)
+            found, result = self._climb(session, split, y, rates, watch)
             watch.advance(1)
             coefs.append(found)
-            machines.append(machine)
-        return [Fit(np.array(coefs), np.array([m.intercept for m in machines]), machines)]
+            results.append(result)
+        return [Fit(np.array(coefs), np.array([m.intercept for m in results]), results)]
 
     def _climb(
         self, session: Session, split: Split, y: np.ndarray, rates: np.ndarray, watch: Watch
-    ) -> tuple[np.ndarray, Machine]:
+    ) -> tuple[np.ndarray, DualResult]:
         """Pass over the examples (y is 0 for those that do not take part) until it ends."""
         from largemargin.svm.smo import adatron_pass
 
@@ -214,21 +217,23 @@ class KernelAdatron(SupportVectorMachine):
 
     def _read(
         self, session: Session, split: Split, coefs: np.ndarray, passes: int, converged: bool
-    ) -> Machine:
+    ) -> DualResult:
         examples = session.layout.examples(split)
         y = np.where(session.labels[examples] == split.positive, 1.0, -1.0)
-        judge: Judge = HardMargin(0.0, False)
+        criterion: Criterion = HardMargin(0.0, False)
         if np.isfinite(self.C):
-            judge = SoftMargin(float(self.C), False, False)
+            criterion = SoftMargin(float(self.C), HINGE, False)
         mine, ones = coefs[examples], np.ones(len(examples))
         outputs = session.evaluation.outputs(
-            Stored(split, examples, mine[None]), judge.near(y, ones, 0.0), passes
+            Stored(split, examples, mine[None]), criterion.near_margin(y, ones, 0.0), passes
         )
         half, middle = _half_gap(y, outputs[0].values[0])
         intercept = -middle if self.fit_intercept else 0.0
-        machine = Machine(mine, intercept, 0.0, np.inf, 0.0, 1 - half, passes, converged)
+        result = DualResult(mine, intercept, 0.0, np.inf, 0.0, 1 - half, passes, converged)
         reach = session.evaluation.reach
-        return told(machine, [judge.judge(y, ones, mine, 0.0, one, reach) for one in outputs])
+        return with_bounds(
+            result, [criterion.bounds(y, ones, mine, 0.0, one, reach) for one in outputs]
+        )
 
 
 def _half_gap(y: np.ndarray, z: np.ndarray) -> tuple[float, float]:

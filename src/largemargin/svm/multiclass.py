@@ -1,6 +1,4 @@
-"""Several classes as problems of two: one against the rest, or every pair; and what the answers
-mean together.
-"""
+"""Several classes as problems of two: one against the rest, or every pair, and the joint answer."""
 
 from __future__ import annotations
 
@@ -10,8 +8,8 @@ from itertools import combinations
 
 import numpy as np
 
-SEGMENT = 8192  # columns at most
-PORTION = 16  # one of so many examples is in the first portion
+SEGMENT = 8192  # columns of a segment at most
+PORTION = 16  # one example in so many is in the first portion
 
 
 @dataclass(frozen=True)
@@ -69,14 +67,14 @@ class Layout:
 
 
 def votes(scores: np.ndarray, n_classes: int) -> np.ndarray:
-    """One score a class from those of all pairs, a row a pair: the number of pairs won, and, to
-    break ties, a sum of margins squashed to less than a vote.
+    """One score per class from one row of scores per pair: the number of pairs won, and, to break
+    ties, a sum of margins squashed to less than a vote.
     """
     sides = _sides(n_classes)
-    sums = sides @ scores
+    sums = np.asarray(sides @ scores)
     won = sides @ np.where(scores > 0, 1.0, -1.0)
     sums /= 3 * (np.abs(sums) + 1)
-    # a pair adds a half or takes it away: the votes, but for the same number to every class
+    # each pair adds a half or takes it away, which is a vote but for the same number to all classes
     sums += 0.5 * won
     sums += (n_classes - 1) / 2
     return sums
@@ -84,7 +82,7 @@ def votes(scores: np.ndarray, n_classes: int) -> np.ndarray:
 
 @lru_cache(maxsize=8)
 def _sides(n_classes: int) -> np.ndarray:
-    """What a pair, a column, says of a class, a row, if its score is positive."""
+    """1 or -1 if a positive score of the pair (column) is for or against the class (row)."""
     sides = np.zeros((n_classes, n_classes * (n_classes - 1) // 2))
     for pair, (first, second) in enumerate(combinations(range(n_classes), 2)):
         sides[first, pair], sides[second, pair] = -1.0, 1.0

@@ -1,6 +1,4 @@
-"""`NuSVC`: the support vector machine that is told a fraction of errors instead of a price for
-them.
-"""
+"""`NuSVC`: the support vector machine with a fraction of errors in place of a price for them."""
 
 from __future__ import annotations
 
@@ -14,9 +12,9 @@ import numpy as np
 from largemargin.base.classifier import check_positive
 from largemargin.runtime.progress import Watch
 from largemargin.svm.estimator import Fit, SupportVectorMachine
-from largemargin.svm.machines import HardMargin, Nu, largest_nu
+from largemargin.svm.formulations import Formulation, HardMargin, Nu
 from largemargin.svm.multiclass import Split, splits
-from largemargin.svm.session import Formulation, Session
+from largemargin.svm.session import Session
 
 
 class NuSVC(SupportVectorMachine):
@@ -33,7 +31,7 @@ class NuSVC(SupportVectorMachine):
         So it is where class weights make it too large, and then the threshold also gives way, to
         the side of more weight. 0 is the limit of small values, the hard margin.
     multiclass : {"ovr", "ovo"}, default="ovr"
-        One problem a class against the rest, or one a pair.
+        One problem per class against the rest, or one per pair.
     tol : float, default=1e-3
         The largest violation of the optimality conditions that is left, relative to the margin rho.
     min_margin : float, default=1e-6
@@ -146,7 +144,7 @@ class NuSVC(SupportVectorMachine):
         positive = weights[labels == split.positive].sum()
         return largest_nu(positive, weights[np.isin(labels, split.classes)].sum() - positive)
 
-    def _train(
+    def train(
         self,
         session: Session,
         weightings: Sequence[np.ndarray],
@@ -173,4 +171,9 @@ class NuSVC(SupportVectorMachine):
                 UserWarning,
                 stacklevel=3,
             )
-        return super()._train(session, weightings, starts, watch)
+        return super().train(session, weightings, starts, watch)
+
+
+def largest_nu(positive: float, negative: float) -> float:
+    """The largest nu that the bounds allow, from the weights of the two sides."""
+    return float(2 * min(positive, negative) / (positive + negative))

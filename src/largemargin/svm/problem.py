@@ -1,27 +1,35 @@
-"""What every machine of this family solves, stated once.
+"""The dual problem that every machine of this family solves, stated once.
 
     minimise    1/2 b'(K + diag(ridge))b + p'b
     subject to  lo_i <= b_i <= hi_i   and   sum of a_i b_i over each group = its value at the start
 
 The variables are signed, b_i = y_i alpha_i, so K is the Gram matrix itself and a machine is
-f(x) = sum_i b_i k(x_i, x) + threshold. A group's multiplier is what the threshold is read from. A
-machine without a threshold has a variable more, `free`, with kernel values of zero and no bounds:
-it takes up whatever the sum would have to be, and its multiplier is zero.
+f(x) = sum_i b_i k(x_i, x) + threshold. The threshold is read from the Lagrange multipliers of the
+sums, one per group. A machine without a threshold has a variable more, `free`, with kernel values
+of zero and no bounds: it takes up whatever the sum would have to be, and the multiplier is zero.
 
-Optimality (Karush-Kuhn-Tucker): with value_i = -a_i grad_i, no variable of a group that may rise
-has a larger value than one that may fall. The largest such difference is the **violation**.
+Optimality (the Karush-Kuhn-Tucker, or KKT, conditions), with the sets of LIBSVM: I_up holds the
+variables for which a_i b_i may rise, I_low those for which it may fall. With value_i = -a_i grad_i,
+
+    m = max of value_i over I_up,   M = min of value_i over I_low,   m <= M in each group
+
+The largest m - M is the **violation**. At the optimum any value from m to M is a multiplier.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
+from typing import Any
 
 import numpy as np
+
+MARGIN_ROUNDING = 1e-9  # a margin below this fraction of the largest gradient is rounding
 
 
 @dataclass(frozen=True)
 class Problem:
-    """One dual problem; arrays have an entry a variable.
+    """One dual problem; arrays have one entry per variable.
 
     Attributes
     ----------
@@ -61,9 +69,10 @@ class Problem:
 
 @dataclass(frozen=True)
 class Solution:
-    """Where a solver got: variables, gradient, the violation left and the steps made; how far
-    rounding may have taken the gradient from that of its kernel values; and whose gradient is up to
-    date, if not everybody's.
+    """The point a solver found: variables, gradient, the violation left and the steps made.
+
+    `drift` bounds how far rounding may have taken the gradient from that of its kernel values;
+    `seen` marks the variables whose gradient is up to date, if that is not so of all of them.
     """
 
     beta: np.ndarray
@@ -73,3 +82,99 @@ class Solution:
     converged: bool
     drift: float = np.inf
     seen: np.ndarray | None = None
+
+
+@dataclass(frozen=True)
+class Optimality:
+    """Optimality of a point: per group m = max over I_up, M = min over I_low of -a grad (as in
+    LIBSVM); violation = m - M.
+
+    Attributes
+    ----------
+    up_max, low_min : arrays
+        m and M, one entry per group.
+    violation : float
+        The largest m - M, in units of `unit`.
+    unit : float
+        What the tolerance is relative to: 1, or the margin of f.
+    infeasible_margin : bool
+        Whether it is shown that no machine has the least margin that is asked for.
+    """
+
+    up_max: np.ndarray
+    low_min: np.ndarray
+    violation: float
+    unit: float
+    infeasible_margin: bool
+
+    def meets(self, tol: float) -> bool:
+        """Whether there is nothing left to do."""
+        return self.infeasible_margin or self.violation <= tol
+
+    @classmethod
+    def of(cls, problem: Problem, beta: np.ndarray, grad: np.ndarray, n: int) -> Optimality:
+        """That of the first n variables."""
+        up_max, low_min = np.empty(problem.n_groups), np.empty(problem.n_groups)
+        smo_loops().extremes(
+            grad, beta, problem.lo, problem.hi, problem.a, problem.group, n, up_max, low_min
+        )
+        if not problem.threshold:
+            np.maximum(up_max, 0.0, out=up_max)
+            np.minimum(low_min, 0.0, out=low_min)
+        violation = max(0.0, *(up_max - low_min).tolist())
+        if not problem.relative:
+            return cls(up_max, low_min, violation, 1.0, False)
+        ends = np.array([up_max, low_min])  # a group all at its bounds has one end, or none
+        known = np.isfinite(ends)
+        middle = np.where(known, ends, 0.0).sum(axis=0) / np.maximum(known.sum(axis=0), 1)
+        rho = -middle[0] if len(middle) == 1 else (middle[1] - middle[0]) / 2
+        square = float(beta @ (grad - problem.p))
+        unit = max(
+            float(rho), MARGIN_ROUNDING * float(np.abs(grad).max(initial=0.0)), np.finfo(float).tiny
+        )
+        infeasible_margin = square < problem.least_norm**2
+        return cls(up_max, low_min, violation / unit, unit, infeasible_margin)
+
+
+@dataclass(frozen=True)
+class DualResult:
+    """The machine that a dual solution is: f = coefs @ K + intercept, with its objective and gap.
+
+    A solver's own numbers are estimates, an infinite gap being none; `bounds.with_bounds` gives
+    those that hold for the coefficients.
+
+    Attributes
+    ----------
+    objective : float
+        The dual objective, which is at most the primal one.
+    gap : float
+        The duality gap: their difference relative to the primal objective.
+    square : float
+        w.w
+    rounding : float
+        How much of the gap is not known to be one: rounding may have made it.
+    witness : array or None
+        Where there is no machine, the nearest points of the hulls that show it.
+    """
+
+    coefs: np.ndarray
+    intercept: float
+    objective: float
+    gap: float
+    square: float
+    violation: float
+    n_steps: int
+    converged: bool
+    separable: bool = True
+    rounding: float = 0.0
+    witness: np.ndarray | None = None
+
+
+@cache
+def smo_loops() -> Any:
+    """The compiled loops, imported at their first use and kept: the compiler takes longer to load
+    than all the rest, and an import statement in a function longer than a loop on little data.
+    """
+    from largemargin.svm import smo
+
+    return smo

@@ -1,9 +1,9 @@
-"""One sitting of the solver: data, kernel rows and threads, and any number of machines trained on
-them.
+"""A training session: data, kernel rows and threads, and any number of machines trained on them.
 
-Small data has its whole Gram matrix and each problem is one block; larger data goes through
-`lockstep`. Whatever is trained in the same session shares kernel values: the classes, the values of
-C of a path, the folds of a cross-validation.
+Small data has its whole Gram matrix, in which `dense_solver` solves each problem; larger data goes
+through `decomposition`; the linear kernel of few features through `few_features`. Whatever is
+trained in the same session shares kernel values: the classes, the values of C of a path, the folds
+of a cross-validation.
 """
 
 from __future__ import annotations
@@ -11,69 +11,37 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Protocol
 
 import numpy as np
 
 from largemargin.kernels.engine import SMALL_PROBLEM
 from largemargin.kernels.functions import Kernel
 from largemargin.kernels.rows import HEIGHTS, KernelRows, whole_gram
+from largemargin.runtime.arrays import Matrix, MatrixLike
 from largemargin.runtime.progress import Watch
 from largemargin.runtime.threads import Workers
-from largemargin.svm.active_set import is_exact, polish
-from largemargin.svm.block import BURST, PATIENCE, State, solve_block
-from largemargin.svm.compiled import loops, sums
-from largemargin.svm.evaluation import Evaluation, Near, Outputs, Stored, summed
+from largemargin.svm.bounds import Criterion, multiple_bounds, with_bounds
+from largemargin.svm.decomposition import WORKING_SET, Subproblem, solve
+from largemargin.svm.dense_solver import SMO_EXTRA, SMO_STEPS, SMO_STEPS_PER_VARIABLE, solve_dense
+from largemargin.svm.evaluation import Evaluation, Outputs, Stored, sum_loops, summed
 from largemargin.svm.few_features import has_few_features, solve_in_features
-from largemargin.svm.lockstep import WORKING_SET, Progress, solve
-from largemargin.svm.machines import (
-    HardMargin,
-    Machine,
-    SoftMargin,
-    Told,
-    multiple_bounds,
-    squared,
-    told,
-)
+from largemargin.svm.formulations import Formulation, HardMargin, SoftMargin, square_of
 from largemargin.svm.multiclass import SEGMENT, Layout, Split
-from largemargin.svm.problem import Problem, Solution
+from largemargin.svm.problem import DualResult, Optimality, Problem, Solution, smo_loops
 
-ROUNDING = 1e-13  # of the largest part of w, below which a coefficient is zero
-CLOSER = 1e-8  # of the tolerance, to which small problems are taken by steps
-NO_GAP = 1e-12  # not worth making smaller
-STUCK = 4  # rounds that do not halve the violation, after which it is left at that
-EASY = 512  # rows up to which a few steps are tried first
-QUICK = 3_000_000  # kernel values that these may look at: about the time of the other way
-HELD = 150  # bytes an example and class: bounds, gradients, coefficients
-WHOLE = 2048  # rows up to which the whole Gram matrix is computed at once
-
-
-class Judge(Protocol):
-    """What a machine's coefficients are judged by."""
-
-    def near(self, y: np.ndarray, s: np.ndarray, b: float) -> Near: ...
-
-    def judge(
-        self, y: np.ndarray, s: np.ndarray, coefs: np.ndarray, b: float, outputs: Outputs,
-        reach: float,
-    ) -> Told: ...  # fmt: skip
-
-
-class Formulation(Judge, Protocol):
-    """A machine as it is stated in `machines`."""
-
-    def problem(self, y: np.ndarray, s: np.ndarray, start: np.ndarray | None = None) -> Problem: ...
-
-    def read(
-        self, problem: Problem, solution: Solution, y: np.ndarray, s: np.ndarray
-    ) -> Machine: ...
+ZERO_COEF = 1e-13  # a coefficient below this fraction of the largest part of w is zero
+SMALLEST_GAP = 1e-12  # a duality gap that is not worth making smaller
+SMO_FIRST_ROWS = 512  # rows up to which SMO is tried before solving in few features
+SMO_FIRST_VALUES = 3_000_000  # kernel values that it may look at: about the time of the other way
+BYTES_PER_EXAMPLE = 150  # bytes per example and class: bounds, gradients, coefficients
+WHOLE_GRAM_ROWS = 2048  # rows up to which the whole Gram matrix is computed at once
 
 
 @dataclass(frozen=True)
 class Job:
-    """A machine to train: which classes, in which formulation, with which weights; from where.
+    """A machine to train: its classes, formulation and weights, and the point to start from.
 
-    `weights` and `start` have an entry an example of the data; weight 0 takes an example out.
+    `weights` and `start` have one entry per example of the data; weight 0 takes an example out.
     """
 
     split: Split
@@ -83,7 +51,7 @@ class Job:
 
 
 @dataclass(frozen=True)
-class Stated:
+class StatedProblem:
     """A job as a problem: its examples, in the order of the variables, their signs and weights."""
 
     job: Job
@@ -94,17 +62,18 @@ class Stated:
 
 
 @dataclass(frozen=True)
-class Trained:
-    """A machine, the examples that its coefficients belong to, and their outputs without the
-    threshold, as the solver has them, NaN where there was no time to compute them.
+class TrainedProblem:
+    """A trained machine: its result, and the outputs of its examples without the threshold.
+
+    The outputs are the solver's own, NaN where there was no time to compute them.
     """
 
-    stated: Stated
-    machine: Machine
+    stated: StatedProblem
+    result: DualResult
     outputs: np.ndarray
-    drift: float = np.inf  # how far they may be from sums of the solver's kernel values
-    scale: float = 1.0  # what the coefficients of the machine are of the solver's
-    judge: Judge | None = None  # where it is not the formulation
+    drift: float = np.inf  # a bound of their distance from sums of the solver's kernel values
+    scale: float = 1.0  # the result's coefficients divided by the solver's
+    criterion: Criterion | None = None  # if it is not the formulation
 
     @property
     def job(self) -> Job:
@@ -117,7 +86,7 @@ class Trained:
     def coefs(self, n: int) -> np.ndarray:
         """The coefficients of all examples of the data."""
         full = np.zeros(n)
-        full[self.examples] = self.machine.coefs
+        full[self.examples] = self.result.coefs
         return full
 
 
@@ -127,7 +96,7 @@ class Session:
     Parameters
     ----------
     X : array or CSR matrix
-        As `gram.prepare` gives it.
+        As `kernels.engine.prepare` gives it.
     labels : array of class numbers
     memory : int
         Bytes for kernel values.
@@ -137,7 +106,7 @@ class Session:
 
     def __init__(
         self,
-        X: Any,
+        X: Matrix,
         labels: np.ndarray,
         n_classes: int,
         kernel: Kernel,
@@ -146,14 +115,14 @@ class Session:
         team: Workers,
         *,
         portions: bool = True,
-        given: Any = None,
+        given: MatrixLike = None,
     ) -> None:
         self.X, self.labels, self.kernel, self.team = X, labels, kernel, team
         self.given = X if given is None else given
-        self.n, self.n_classes = X.shape[0], n_classes
+        self.n, self.n_classes = int(X.shape[0]), n_classes
         self.exact = dtype == np.float64
-        # from the data alone: the two ways end in different last bits
-        self.whole = self.n <= WHOLE
+        # decided by the data alone, since the two ways end in different last bits
+        self.whole = self.n <= WHOLE_GRAM_ROWS
         large = self.n > SMALL_PROBLEM and not self.whole
         self.layout = Layout(labels, n_classes, portions and large)
         self._dtype, self._memory = dtype, memory
@@ -171,18 +140,24 @@ class Session:
     def rows(self) -> KernelRows:
         # a thread's rows in the making and the matrix of its working set
         scratch = HEIGHTS[0] * SEGMENT + (2 * WORKING_SET) ** 2
-        used = self.team.count * scratch * self._dtype.itemsize + HELD * self.n * self.n_classes
+        used = (
+            self.team.count * scratch * self._dtype.itemsize
+            + BYTES_PER_EXAMPLE * self.n * self.n_classes
+        )
         return KernelRows(
             self.X, self.kernel, self._dtype, self.layout.segments, self._memory - used, self.team
         )
 
     def train(
         self, jobs: Sequence[Job], *, tol: float, max_steps: float = np.inf, watch: Watch
-    ) -> list[Trained]:
+    ) -> list[TrainedProblem]:
         """Train all jobs, together."""
         stated = [self._state(job) for job in jobs]
         found: list[Solution | None] = [None] * len(stated)
-        if has_few_features(self.X, self.kernel) and max_steps > BURST + PATIENCE * self.n:
+        if (
+            has_few_features(self.X, self.kernel)
+            and max_steps > SMO_STEPS + SMO_STEPS_PER_VARIABLE * self.n
+        ):
             found = [self._solve_in_features(one, tol, watch) for one in stated]
         left = [k for k, at in enumerate(found) if not (at and (at.converged or watch.stopped))]
         solutions = self._solve([stated[k] for k in left], tol, max_steps, watch)
@@ -192,15 +167,15 @@ class Session:
         return [self._read_seen(one, at) for one, at in zip(stated, found, strict=True) if at]
 
     def _solve(
-        self, stated: Sequence[Stated], tol: float, max_steps: float, watch: Watch
+        self, stated: Sequence[StatedProblem], tol: float, max_steps: float, watch: Watch
     ) -> list[Solution]:
         """Solve all problems over kernel values."""
         if not stated:
             return []
         if self.whole:
-            return [self._solve_whole(one, tol, max_steps, watch) for one in stated]
+            return [self._solve_dense(one, tol, max_steps, watch) for one in stated]
         runs = [
-            Progress(
+            Subproblem(
                 one.problem,
                 self.layout.portions(one.job.split),
                 self.rows,
@@ -218,10 +193,17 @@ class Session:
             self._finish([run for run in runs if run.converged], watch)
         return [run.solution() for run in runs]
 
-    def _solve_in_features(self, one: Stated, tol: float, watch: Watch) -> Solution:
+    def _solve_dense(
+        self, one: StatedProblem, tol: float, max_steps: float, watch: Watch
+    ) -> Solution:
+        """Solve a problem in the matrix of all its kernel values."""
+        K = self._gram_of_split(one.job.split)
+        return solve_dense(one.problem, K, tol, max_steps, watch)
+
+    def _solve_in_features(self, one: StatedProblem, tol: float, watch: Watch) -> Solution:
         """Solve a problem in the space of its few features, unless a few steps are enough."""
-        if self.whole and self.n <= EASY:
-            at = self._solve_whole(one, tol, QUICK // self.n, watch)
+        if self.whole and self.n <= SMO_FIRST_ROWS:
+            at = self._solve_dense(one, tol, SMO_FIRST_VALUES // self.n, watch)
             if at.converged or watch.stopped:
                 return at
         X = self.X[one.examples]
@@ -229,21 +211,21 @@ class Session:
         watch.advance(int(at.converged))
         return at
 
-    def _finish(self, runs: Sequence[Progress], watch: Watch) -> None:
-        """Beyond the tolerance as far as it is cheap, then to the exact solutions."""
+    def _finish(self, runs: Sequence[Subproblem], watch: Watch) -> None:
+        """Go on beyond the tolerance as far as that is cheap, then to the exact solutions."""
         for run in runs:
-            run.go_on(CLOSER)
+            run.continue_to(SMO_EXTRA * run.tol)
         solve(runs, self.rows, self.team, watch)
         for run in runs:
             run.converged = True
             if not watch.look():
-                run.polish()
+                run.refine()
 
     def close(self) -> None:
         """Give up the kernel values."""
         if "rows" in vars(self):
             self.rows.close()
-        vars(self).clear()  # who refers to each other would be kept for long
+        vars(self).clear()  # objects that refer to each other would be kept for long
 
     @cached_property
     def order(self) -> np.ndarray:
@@ -257,8 +239,8 @@ class Session:
         places[self.order] = np.arange(self.n)
         return places
 
-    def stretches(self, split: Split | None) -> list[tuple[int, int]]:
-        """Where the columns of a problem are in the whole matrix, from and to."""
+    def column_ranges(self, split: Split | None) -> list[tuple[int, int]]:
+        """The ranges of columns, first and end, that a problem has in the whole Gram matrix."""
         if split is None or len(split.classes) == self.n_classes:
             return [(0, self.n)]
         return [(self._ends[c], self._ends[c + 1]) for c in split.classes]
@@ -300,96 +282,102 @@ class Session:
             count += int(rows.sum()) * int(np.isin(self.labels, classes).sum())
         return count
 
-    def certify(self, trained: Sequence[Trained], watch: Watch, tol: float) -> list[Trained]:
-        """The same machines with what is known of their coefficients as they will be stored."""
-        with np.errstate(over="ignore"):  # what is too large to be told is infinite
+    def certify(
+        self, trained: Sequence[TrainedProblem], watch: Watch, tol: float
+    ) -> list[TrainedProblem]:
+        """The same machines, each with the duality gap of its coefficients as they are stored."""
+        with np.errstate(over="ignore"):  # an objective beyond the range of floats is infinite
             return [self._certified(one, watch, tol) for one in trained]
 
-    def _certified(self, one: Trained, watch: Watch, tol: float) -> Trained:
-        if one.machine.witness is not None:
-            if watch.stopped and one.machine.separable:  # it shows nothing yet
+    def _certified(self, one: TrainedProblem, watch: Watch, tol: float) -> TrainedProblem:
+        if one.result.witness is not None:
+            if watch.stopped and one.result.separable:  # it shows nothing yet
                 return one
-            return replace(one, machine=self._without_margin(one))
+            return replace(one, result=self._without_margin(one))
         y, s, problem = one.stated.signs, one.stated.weights, one.stated.problem
-        machine, outputs = self._judged(one, one.machine, watch)
+        result, outputs = self._with_bounds(one, one.result, watch)
         formulation = one.job.formulation
-        if one.judge is not None or not self.exact or watch.stopped:
-            return replace(one, machine=machine)
+        if one.criterion is not None or not self.exact or watch.stopped:
+            return replace(one, result=result)
         if not isinstance(formulation, SoftMargin):
-            return replace(one, machine=machine)
-        firmer = None
-        if machine.gap > NO_GAP:
-            firmer = formulation.firmer(y, s, machine, outputs, self._norms[one.examples])
-        if firmer is not None:
-            other, found = self._judged(one, firmer, watch)
-            if other.gap < machine.gap:
-                machine, outputs = other, found
-        if machine.converged:  # rounding in the course of many steps may have hidden that it is not
-            grad = outputs.values[0] + problem.p + problem.ridge * machine.coefs
-            left = State.of(problem, machine.coefs, grad, len(problem)).violation
+            return replace(one, result=result)
+        enlarged = None
+        if result.gap > SMALLEST_GAP:
+            enlarged = formulation.enlarged(y, s, result, outputs, self._norms[one.examples])
+        if enlarged is not None:
+            other, found = self._with_bounds(one, enlarged, watch)
+            if other.gap < result.gap:
+                result, outputs = other, found
+        if result.converged:  # rounding in many steps may have hidden that it did not
+            grad = outputs.values[0] + problem.p + problem.ridge * result.coefs
+            left = Optimality.of(problem, result.coefs, grad, len(problem)).violation
             if left > 2 * tol:
-                machine = replace(machine, converged=False)
-        return replace(one, machine=machine)
+                result = replace(result, converged=False)
+        return replace(one, result=result)
 
-    def _judged(self, one: Trained, machine: Machine, watch: Watch) -> tuple[Machine, Outputs]:
-        """A machine with what holds for it, and the outputs that show it."""
+    def _with_bounds(
+        self, one: TrainedProblem, result: DualResult, watch: Watch
+    ) -> tuple[DualResult, Outputs]:
+        """The result with its objective and duality gap as they hold, and the outputs for it."""
         y, s = one.stated.signs, one.stated.weights
-        judge, b = one.judge or one.job.formulation, machine.intercept
+        criterion, b = one.criterion or one.job.formulation, result.intercept
         late = bool(watch.stopped) and not self.whole
         values, drift = None, np.inf
-        if machine is one.machine and (late or one.scale == 1.0) and not self.whole:
+        if result is one.result and (late or one.scale == 1.0) and not self.whole:
             values, drift = one.scale * one.outputs[None], one.drift
-        stored = Stored(one.job.split, one.examples, machine.coefs[None], values, drift)
+        stored = Stored(one.job.split, one.examples, result.coefs[None], values, drift)
         if late:
             found = self.evaluation.rough(stored, one.scale)
             if not found:
                 unknown = Outputs(one.outputs[None], np.full((1, len(y)), np.inf), np.nan, np.inf)
-                return replace(machine, gap=np.inf, rounding=np.inf), unknown
+                return replace(result, gap=np.inf, rounding=np.inf), unknown
         else:
-            found = self.evaluation.outputs(stored, judge.near(y, s, b), machine.n_steps)
+            found = self.evaluation.outputs(stored, criterion.near_margin(y, s, b), result.n_steps)
         reach = self.evaluation.reach
-        readings = [judge.judge(y, s, machine.coefs, b, outputs, reach) for outputs in found]
-        return told(machine, readings), found[0]
+        readings = [criterion.bounds(y, s, result.coefs, b, outputs, reach) for outputs in found]
+        return with_bounds(result, readings), found[0]
 
-    def _without_margin(self, one: Trained) -> Machine:
-        """Where there is no machine: what the nearest points of the hulls show under rounding."""
-        machine, formulation = one.machine, one.job.formulation
-        assert machine.witness is not None
+    def _without_margin(self, one: TrainedProblem) -> DualResult:
+        """Where no machine has the margin: what the nearest points of the hulls show of it."""
+        result, formulation = one.result, one.job.formulation
+        assert result.witness is not None
         y, s, problem = one.stated.signs, one.stated.weights, one.stated.problem
-        stored = Stored(one.job.split, one.examples, machine.witness[None])
+        stored = Stored(one.job.split, one.examples, result.witness[None])
         hard = isinstance(formulation, HardMargin)
-        missing = abs(summed(machine.witness)) if problem.n_groups > 1 else 0.0
-        objective, separable = np.inf, machine.separable
-        for outputs in self.evaluation.outputs(stored, formulation.near(y, s, 0.0)):
+        missing = abs(summed(result.witness)) if problem.n_groups > 1 else 0.0
+        objective, separable = np.inf, result.separable
+        for outputs in self.evaluation.outputs(stored, formulation.near_margin(y, s, 0.0)):
             longest = np.sqrt(max(outputs.square + outputs.square_error, 0.0))
             longest += missing * self.evaluation.reach
             separable |= not longest <= problem.least_norm
-            reached = -squared(longest) / 2
+            reached = -square_of(longest) / 2
             if hard:
                 reached = multiple_bounds(
-                    machine.witness, outputs, missing, self.evaluation.reach
+                    result.witness, outputs, missing, self.evaluation.reach
                 ).low
             objective = min(objective, reached)
-        return replace(machine, objective=objective, separable=separable)
+        return replace(result, objective=objective, separable=separable)
 
     def products(self, examples: np.ndarray, coefs: np.ndarray) -> np.ndarray:
-        """coefs @ K[examples, order], for coefficients a row a problem."""
+        """coefs @ K[examples, order], for one row of coefficients per problem."""
         self._multiplied[examples] = True
         if self.whole:
-            return coefs @ self.gram[self.place[examples]]
+            return np.asarray(coefs @ self.gram[self.place[examples]])
         return self.rows.products(examples, coefs)
 
-    def _state(self, job: Job) -> Stated:
+    def _state(self, job: Job) -> StatedProblem:
         examples = self.layout.examples(job.split)
         start = None if job.start is None else job.start[examples]
         signs, weights = self.signs(job, examples), job.weights[examples]
-        return Stated(job, examples, signs, weights, job.formulation.problem(signs, weights, start))
+        return StatedProblem(
+            job, examples, signs, weights, job.formulation.problem(signs, weights, start)
+        )
 
     def signs(self, job: Job, examples: np.ndarray) -> np.ndarray:
         return np.where(self.labels[examples] == job.split.positive, 1.0, -1.0)
 
-    def _read_seen(self, one: Stated, solution: Solution) -> Trained:
-        """Read a solution of which some outputs may not be known: nor is then the gap."""
+    def _read_seen(self, one: StatedProblem, solution: Solution) -> TrainedProblem:
+        """Read a solution of which some outputs may not be known, in which case the gap is not."""
         seen, problem = solution.seen, one.problem
         if seen is None:
             return self._read(one, solution)
@@ -397,24 +385,24 @@ class Session:
             problem, lo=np.where(seen, problem.lo, 0.0), hi=np.where(seen, problem.hi, 0.0)
         )
         trained = self._read(replace(one, problem=problem), solution)
-        machine = replace(trained.machine, gap=np.inf, converged=False, separable=True)
-        return replace(trained, machine=machine, outputs=np.where(seen, trained.outputs, np.nan))
+        result = replace(trained.result, gap=np.inf, converged=False, separable=True)
+        return replace(trained, result=result, outputs=np.where(seen, trained.outputs, np.nan))
 
-    def _read(self, one: Stated, solution: Solution) -> Trained:
+    def _read(self, one: StatedProblem, solution: Solution) -> TrainedProblem:
         problem, beta = one.problem, solution.beta
         before, norms = beta.copy(), self._norms[one.examples]
-        loops().snap(beta, problem.lo, problem.hi, norms, ROUNDING)
+        smo_loops().snap(beta, problem.lo, problem.hi, norms, ZERO_COEF)
         if problem.threshold and not problem.relative:
-            sums().balance(beta, problem.lo, problem.hi)
+            sum_loops().balance(beta, problem.lo, problem.hi)
         drift = solution.drift
         if np.isfinite(drift):
             drift += float(np.abs(beta - before) @ norms) * float(self._norms.max())
-        machine = one.job.formulation.read(problem, solution, one.signs, one.weights)
+        result = one.job.formulation.read(problem, solution, one.signs, one.weights)
         outputs = solution.grad - problem.p - problem.ridge * solution.beta
         scale = 1.0
         if problem.relative and beta.any():
-            scale = float(np.abs(machine.coefs).sum() / np.abs(beta).sum())
-        return Trained(one, machine, outputs, drift, scale)
+            scale = float(np.abs(result.coefs).sum() / np.abs(beta).sum())
+        return TrainedProblem(one, result, outputs, drift, scale)
 
     @cached_property
     def sizes(self) -> np.ndarray:
@@ -426,63 +414,7 @@ class Session:
 
     @cached_property
     def _norms(self) -> np.ndarray:
-        """Of the examples in feature space."""
+        """The norms of the examples in feature space."""
         if self.whole and not self.kernel.on_products:
             return np.asarray(np.sqrt(np.abs(np.diagonal(self.gram)[self.place])), np.float64)
-        return np.sqrt(np.abs(self.kernel.diag(self.X)))
-
-    def _solve_whole(self, one: Stated, tol: float, max_steps: float, watch: Watch) -> Solution:
-        problem, K = one.problem, self._gram_of_split(one.job.split)
-        beta = problem.start.copy()
-        grad = problem.p + problem.ridge * beta
-        if beta.any():
-            grad = grad + K @ beta
-        solution = Solution(beta, grad, np.inf, 0, False)
-        solution = self._whole_steps(problem, K, solution, tol, max_steps, watch)
-        watch.advance(1)
-        return solution
-
-    def _whole_steps(
-        self,
-        problem: Problem,
-        K: np.ndarray,
-        at: Solution,
-        tol: float,
-        max_steps: float,
-        watch: Watch,
-    ) -> Solution:
-        """Steps of two variables until the tolerance is met, then the exact solution."""
-        state = State.of(problem, at.beta, at.grad, len(problem))
-        least, stuck = np.inf, 0
-        while not state.meets(tol) and at.n_steps < max_steps and not watch.stopped:
-            # beyond the tolerance, as far as it is cheap: it often makes the solution exact
-            found, steps = solve_block(
-                problem, slice(None), K, at.grad, at.beta, tol * state.unit,
-                max_steps - at.n_steps, CLOSER * tol * state.unit, watch.look,
-            )  # fmt: skip
-            grad = problem.p + K @ found  # afresh: what many steps add up to is rounding too
-            grad += problem.ridge * found
-            at = Solution(found, grad, np.inf, at.n_steps + steps, False)
-            if steps >= PATIENCE * len(problem) + BURST:  # hard going: it may be a guess away
-                at = self._exact(problem, K, at, watch)
-            state = State.of(problem, at.beta, at.grad, len(problem))
-            watch.advance(0)
-            stuck = 0 if state.violation < least / 2 else stuck + 1
-            least = min(least, state.violation)
-            if stuck > STUCK:
-                break  # rounding is all that moves it
-        at = Solution(at.beta, at.grad, state.violation, at.n_steps, state.meets(tol))
-        if (
-            at.converged
-            and not state.hopeless
-            and not is_exact(problem, state.violation)
-            and not watch.stopped
-        ):
-            at = self._exact(problem, K, at, watch)
-        return at
-
-    @staticmethod
-    def _exact(problem: Problem, K: np.ndarray, at: Solution, watch: Watch) -> Solution:
-        return polish(
-            problem, at, lambda F: K[np.ix_(F, F)], lambda F, d: K[:, F] @ d, stopped=watch.look
-        )
+        return np.asarray(np.sqrt(np.abs(self.kernel.diag(self.X))))

@@ -1,8 +1,11 @@
-"""Compiled loops of the block solver: arithmetic on plain arrays.
+"""Compiled loops: SMO (sequential minimal optimisation) and other steps on plain arrays.
 
-Everywhere a variable beta_v may rise (in the sense a_v beta_v) if it is not at its upper end and
-fall if it is not at its lower one; its value is v = -a_v grad_v, and a pair (i rising, j falling)
-of one group is improved by a step if value_i > value_j.
+SMO changes two variables of one group at a time, so that the group's sum is kept. The sets are
+those of LIBSVM: I_up holds the variables for which a_v beta_v may rise, which are not at that
+bound, and I_low those for which it may fall. The value of a variable is -a_v grad_v. A pair (i in
+I_up, j in I_low) violates the KKT conditions if value_i > value_j, and a step along it then lowers
+the objective. The pair is LIBSVM's second-order working set selection (Fan, Chen & Lin 2005): i has
+the largest value in I_up, j the largest decrease that a step with i can bring.
 """
 
 from __future__ import annotations
@@ -11,14 +14,14 @@ import numpy as np
 from numba import njit
 
 EPS = 2.0**-52
-TAU = 1e-12  # the curvature taken where there is none, or where the kernel is not positive
-SMALLEST = 1e-280  # what may still be divided by
+TAU = 1e-12  # the least curvature of a step, for kernels that are not positive definite
+SMALLEST = 1e-280  # the least number to divide by
 
 
 @njit(cache=True, nogil=True)
 def gather(local, first, values, slots, columns, places):
-    """local[first + r, places[c]] = values[slots[r], columns[c]] on and above the diagonal; the
-    places ascend.
+    """local[first + r, places[c]] = values[slots[r], columns[c]] on and above the diagonal, for
+    places in ascending order.
     """
     for r in range(len(slots)):
         row = values[slots[r]]
@@ -29,8 +32,9 @@ def gather(local, first, values, slots, columns, places):
 
 @njit(cache=True, nogil=True)
 def mirror(local):
-    """Copy what is above the diagonal to below it, by way of a square that stays in cache."""
+    """Copy the upper triangle to the lower one, by way of a square that stays in cache."""
     n, side = len(local), 64
+    # reading down a column of `local` would touch a new cache line for each value
     turned = np.empty((side, side), local.dtype)
     for top in range(0, n, side):
         height = min(side, n - top)
@@ -45,29 +49,29 @@ def mirror(local):
 
 
 @njit(cache=True, nogil=True)
-def extremes(grad, beta, lo, hi, a, group, n, best, worst):
-    """The largest value among those that may rise and the smallest among those that may fall, a
-    group.
-    """
-    for g in range(len(best)):
-        best[g] = -np.inf
-        worst[g] = np.inf
+def extremes(grad, beta, lo, hi, a, group, n, up_max, low_min):
+    """Per group m = max over I_up and M = min over I_low of -a grad, of the first n variables."""
+    for g in range(len(up_max)):
+        up_max[g] = -np.inf
+        low_min[g] = np.inf
     for i in range(n):
         g = group[i]
         value = -a[i] * grad[i]
         rises = beta[i] < hi[i] if a[i] > 0 else beta[i] > lo[i]
         falls = beta[i] > lo[i] if a[i] > 0 else beta[i] < hi[i]
-        if rises and value > best[g]:
-            best[g] = value
-        if falls and value < worst[g]:
-            worst[g] = value
+        if rises and value > up_max[g]:
+            up_max[g] = value
+        if falls and value < low_min[g]:
+            low_min[g] = value
 
 
 @njit(cache=True, nogil=True)
-def levels(grad, beta, lo, hi, a, group, out):
-    """The mean value of a group's free variables, or the middle of what the others allow."""
-    best, worst = np.empty(len(out)), np.empty(len(out))
-    extremes(grad, beta, lo, hi, a, group, len(beta), best, worst)
+def multipliers(grad, beta, lo, hi, a, group, out):
+    """The Lagrange multiplier of each group's sum: the mean value of its free variables, or the
+    middle of the interval that the others allow.
+    """
+    up_max, low_min = np.empty(len(out)), np.empty(len(out))
+    extremes(grad, beta, lo, hi, a, group, len(beta), up_max, low_min)
     count = np.zeros(len(out))
     out[:] = 0.0
     for i in range(len(beta)):
@@ -77,19 +81,20 @@ def levels(grad, beta, lo, hi, a, group, out):
     for g in range(len(out)):
         if count[g] > 0:
             out[g] /= count[g]
-        elif np.isfinite(best[g]) and np.isfinite(worst[g]):
-            out[g] = (best[g] + worst[g]) / 2
-        elif np.isfinite(best[g]):
-            out[g] = best[g]
-        elif np.isfinite(worst[g]):
-            out[g] = worst[g]
+        elif np.isfinite(up_max[g]) and np.isfinite(low_min[g]):
+            out[g] = (up_max[g] + low_min[g]) / 2
+        elif np.isfinite(up_max[g]):
+            out[g] = up_max[g]
+        elif np.isfinite(low_min[g]):
+            out[g] = low_min[g]
 
 
 @njit(cache=True, nogil=True)
 def snap(beta, lo, hi, sizes, rounding):
-    """Put variables within rounding of an end there: in many steps it is rarely hit. At the end
-    that is zero, that is what adds next to nothing, neither to the sum of all nor to w, `sizes`
-    being the norms of the examples; at the other, what is next to nothing of that end.
+    """Put variables within rounding of a bound at that bound, which many steps rarely hit exactly.
+
+    A variable is put at zero if it adds next to nothing to the sum of all and to w, `sizes` being
+    the norms of the examples; at its other bound if it is within a few last digits of it.
     """
     most, longest = 0.0, 0.0
     for i in range(len(beta)):
@@ -106,8 +111,8 @@ def snap(beta, lo, hi, sizes, rounding):
 
 @njit(cache=True, nogil=True)
 def _offer(heap_score, heap_index, size, limit, score, index):
-    """Keep (score, index) if it is among the `limit` largest scores: a heap with the smallest
-    first.
+    """Keep (score, index) if it is among the `limit` largest scores: in a binary heap with the
+    smallest score first. Returns the new size.
     """
     if size < limit:
         k = size
@@ -140,9 +145,12 @@ def _offer(heap_score, heap_index, size, limit, score, index):
 
 
 @njit(cache=True, nogil=True)
-def violators(grad, beta, lo, hi, a, group, n, best, worst, known, up, down, fresh_up, fresh_down):
-    """The variables that violate optimality most: that should rise and that should fall, of those
-    with a row and of those without, as many as there is room for. Returns how many of each.
+def violators(
+    grad, beta, lo, hi, a, group, n, up_max, low_min, known, up, down, fresh_up, fresh_down
+):
+    """The variables that violate optimality most: in I_up with a value above M, in I_low with one
+    below m. Those whose row is `known` go to `up` and `down`, the others to `fresh_up` and
+    `fresh_down`, as many as there is room for. Returns how many of each.
     """
     scores_up, scores_down = np.empty(len(up)), np.empty(len(down))
     scores_fresh_up, scores_fresh_down = np.empty(len(fresh_up)), np.empty(len(fresh_down))
@@ -150,14 +158,14 @@ def violators(grad, beta, lo, hi, a, group, n, best, worst, known, up, down, fre
     for i in range(n):
         g = group[i]
         value = -a[i] * grad[i]
-        if value > worst[g] and (beta[i] < hi[i] if a[i] > 0 else beta[i] > lo[i]):
-            lack = value - worst[g]
+        if value > low_min[g] and (beta[i] < hi[i] if a[i] > 0 else beta[i] > lo[i]):
+            lack = value - low_min[g]
             if known[i]:
                 ups = _offer(scores_up, up, ups, len(up), lack, i)
             else:
                 fresh_ups = _offer(scores_fresh_up, fresh_up, fresh_ups, len(fresh_up), lack, i)
-        if value < best[g] and (beta[i] > lo[i] if a[i] > 0 else beta[i] < hi[i]):
-            lack = best[g] - value
+        if value < up_max[g] and (beta[i] > lo[i] if a[i] > 0 else beta[i] < hi[i]):
+            lack = up_max[g] - value
             if known[i]:
                 downs = _offer(scores_down, down, downs, len(down), lack, i)
             else:
@@ -168,15 +176,15 @@ def violators(grad, beta, lo, hi, a, group, n, best, worst, known, up, down, fre
 
 
 @njit(cache=True, nogil=True)
-def solve_local(K, ridge, grad, beta, lo, hi, a, group, n_groups, tol, closer, max_steps):
-    """Sequential minimal optimisation: minimise 1/2 b'(K + diag(ridge))b + p'b over the box, with
-    the sums of a b kept. Changes beta and grad in place; returns the number of steps.
+def smo_solve(K, ridge, grad, beta, lo, hi, a, group, n_groups, tol, closer, max_steps):
+    """SMO: minimise 1/2 b'(K + diag(ridge))b + p'b over the box, with the sums of a b kept.
 
-    The most violating variable that may rise is paired with the one that gives the largest second-
-    order decrease (Fan, Chen & Lin 2005). `up` and `down` hold the values of those that may rise
-    and fall.
+    Goes on to a violation of `closer` as long as that is cheap, after one of `tol` is met. Changes
+    beta and grad in place; returns the number of steps and whether `tol` was met.
     """
     n = len(beta)
+    # `up` holds the values of I_up and `down` those of I_low, infinite where a variable is in
+    # neither: membership then costs the loops below no comparison of beta with the box
     up, down, diag = np.empty(n), np.empty(n), np.empty(n)
     for k in range(n):
         value = -a[k] * grad[k]
@@ -186,6 +194,7 @@ def solve_local(K, ridge, grad, beta, lo, hi, a, group, n_groups, tol, closer, m
     steps = 0
     met = False
     while steps < max_steps:
+        # first of the pair: the largest value of I_up, in the group where m - M is largest
         i = -1
         worst = 0.0
         for g in range(n_groups):
@@ -206,6 +215,7 @@ def solve_local(K, ridge, grad, beta, lo, hi, a, group, n_groups, tol, closer, m
                 break
         steps += 1
         top, row, mine, twice = up[i], K[i], group[i], 2.0 * a[i]
+        # second of the pair: in I_low, with the largest decrease gain^2 / (2 curvature)
         best, j = -1.0, -1
         for k in range(n):
             gain = top - down[k]
@@ -221,7 +231,7 @@ def solve_local(K, ridge, grad, beta, lo, hi, a, group, n_groups, tol, closer, m
         step = min(step, room_i, room_j)
         beta[i] += a[i] * step
         beta[j] -= a[j] * step
-        if step == room_i:
+        if step == room_i:  # exactly at the bound, which the sum above may miss by rounding
             beta[i] = hi[i] if a[i] > 0 else lo[i]
         if step == room_j:
             beta[j] = lo[j] if a[j] > 0 else hi[j]
@@ -230,7 +240,7 @@ def solve_local(K, ridge, grad, beta, lo, hi, a, group, n_groups, tol, closer, m
             grad[k] += ci * row[k] - cj * other[k]
         grad[i] += ci * ridge[i]
         grad[j] -= cj * ridge[j]
-        for k in range(n):
+        for k in range(n):  # only i and j may have entered or left a set
             value = -a[k] * grad[k]
             up[k] = value if up[k] > -np.inf else -np.inf
             down[k] = value if down[k] < np.inf else np.inf
@@ -242,12 +252,13 @@ def solve_local(K, ridge, grad, beta, lo, hi, a, group, n_groups, tol, closer, m
 
 
 @njit(cache=True, nogil=True)
-def nearest_of_example(v, own, box, out):
-    """The point nearest to v with x_own <= box, all others <= 0 and a sum of 0.
+def project_example(v, own, box, out):
+    """The projection of v onto x_own <= box, all others <= 0 and a sum of 0.
 
-    It is x_r = min(0, v_r - level), x_own = min(box, v_own - level). The level is found from
-    differences to v_own, or, where x_own is at its end, to the smallest of the others, so that a
-    point which is small beside the box keeps its digits, and so does a small box.
+    It is x_r = min(0, v_r - level), x_own = min(box, v_own - level), where the level is the
+    Lagrange multiplier of the sum. It is found from differences to v_own, or, where x_own is at its
+    bound, to the smallest of the others, so that a point which is small beside the box keeps its
+    digits, and so does a small box.
     """
     others = np.empty(len(v) - 1)
     k = 0
@@ -278,9 +289,9 @@ def nearest_of_example(v, own, box, out):
 
 @njit(cache=True, nogil=True)
 def solve_simplices(K, scores, tau, labels, box, tol, max_steps):
-    """Sweep over the examples of a block, solving for the k variables of each that violates
-    optimality by more than tol, until none does. Changes scores and tau (a row an example); returns
-    the steps made and whether none is left.
+    """Sweep over the examples of a block, solving for the k variables of each example that violates
+    optimality by more than tol, until none does. Changes scores and tau, which have one row per
+    example; returns the steps made and whether none is left.
     """
     n, k = scores.shape
     target, found = np.empty(k), np.empty(k)
@@ -299,10 +310,11 @@ def solve_simplices(K, scores, tau, labels, box, tol, max_steps):
             if top - low <= tol:
                 continue
             worst = max(worst, top - low)
-            curve = max(K[i, i], SMALLEST)  # of any scale: the box bounds what it leads to
+            # the k variables of an example have the Hessian K_ii 1: a Newton step, then projected
+            curve = max(K[i, i], SMALLEST)  # any scale will do: the box bounds the step
             for r in range(k):
                 target[r] = tau[i, r] - (scores[i, r] - (1.0 if r == labels[i] else 0.0)) / curve
-            nearest_of_example(target, labels[i], box[i], found)
+            project_example(target, labels[i], box[i], found)
             steps += 1
             for r in range(k):
                 step = found[r] - tau[i, r]

@@ -12,7 +12,7 @@ whose right side falls as delta grows: one root, found between ever closer bound
 piecewise linear in delta, so a chord between two values on the same piece gives the root itself.
 
 With a large C that is a great multiple of small slacks, which are known to rounding only: near the
-root `shared_box_exact` takes over, with delta among the unknowns.
+root `squared_sum_active_set` takes over, with delta among the unknowns.
 """
 
 from __future__ import annotations
@@ -23,21 +23,28 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from largemargin.runtime.progress import Watch
-from largemargin.svm.machines import SharedBox, SoftMargin, relative_gap, slacks, squared
+from largemargin.svm.formulations import (
+    HINGE,
+    SoftMargin,
+    SquaredSum,
+    relative_gap,
+    slacks,
+    square_of,
+)
 from largemargin.svm.problem import Solution
-from largemargin.svm.session import Job, Session, Trained
-from largemargin.svm.squared_sum_active_set import Point, solve_exactly
+from largemargin.svm.session import Job, Session, TrainedProblem
+from largemargin.svm.squared_sum_active_set import Iterate, solve_exactly
 
-ROUNDS = 60
-EXACT = 1e-10  # the relative difference of the two sides at which delta is the root
-PATIENCE = 2  # rounds that do not halve the gap, or whose machine is beyond reach
+ROUNDS = 60  # values of delta that are tried
+ROOT_TOL = 1e-10  # the relative difference of the two sides at which delta is the root
+STALLED_ROUNDS = 2  # rounds that do not halve the gap, or do not converge, before one gives up
 SMALL_GAP = 1e-6  # a solution with this gap has converged, whatever rounding makes of delta
-SHRINKAGE = 2.0
+SHRINKAGE = 2.0  # the factor by which delta falls where no slack is left
 
 
 @dataclass
-class _Search:
-    """The root of delta - 2 C S(delta) between two bounds, S being the sum of the slacks."""
+class _RootBracket:
+    """A bracket of the root of delta - 2 C S(delta), S being the sum of the slacks."""
 
     C: float
     delta: float
@@ -56,7 +63,7 @@ class _Search:
         self.failed += not converged
 
     def note(self, delta: float, slack: float) -> None:
-        """What was found: the box that is used, of the one that was given, and the slacks."""
+        """Take note of a trial: the box that its coefficients use, and the sum of the slacks."""
         self.found = at = (delta, slack)
         if self._difference(at) < 0:
             if self.low is not None and slack > 0 and delta > self.low[0]:
@@ -84,7 +91,7 @@ class _Search:
             if delta == 0.0:  # no box at all leaves the slacks of w = 0
                 return 2 * self.C * slack
             fall = min(max(self.fall, 0.0), 1.0) if self.same_side >= -2 else 0.0
-            return delta * (2 * self.C * slack / delta) ** (1 / (1 + fall))
+            return float(delta * (2 * self.C * slack / delta) ** (1 / (1 + fall)))
         high, above = self.high[0], self._difference(self.high)
         if self.low is None:  # S falls, so the root is beyond 2 C S(high)
             low = 2 * self.C * self.high[1]
@@ -105,17 +112,17 @@ def train(
     tol: float,
     max_steps: float,
     watch: Watch,
-) -> list[Trained]:
-    """Train machines with the shared box, whatever the formulations of the jobs."""
+) -> list[TrainedProblem]:
+    """Train machines with the square of the sum, whatever the formulations of the jobs."""
     scale = abs(float(np.mean(session.kernel.diag(session.X)))) or 1.0
-    searches = [_Search(C, _first(session, job, C, threshold, 1 / scale)) for job in jobs]
-    found: list[Trained | None] = [None] * len(jobs)
+    searches = [_RootBracket(C, _first(session, job, C, threshold, 1 / scale)) for job in jobs]
+    found: list[TrainedProblem | None] = [None] * len(jobs)
     starts = [job.start for job in jobs]
     steps = np.zeros(len(jobs), np.int64)
     done = np.zeros(len(jobs), bool)
-    limit = EXACT if session.exact else tol
+    limit = ROOT_TOL if session.exact else tol
     for _ in range(ROUNDS):
-        tired = np.array([search.failed > PATIENCE for search in searches])
+        tired = np.array([search.failed > STALLED_ROUNDS for search in searches])
         left = np.flatnonzero(~done & ~tired & (steps < max_steps)).tolist()
         if not left or (watch.stopped and None not in found):
             break
@@ -125,7 +132,7 @@ def train(
             [
                 replace(
                     jobs[k],
-                    formulation=SoftMargin(searches[k].delta, False, threshold),
+                    formulation=SoftMargin(searches[k].delta, HINGE, threshold),
                     start=starts[k],
                 )
                 for k in left
@@ -133,30 +140,30 @@ def train(
             tol=tol, max_steps=max_steps - int(steps[left].max()), watch=watch,
         )  # fmt: skip
         for k, one in zip(left, trained, strict=True):
-            if one.machine.converged:
+            if one.result.converged:
                 starts[k] = one.coefs(session.n)
-            steps[k] += max(1, one.machine.n_steps)
-            used = _delta(one.machine.coefs, one.stated.weights)
+            steps[k] += max(1, one.result.n_steps)
+            used = _delta(one.result.coefs, one.stated.weights)
             searches[k].note(used, _slack(one))
             one = _read(one, C)
-            if session.exact and one.machine.converged and not watch.look():
+            if session.exact and one.result.converged and not watch.look():
                 one, done[k] = _exact(session, one, C, threshold, watch)
-            searches[k].note_gap(one.machine.gap, one.machine.converged)
-            # with a great C rounding may be all that is left of the slacks
-            done[k] |= searches[k].is_root(tol if searches[k].stalled > PATIENCE else limit)
+            searches[k].note_gap(one.result.gap, one.result.converged)
+            # with a large C the slacks may be rounding only
+            done[k] |= searches[k].is_root(tol if searches[k].stalled > STALLED_ROUNDS else limit)
             best = found[k]
-            if best is None or done[k] or one.machine.objective > best.machine.objective:
+            if best is None or done[k] or one.result.objective > best.result.objective:
                 found[k] = one
     return [
-        _judged(replace(one, judge=SharedBox(C, threshold)), int(n), bool(is_done))
+        _judged(replace(one, criterion=SquaredSum(C, threshold)), int(n), bool(is_done))
         for one, n, is_done in zip(found, steps, done, strict=True)
         if one is not None
     ]
 
 
 def _first(session: Session, job: Job, C: float, threshold: bool, usual: float) -> float:
-    """The first delta to try: that of the start, if there is one; else no more than what the slacks
-    of w = 0 make it, which is what it is for a small C.
+    """The first delta to try: that of the start, if there is one; else at most the delta of the
+    slacks of w = 0, which is the solution for a small C.
     """
     if job.start is not None and job.start.any():
         return _delta(job.start, job.weights)
@@ -172,55 +179,55 @@ def _delta(coefs: np.ndarray, weights: np.ndarray) -> float:
     return float((np.abs(coefs[used]) / weights[used]).max(initial=0.0))
 
 
-def _slack(one: Trained) -> float:
-    outputs = one.outputs + one.machine.intercept
+def _slack(one: TrainedProblem) -> float:
+    outputs = one.outputs + one.result.intercept
     return float(one.stated.weights @ slacks(1.0, one.stated.signs * outputs))
 
 
 def _exact(
-    session: Session, one: Trained, C: float, threshold: bool, watch: Watch
-) -> tuple[Trained, bool]:
-    """The solution with the best delta and whether it is known to be it, if not a better one."""
+    session: Session, one: TrainedProblem, C: float, threshold: bool, watch: Watch
+) -> tuple[TrainedProblem, bool]:
+    """The solution with the best delta, if it is found, and whether it is."""
     place = session.place[one.examples]
     signs, weights = one.stated.signs, one.stated.weights
 
     def products(F: np.ndarray, d: np.ndarray) -> np.ndarray:
         return np.asarray(session.products(one.examples[F], d[None, :])[0][place], np.float64)
 
-    point = Point(
-        y=signs, s=weights, C=C, threshold=threshold, beta=one.machine.coefs,
-        delta=_delta(one.machine.coefs, weights), outputs=one.outputs,
+    point = Iterate(
+        y=signs, s=weights, C=C, threshold=threshold, beta=one.result.coefs,
+        delta=_delta(one.result.coefs, weights), outputs=one.outputs,
         gram=lambda F: session.gram_of(one.examples[F]), products=products,
     )  # fmt: skip
     point, is_exact = solve_exactly(point, watch.look)
-    machine = SoftMargin(point.delta, False, threshold)
-    problem = machine.problem(signs, weights)
+    result = SoftMargin(point.delta, HINGE, threshold)
+    problem = result.problem(signs, weights)
     solution = Solution(
         np.clip(point.beta, problem.lo, problem.hi), point.outputs - signs,
-        one.machine.violation, one.machine.n_steps, converged=True,
+        one.result.violation, one.result.n_steps, converged=True,
     )  # fmt: skip
     exact = replace(
-        one, outputs=point.outputs, machine=machine.read(problem, solution, signs, weights)
+        one, outputs=point.outputs, result=result.read(problem, solution, signs, weights)
     )
     exact = _read(exact, C)
     # rounding may keep an exact solution from being better than one that is exact already
-    if is_exact and exact.machine.gap <= max(one.machine.gap, SMALL_GAP):
+    if is_exact and exact.result.gap <= max(one.result.gap, SMALL_GAP):
         return exact, True
-    return (exact if exact.machine.objective > one.machine.objective else one), False
+    return (exact if exact.result.objective > one.result.objective else one), False
 
 
-def _read(one: Trained, C: float) -> Trained:
-    """The same machine, its objective and gap those of the square of the sum."""
-    machine = one.machine
-    delta = _delta(machine.coefs, one.stated.weights)
-    primal = machine.square / 2 + C * squared(_slack(one))
-    dual = float(np.abs(machine.coefs).sum()) - machine.square / 2 - squared(delta) / (4 * C)
+def _read(one: TrainedProblem, C: float) -> TrainedProblem:
+    """The same machine with the objective and the duality gap of the square of the sum."""
+    result = one.result
+    delta = _delta(result.coefs, one.stated.weights)
+    primal = result.square / 2 + C * square_of(_slack(one))
+    dual = float(np.abs(result.coefs).sum()) - result.square / 2 - square_of(delta) / (4 * C)
     gap = relative_gap(primal, dual) if np.isfinite(one.outputs).all() else np.inf
-    return replace(one, machine=replace(machine, objective=dual, gap=gap))
+    return replace(one, result=replace(result, objective=dual, gap=gap))
 
 
-def _judged(one: Trained, n_steps: int, done: bool) -> Trained:
+def _judged(one: TrainedProblem, n_steps: int, done: bool) -> TrainedProblem:
     """With the steps of all rounds, and converged only if the root was found."""
-    machine = one.machine
-    found = machine.converged and (done or machine.gap <= SMALL_GAP)
-    return replace(one, machine=replace(machine, n_steps=n_steps, converged=found))
+    result = one.result
+    found = result.converged and (done or result.gap <= SMALL_GAP)
+    return replace(one, result=replace(result, n_steps=n_steps, converged=found))

@@ -1,4 +1,4 @@
-"""The exact solution with a shared box, from one for a delta that is nearly right.
+"""The active set method for the square of the sum of slacks, with the box delta as a variable.
 
 With signed variables b_i = y_i alpha_i, F free, B at the bound s_i delta and the others zero, b is
 b_F + u delta, where u_i = y_i s_i on B, and the dual is a quadratic of (b_F, delta):
@@ -8,10 +8,10 @@ b_F + u delta, where u_i = y_i s_i on B, and the dual is a quadratic of (b_F, de
     K_FF b_F +  K_Fu delta             = y_F - t
     K_uF b_F + (u'Ku + 1/(2C)) delta   = u'y - t sum u
 
-The slacks of F are not in it, where they would be nothing but rounding. As in `exact`, variables
-that leave the box by the solution are put at its ends and those at a wrong end are let go, until
-there are none; where that turns in circles, steps go as far as the box allows, with one change at a
-time, and the dual objective only rises.
+The slacks of F are not in it, where they would be nothing but rounding. As in `active_set`,
+variables that leave the box by the solution are put at their bounds and those at a wrong bound are
+set free, until there are none; where that turns in circles, steps go as far as the box allows, with
+one change at a time, and the dual objective only rises.
 """
 
 from __future__ import annotations
@@ -23,22 +23,23 @@ import numpy as np
 
 from largemargin.svm.active_set import MOST_FREE, positive_solve
 
-GUESSES = 25
+GUESSES = 25  # sets of free variables that are tried
 STEADY = 2  # solutions for the same sets: the second takes off what rounding left of the first
-WRONG = 1e-11  # of the outputs, by which an end must be wrong for its variable to be let go
-AGREED = 1e-9  # of the outputs, by which those of free variables may differ from the margin
-NEARNESS = 1e-11  # of the diagonal: what is added to it for a solution where there are many, or
-# for a direction out of the box where there is none
-WORK = 4e7  # multiplications that walking may cost: another delta is found for less
-ROUNDING = 1e-12  # of the box, within which a variable is at its end
+WRONG = 1e-11  # the violation, relative to the outputs, that sets a variable at a bound free
+AGREED = 1e-9  # the distance of a free variable's output from the margin, relative to the outputs
+# The ridge, relative to the diagonal, that picks one solution where there are many and gives a
+# direction out of the box where there is none
+NEARNESS = 1e-11
+STEP_WORK = 4e7  # multiplications that steps may cost: another delta is found for less
+BOUND_ROUNDING = 1e-12  # a variable within this fraction of the box is at its bound
 
 
 @dataclass(frozen=True)
-class Point:
+class Iterate:
     """Variables, the delta of their box and their outputs without the threshold.
 
-    `gram(F)` gives the kernel values among variables F, `products(F, d)` those of all against F,
-    times d.
+    `gram(F)` gives the kernel values among the variables F, `products(F, d)` those of all variables
+    against F, multiplied by d.
     """
 
     y: np.ndarray
@@ -53,9 +54,9 @@ class Point:
 
     @property
     def alpha(self) -> np.ndarray:
-        return self.y * self.beta
+        return np.asarray(self.y * self.beta)
 
-    def with_alpha(self, alpha: np.ndarray) -> Point:
+    def with_alpha(self, alpha: np.ndarray) -> Iterate:
         """Outputs are made afresh, so that steps that went far leave no rounding in them."""
         beta = self.y * alpha
         used = np.flatnonzero(beta)
@@ -76,7 +77,9 @@ class _Sets:
         return bool(self.bound.any()) and self.free.sum() <= MOST_FREE
 
 
-def solve_exactly(point: Point, stopped: Callable[[], object] = lambda: "") -> tuple[Point, bool]:
+def solve_exactly(
+    point: Iterate, stopped: Callable[[], object] = lambda: ""
+) -> tuple[Iterate, bool]:
     """The optimum, and whether it is one; if not, or if it is stopped on the way, a point that is
     no worse than the given one.
     """
@@ -85,19 +88,19 @@ def solve_exactly(point: Point, stopped: Callable[[], object] = lambda: "") -> t
     found = _guess(point, stopped)
     if found is not None and _is_feasible(found):
         return found, True
-    walked, done = _walk(point, stopped)
+    walked, done = _active_set_steps(point, stopped)
     return (walked, done) if _is_feasible(walked) else (point, False)
 
 
-def _is_feasible(point: Point) -> bool:
-    """Whether all are in the box and the sum is kept; with nobody free, no delta may do it."""
+def _is_feasible(point: Iterate) -> bool:
+    """Whether all variables are in the box and the sum is kept."""
     near = 1e-9 * point.delta * point.s
     if (point.alpha < -near).any() or (point.alpha > point.delta * point.s + near).any():
         return False
     return not point.threshold or bool(abs(point.beta.sum()) <= 1e-10 * np.abs(point.beta).sum())
 
 
-def _guess(point: Point, stopped: Callable[[], object]) -> Point | None:
+def _guess(point: Iterate, stopped: Callable[[], object]) -> Iterate | None:
     """The primal-dual active set method; None if it does not end."""
     sets, steady = _sets_of(point), 0
     for _ in range(GUESSES):
@@ -115,13 +118,13 @@ def _guess(point: Point, stopped: Callable[[], object]) -> Point | None:
     return None
 
 
-def _walk(point: Point, stopped: Callable[[], object]) -> tuple[Point, bool]:
+def _active_set_steps(point: Iterate, stopped: Callable[[], object]) -> tuple[Iterate, bool]:
     """The classical active set method: one variable changes its set at a time."""
     sets, spent = _sets_of(point), 0.0
     if not sets.solvable() or stopped():
         return point, False
     point = point.with_alpha(_at_ends(point, sets))
-    while spent < WORK and sets.solvable() and not stopped():
+    while spent < STEP_WORK and sets.solvable() and not stopped():
         spent += float(sets.free.sum()) ** 3 + 3e6
         step, rise, along = _direction(point, sets)
         part, first = _reach(point, sets, step, rise)
@@ -150,22 +153,22 @@ def _changed(sets: _Sets, variable: int, *, free: bool, bound: bool) -> _Sets:
     return sets
 
 
-def _sets_of(point: Point) -> _Sets:
+def _sets_of(point: Iterate) -> _Sets:
     box = point.s * point.delta
-    bound = (point.s > 0) & (point.alpha >= (1 - ROUNDING) * box)
-    free = (point.alpha > ROUNDING * box) & ~bound
+    bound = (point.s > 0) & (point.alpha >= (1 - BOUND_ROUNDING) * box)
+    free = (point.alpha > BOUND_ROUNDING * box) & ~bound
     return _completed(point, _Sets(free, bound))
 
 
-def _completed(point: Point, sets: _Sets) -> _Sets:
-    """Somebody is at the bound, and somebody makes up for the sum."""
+def _completed(point: Iterate, sets: _Sets) -> _Sets:
+    """The sets with at least one variable at the bound, and free ones to make up for the sum."""
     free, bound = sets.free.copy(), sets.bound.copy()
     if not bound.any() and free.any():
         share = np.where(free, point.alpha / np.where(free, point.s, 1.0), -np.inf)
         first = int(np.argmax(share))
         free[first], bound[first] = False, True
     u = point.y * point.s * bound
-    if point.threshold and not free.any() and abs(u.sum()) > ROUNDING * np.abs(u).sum():
+    if point.threshold and not free.any() and abs(u.sum()) > BOUND_ROUNDING * np.abs(u).sum():
         value, rises, falls = _sides(point, sets)
         for who in (np.where(rises, value, -np.inf), np.where(falls, -value, -np.inf)):
             joins = int(np.argmax(who))
@@ -174,12 +177,12 @@ def _completed(point: Point, sets: _Sets) -> _Sets:
     return _Sets(free, bound)
 
 
-def _at_ends(point: Point, sets: _Sets) -> np.ndarray:
+def _at_ends(point: Iterate, sets: _Sets) -> np.ndarray:
     alpha = np.where(sets.bound, point.s * point.delta, point.alpha)
     return np.where(sets.free | sets.bound, alpha, 0.0)
 
 
-def _direction(point: Point, sets: _Sets) -> tuple[np.ndarray, float, np.ndarray]:
+def _direction(point: Iterate, sets: _Sets) -> tuple[np.ndarray, float, np.ndarray]:
     """The steps of b and of delta to the optimum of the sets, and K u."""
     F, B = np.flatnonzero(sets.free), np.flatnonzero(sets.bound)
     n, u = len(F), point.y[B] * point.s[B]
@@ -187,7 +190,7 @@ def _direction(point: Point, sets: _Sets) -> tuple[np.ndarray, float, np.ndarray
     H = np.empty((n + 1, n + 1))
     H[:n, :n] = point.gram(F) if n else 0.0
     H[n, n] = u @ along[B] + 1 / (2 * point.C)
-    # delta in a unit that gives it a diagonal like the others'
+    # delta is scaled so that its diagonal entry is like the others'
     largest = float(np.diagonal(H)[:n].max(initial=0.0))
     unit = np.sqrt(largest / H[n, n]) if largest > 0 and H[n, n] > 0 else 1.0
     H[n, :n] = H[:n, n] = unit * along[F]
@@ -216,8 +219,13 @@ def _direction(point: Point, sets: _Sets) -> tuple[np.ndarray, float, np.ndarray
 
 
 def _moved(
-    point: Point, sets: _Sets, step: np.ndarray, rise: float, along: np.ndarray, part: float
-) -> Point:
+    point: Iterate,
+    sets: _Sets,
+    step: np.ndarray,
+    rise: float,
+    along: np.ndarray,
+    part: float,
+) -> Iterate:
     F = np.flatnonzero(sets.free)
     outputs = point.outputs + part * rise * along
     if len(F):
@@ -228,9 +236,9 @@ def _moved(
 
 
 def _reach(
-    point: Point, sets: _Sets, step: np.ndarray, rise: float
+    point: Iterate, sets: _Sets, step: np.ndarray, rise: float
 ) -> tuple[float, int | None]:  # fmt: skip
-    """How much of a step stays in the box, and the variable that then is at an end."""
+    """The part of a step that stays in the box, and the variable that reaches a bound then."""
     F = np.flatnonzero(sets.free)
     if not len(F):
         return 1.0, None
@@ -245,15 +253,15 @@ def _reach(
     return (1.0, None) if part >= 1 else (part, int(F[first]))
 
 
-def _sides(point: Point, sets: _Sets) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The values of all, and which of them may rise and fall."""
+def _sides(point: Iterate, sets: _Sets) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The values of all variables, and the sets I_up and I_low."""
     used, positive = point.s > 0, point.y > 0
     rises = used & np.where(positive, ~sets.bound, sets.free | sets.bound)
     falls = used & np.where(positive, sets.free | sets.bound, ~sets.bound)
     return point.y - point.outputs, rises, falls
 
 
-def _level(point: Point, sets: _Sets) -> float:
+def _level(point: Iterate, sets: _Sets) -> float:
     """The threshold."""
     if not point.threshold:
         return 0.0
@@ -265,12 +273,12 @@ def _level(point: Point, sets: _Sets) -> float:
     return float(np.mean(known)) if known else 0.0
 
 
-def _rounding(point: Point) -> float:
-    """What is nothing, relative to the outputs: they are added to labels of size 1."""
+def _rounding(point: Iterate) -> float:
+    """The unit of rounding errors in outputs, which are added to labels of size 1."""
     return float(np.abs(point.outputs).max()) + 1e-4
 
 
-def _agree(point: Point, sets: _Sets) -> bool:
+def _agree(point: Iterate, sets: _Sets) -> bool:
     """Whether the free variables are at the margin and the sum is kept."""
     off = np.abs(point.y - point.outputs - _level(point, sets))[sets.free]
     drift = abs(float(point.beta.sum())) if point.threshold else 0.0
@@ -280,17 +288,17 @@ def _agree(point: Point, sets: _Sets) -> bool:
     )
 
 
-def _wrong(point: Point, sets: _Sets) -> np.ndarray:
-    """By how much the end where a variable is is wrong; not positive where it is right."""
+def _wrong(point: Iterate, sets: _Sets) -> np.ndarray:
+    """The violation of each variable at a bound; not positive where the bound is right."""
     excess = point.y * (point.outputs + _level(point, sets)) - 1
     wrong = np.where(sets.bound, excess, -excess)
     wrong[sets.free | (point.s == 0)] = -np.inf
     if sets.bound.sum() == 1:
-        wrong[sets.bound] = -np.inf  # it is the one that delta is
+        wrong[sets.bound] = -np.inf  # the only one at the bound, which defines delta
     return wrong - WRONG * _rounding(point)
 
 
-def _corrected(point: Point, sets: _Sets) -> _Sets:
+def _corrected(point: Iterate, sets: _Sets) -> _Sets:
     wrong = _wrong(point, sets) > 0
     alpha, box = point.alpha, point.s * point.delta
     over, under = sets.free & (alpha > box), sets.free & (alpha < 0)

@@ -10,16 +10,16 @@ from sklearn.base import clone
 
 from largemargin.base.classifier import check_positive
 from largemargin.base.training_set import TrainingSet
+from largemargin.runtime.arrays import MatrixLike, VectorLike
 from largemargin.runtime.progress import Watch
-from largemargin.svm import crammer_singer
-from largemargin.svm import squared_sum as shared_box
+from largemargin.svm import crammer_singer, squared_sum
 from largemargin.svm.estimator import Fit, SupportVectorMachine, unwarned
-from largemargin.svm.machines import HardMargin, SoftMargin
+from largemargin.svm.formulations import HINGE, LOSSES, Formulation, HardMargin, SoftMargin
 from largemargin.svm.multiclass import Split, splits
-from largemargin.svm.session import Formulation, Job, Session, Trained
+from largemargin.svm.session import Job, Session, TrainedProblem
 
 SMALLEST_C = 1e-100
-SLACKS = ("linear", "squared", "squared-sum")
+SLACKS = (*LOSSES, "squared-sum")
 
 
 class SVC(SupportVectorMachine):
@@ -44,13 +44,13 @@ class SVC(SupportVectorMachine):
     coef0 : float, default=1.0
         Constant of the polynomial and sigmoid kernels.
     slack : {"linear", "squared", "squared-sum"}, default="linear"
-        What C is the price of: the sum of the slacks, the sum of their squares, or the square of
-        their sum, which is what the paper's experiments used.
+        What C is the price of: the sum of the slacks (hinge loss), the sum of their squares
+        (squared hinge loss), or the square of their sum, which the paper's experiments used.
     multiclass : {"ovr", "ovo", "crammer-singer"}, default="ovr"
-        One problem a class against the rest, one a pair, or one for all with a vector a class
-        (which has linear slack and no threshold).
+        One problem per class against the rest, one per pair, or one for all with one vector per
+        class (which has linear slack and no threshold).
     class_weight : dict, "balanced" or None, default=None
-        Factors of the weights of examples, a class.
+        Factors of the weights of examples, by class.
     fit_intercept : bool, default=True
         Whether there is a threshold; without, the hyperplane goes through the origin.
     tol : float, default=1e-3
@@ -60,7 +60,7 @@ class SVC(SupportVectorMachine):
     min_margin : float, default=1e-6
         With C=inf: data that is shown not to be separable with this margin is said to be so.
     max_iter : int, default=-1
-        Steps of the solver a problem at most; -1 is no limit. A linear system that is solved for
+        Steps of the solver per problem at most; -1 is no limit. A linear system that is solved for
         all examples counts as one.
     max_seconds : float or None, default=None
         Stop after so many seconds, with a warning and a model that can be used. So does Ctrl-C. On
@@ -89,9 +89,10 @@ class SVC(SupportVectorMachine):
         The examples with a coefficient other than zero in any problem: their sorted positions in
         the training data, their rows, their number.
     dual_coef_, intercept_, coef_ :
-        f = dual_coef_ @ K(support_vectors_, x) + intercept_, a row a problem: one for two classes,
-        positive for `classes_[1]`; else one a class; with "ovo" one a pair (i, j), i < j, in
-        lexicographic order, positive for `classes_[j]`. `coef_` with the linear kernel only.
+        f = dual_coef_ @ K(support_vectors_, x) + intercept_, one row per problem: one for two
+        classes, positive for `classes_[1]`; else one per class; with "ovo" one per pair (i, j),
+        i < j, in lexicographic order, positive for `classes_[j]`. `coef_` with the linear kernel
+        only.
     objective_ : array of shape (n_problems,)
         The dual objective reached, sum alpha - 1/2 w.w and what the slack adds, less what rounding
         may account for: no machine has a primal objective below it.
@@ -195,17 +196,18 @@ class SVC(SupportVectorMachine):
     def _formulation(self, labels: np.ndarray, split: Split, weights: np.ndarray) -> Formulation:
         if np.isinf(self.C):
             return HardMargin(float(self.min_margin), bool(self.fit_intercept))
-        return SoftMargin(float(self.C), self.slack == "squared", bool(self.fit_intercept))
+        loss = LOSSES.get(self.slack, HINGE)  # "squared-sum" is solved by way of hinge losses
+        return SoftMargin(float(self.C), loss, bool(self.fit_intercept))
 
-    def _solve(self, session: Session, jobs: Sequence[Job], watch: Watch) -> list[Trained]:
+    def _solve(self, session: Session, jobs: Sequence[Job], watch: Watch) -> list[TrainedProblem]:
         if self.slack == "squared-sum" and np.isfinite(self.C):
-            return shared_box.train(
+            return squared_sum.train(
                 session, jobs, float(self.C), bool(self.fit_intercept), tol=self.tol,
                 max_steps=self._max_steps, watch=watch,
             )  # fmt: skip
         return super()._solve(session, jobs, watch)
 
-    def _train(
+    def train(
         self,
         session: Session,
         weightings: Sequence[np.ndarray],
@@ -213,7 +215,7 @@ class SVC(SupportVectorMachine):
         watch: Watch,
     ) -> list[Fit]:
         if self.multiclass != "crammer-singer":
-            return super()._train(session, weightings, starts, watch)
+            return super().train(session, weightings, starts, watch)
         return [
             self._train_crammer_singer(session, weights, start, watch)
             for weights, start in zip(weightings, starts, strict=True)
@@ -225,19 +227,21 @@ class SVC(SupportVectorMachine):
         two = session.n_classes == 2  # one function, the difference of the two
         if two and start is not None:
             start = np.array([-start[0] / 2, start[0] / 2])
-        tau, machine = crammer_singer.train(
+        tau, result = crammer_singer.train(
             session, weights, float(self.C), tol=self.tol, max_steps=self._max_steps, watch=watch,
             start=start,
         )  # fmt: skip
         coefs = tau[1:] - tau[:1] if two else tau
-        return Fit(coefs, np.zeros(len(coefs)), [machine])
+        return Fit(coefs, np.zeros(len(coefs)), [result])
 
     def _n_functions(self, data: TrainingSet) -> int:
         if self.multiclass == "crammer-singer" and data.n_classes > 2:
             return data.n_classes
         return super()._n_functions(data)
 
-    def path(self, X: Any, y: Any, Cs: Sequence[float], sample_weight: Any = None) -> list[SVC]:
+    def path(
+        self, X: MatrixLike, y: VectorLike, Cs: Sequence[float], sample_weight: VectorLike = None
+    ) -> list[SVC]:
         """Fit one machine for each value of C, over shared kernel rows.
 
         From the smallest C to the largest, each fit starts from the one before.
@@ -261,9 +265,9 @@ class SVC(SupportVectorMachine):
         X, y = template.validate(X, y)
         data = TrainingSet(template, X, y, sample_weight)
         total = len(models) * len(splits(data.n_classes, self.multiclass))
-        with template._session(data, total) as (session, watch):
+        with template.session(data, total) as (session, watch):
             rounding = np.zeros(len(models))
-            for k, fits in template._sweep(session, [data.weights], models, watch):
+            for k, fits in template.sweep(session, [data.weights], models, watch):
                 models[k].set_fitted(data, fits[0])
                 rounding[k] = fits[0].rounding
         for model, off in zip(models, rounding.tolist(), strict=True):
@@ -274,7 +278,7 @@ class SVC(SupportVectorMachine):
         return models
 
     @staticmethod
-    def _sweep(
+    def sweep(
         session: Session, weightings: Sequence[np.ndarray], models: Sequence[SVC], watch: Watch
     ) -> Iterator[tuple[int, list[Fit]]]:
         """The fits of each model for all weightings, from the smallest C to the largest."""
@@ -286,7 +290,7 @@ class SVC(SupportVectorMachine):
             if before and np.isfinite(model.C):
                 starts = [model._grown(fit, model.C / before) for fit in fits]
             with unwarned():
-                fits = model._train(session, weightings, starts, watch)
+                fits = model.train(session, weightings, starts, watch)
             before = model.C
             yield k, fits
 
@@ -299,11 +303,11 @@ class SVC(SupportVectorMachine):
         if self.multiclass == "crammer-singer":
             return fit.coefs
         totals = np.abs(fit.coefs).sum(axis=1)
-        squares = np.array([max(machine.square, 1e-300) for machine in fit.machines])
-        return fit.coefs * np.clip(totals / squares, 1.0, ratio)[:, None]
+        squares = np.array([max(result.square, 1e-300) for result in fit.results])
+        return np.asarray(fit.coefs * np.clip(totals / squares, 1.0, ratio)[:, None])
 
 
-def checked_Cs(Cs: Any) -> list[float]:
+def checked_Cs(Cs: VectorLike) -> list[float]:
     """The values of C of a path or a grid."""
     values = list(np.atleast_1d(np.asarray(Cs, dtype=float)).ravel().tolist())
     if not values:

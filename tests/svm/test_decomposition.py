@@ -10,7 +10,7 @@ import scipy.sparse as sp
 import sklearn.svm
 
 from largemargin.kernels import rows as kernel_rows
-from largemargin.svm import SVC, NuSVC, lockstep, session
+from largemargin.svm import SVC, NuSVC, decomposition, session
 from largemargin.svm import multiclass as reductions
 
 from .problems import KERNELS, given, noisy, separable, several
@@ -28,9 +28,9 @@ MACHINES = {
 def small_blocks(working_set=16, portions=False):
     """The block solver for data of any size, in working sets of a few."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(session, "WHOLE", 0)
-        patch.setattr(lockstep, "WORKING_SET", working_set)
-        patch.setattr(lockstep, "NEW", 2)
+        patch.setattr(session, "WHOLE_GRAM_ROWS", 0)
+        patch.setattr(decomposition, "WORKING_SET", working_set)
+        patch.setattr(decomposition, "NEW", 2)
         if portions:
             patch.setattr(session, "SMALL_PROBLEM", 0)
         yield
@@ -193,7 +193,7 @@ def test_beyond_the_whole_matrix():
     X, y = several(9, n=2500, n_features=6, n_classes=3, noise=0.8)
     blocks = SVC(gamma=0.1).fit(X, y)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(session, "WHOLE", 4000)
+        patch.setattr(session, "WHOLE_GRAM_ROWS", 4000)
         whole = SVC(gamma=0.1).fit(X, y)
     agree(blocks, whole, X[:200], close=1e-5)
     assert blocks.dual_gap_.max() < 1e-4
@@ -227,8 +227,8 @@ def test_most_examples_at_their_bounds(C, monkeypatch):
     would undo the last one's work (134 and 95 rounds here).
     """
     rounds = []
-    once = lockstep._round
-    monkeypatch.setattr(lockstep, "_round", lambda *args: (rounds.append(1), once(*args)))
+    once = decomposition._round
+    monkeypatch.setattr(decomposition, "_round", lambda *args: (rounds.append(1), once(*args)))
     rng = np.random.default_rng(0)
     X = rng.normal(size=(6000, 3))
     y = (X.sum(axis=1) + X[:, 0] * X[:, 1] > 0) ^ (rng.random(6000) < 0.3)

@@ -1,19 +1,21 @@
-"""The block solver: many problems at a time over shared kernel rows.
+"""Decomposition: many dual problems at a time over shared kernel rows.
 
 Each problem holds its variables b and the gradient Kb + ridge b + p. A round is
 
-    choose   the working set: the variables that violate optimality most, the free ones of the last
-    step     solve it to optimality in its own small matrix: rows that are at hand, and, for members
-             that are new, the corner of the matrix among themselves
+    select   the working set: the variables that violate the KKT conditions most, and the free ones
+             of the last working set
+    solve    it in its own small matrix: rows that are at hand, and, for members that are new, the
+             corner of the matrix among themselves
     fetch    the kernel rows of all variables that changed, of all problems, in large products
-    add      what they do to the gradient of everybody else, in one pass over these rows
+    add      what they do to the gradient of all other variables, in one pass over these rows
 
 A row is paid for when its variable changes, not when it is looked at. The columns come in portions.
 A problem is first solved on its first portion, a small part of the examples, where few rows tell
-which matter; then the gradient of the rest is made up, as in the chunking of Cortes & Vapnik. Until
-then the rest is settled at its start, at no cost, and before a problem is done it is all looked at.
-A round that the watch ends is taken back, and where it would take too long to look at the rest,
-that is left out: the machine is then that of a part of the examples, and its gap is not known.
+which matter; then the gradient of the rest is computed, as in the chunking of Cortes & Vapnik.
+Until then the rest stays at its start, at no cost. There is no other shrinking: before a problem is
+done, all of its variables are looked at. A round that the watch ends is taken back, and where it
+would take too long to look at the rest, that is left out: the machine is then that of a part of the
+examples, and its duality gap is not known.
 
 Problems share rows and nothing else, and the memory does not change an answer.
 """
@@ -30,29 +32,28 @@ from largemargin.kernels.functions import UNIT
 from largemargin.kernels.rows import KernelRows
 from largemargin.runtime.progress import Watch
 from largemargin.runtime.threads import Workers
-from largemargin.svm.active_set import polish
-from largemargin.svm.block import State, solve_block
-from largemargin.svm.problem import Problem, Solution
+from largemargin.svm.active_set import refine
+from largemargin.svm.dense_solver import solve_block
+from largemargin.svm.problem import Optimality, Problem, Solution
 
-WORKING_SET = 1024  # variables; up to twice as many where there are very many, or many are free
-NEW = 4  # one in so many of it is new and has a row, and one has no row yet
-EARLY = 0.3  # the violation at which a portion is good enough to go on to the next
+WORKING_SET = 1024  # variables of a working set; up to twice as many if many are free, or of many
+NEW = 4  # one member in so many is new and has a row, and one in so many is new and has none yet
+EARLY = 0.3  # a violation at which a portion is solved well enough to go on to the next
 PIECE = 1024  # rows that are fetched at a time, in between which the clock is looked at
-SPARE = 0.1  # of the time taken, and seconds, that may be spent on looking at the rest
-SPARE_SECONDS = 0.5
-USUAL_SPEED = 1e8  # kernel values a second, before one is known
-LOCAL = 0.1  # how far a working set is solved, relative to the violation it was chosen for
+SPARE = 0.1  # the fraction of the time taken that may be spent on looking at the rest
+SPARE_SECONDS = 0.5  # seconds that may be spent on it in any case
+USUAL_SPEED = 1e8  # kernel values per second, before the speed is known
+LOCAL = 0.1  # the violation left in a working set, relative to the one it was selected for
 
 
-class Progress:
-    """How far one problem has got.
+class Subproblem:
+    """One problem of a decomposition: its variables, its gradient and its working set.
 
     `portions` lists the segments of its columns, portion by portion; its variables are their
     columns in that order, and `examples` says which example each one is. `asked_for` says of every
-    example whether its row was; problems on the same columns share it, so that a row that one of
-    them has paid for is none that another has to be sparing with. `sizes` are the norms of all
-    examples in feature space, if these bound kernel values. `given` says that the start is a
-    solution of the user's.
+    example whether its row was asked for; problems on the same columns share it, so that a row that
+    one of them has paid for costs the others nothing. `sizes` are the norms of all examples in
+    feature space, if these bound kernel values. `given` says that the user gave the start.
     """
 
     def __init__(
@@ -75,11 +76,11 @@ class Progress:
         self.examples = np.concatenate([rows.segments[s].columns for p in portions for s in p])
         self.ends = np.cumsum([sum(rows.segments[s].width for s in part) for part in portions])
         self._lay_out()
-        self.stage = -1  # the last portion whose gradient is up to date
+        self.stage = -1  # number of the last portion whose gradient is up to date
         self._local: np.ndarray | None = None
         self.changed, self.delta = np.empty(0, np.int64), np.empty(0)
         self.working = np.empty(0, np.int64)
-        self._entered = np.zeros(len(self.beta), np.int32)  # working set: the round
+        self._entered = np.zeros(len(self.beta), np.int32)  # the round that selected each last
         self._n_rounds = 0
         self.violation = np.inf
         self.n_steps = 0
@@ -88,7 +89,7 @@ class Progress:
         self.drift = np.inf if sizes is None else 0.0
 
     def note_drift(self) -> None:
-        """Add what rounding may do to the gradient in the sum that is about to be made."""
+        """Add to `drift` what rounding may do to the gradient in the sum that comes next."""
         if self._sizes is not None and len(self.changed):
             largest = float(self._sizes.max())
             summed = float(np.abs(self.delta) @ self._sizes[self.changed])
@@ -97,10 +98,10 @@ class Progress:
             self.drift += UNIT * (len(self.changed) // 4 + 8) * size
 
     def save(self) -> None:
-        """Keep what a round changes, to go `back` to."""
+        """Keep what a round changes, for `restore`."""
         self._kept = self.beta.copy(), self.grad.copy(), self.stage, self.n_steps, self.working
 
-    def back(self) -> None:
+    def restore(self) -> None:
         self.beta, self.grad, self.stage, self.n_steps, self.working = self._kept
         self._local = None
         if self.stage >= 0:
@@ -108,12 +109,12 @@ class Progress:
         if self.given or np.count_nonzero(self.beta) ** 2 <= SPARE_SECONDS * USUAL_SPEED:
             self._look_at_own()
         else:
-            self.beta[:] = 0.0  # any point to begin with, and not worth the time
+            self.beta[:] = 0.0  # the start was any feasible point, and not worth the time
             self.grad = self.problem.p.copy()
 
     def _look_at_own(self) -> None:
-        """Bring the gradient of the variables up to date that a start begins with, and of no
-        others: what it takes to read a machine from them.
+        """Compute the gradient of the variables that the start has, and of no others: enough to
+        read a machine from them.
         """
         rows, own = self.rows, np.flatnonzero(self.beta)
         examples = self.examples[own]
@@ -150,12 +151,12 @@ class Progress:
 
     @property
     def segments(self) -> list[int]:
-        """What is up to date."""
+        """The segments of columns whose gradient is up to date."""
         return [s for part in self.portions[: self.stage + 1] for s in part]
 
-    def choose(self) -> None:
-        """Find what to do next: `finished`, or rows to fetch (`wanted`) and a step to make with
-        them.
+    def select_working_set(self) -> None:
+        """Decide what to do next: nothing (`finished`), go on to the next portion, or solve for a
+        working set; `wanted` are the segments whose rows that takes.
         """
         settled = self.stage >= 0 and self._is_settled()
         last = self.stage == len(self.portions) - 1
@@ -166,7 +167,7 @@ class Progress:
             self.working = np.flatnonzero(self.beta)
             coming = self.portions[self.stage + 1 :]
             if self.stage >= 0 or not len(self.working):
-                coming = coming[:1]  # else it starts from a solution: no need to begin with a part
+                coming = coming[:1]  # a start that is a solution needs no portion of its own
             self.wanted = [s for part in coming for s in part]
             self._next = self.stage + len(coming)
         else:
@@ -175,10 +176,10 @@ class Progress:
             self.wanted = self.segments
 
     def _is_settled(self) -> bool:
-        self.state = State.of(self.problem, self.beta, self.grad, self.ends[self.stage])
-        self.violation = self.state.violation
+        self.optimality = Optimality.of(self.problem, self.beta, self.grad, self.ends[self.stage])
+        self.violation = self.optimality.violation
         last = self.stage == len(self.portions) - 1
-        if self.state.hopeless:
+        if self.optimality.infeasible_margin:
             self.finished = self.converged = True
             return True
         self.converged = last and self.violation <= self.tol
@@ -187,10 +188,12 @@ class Progress:
         return self.violation <= (self.tol if last else max(self.tol, EARLY))
 
     def _working_set(self) -> np.ndarray:
-        """The worst violators, and half of it from the last set: what is free first, then what came
-        to it last. With violators alone, two sets take turns to undo what was done for the other.
-        Of either only some have no row, since a row costs most and the solution of the others
-        changes what they look like. Those with a row come first.
+        """The variables that violate optimality most, and half of the set from the last one: the
+        free ones first, then those that entered it last.
+
+        With violators alone, two working sets would take turns to undo each other. Of either kind
+        only some have no row yet, since a row costs most, and the solution for the others changes
+        which are needed. Members with a row come first.
         """
         from largemargin.svm.smo import violators
 
@@ -202,7 +205,7 @@ class Progress:
         up, down, fresh_up, fresh_down = np.empty((4, size // NEW // 2), np.int64)
         counts = violators(
             self.grad, self.beta, problem.lo, problem.hi, problem.a, problem.group,
-            self.ends[self.stage], self.state.best, self.state.worst, at_hand,
+            self.ends[self.stage], self.optimality.up_max, self.optimality.low_min, at_hand,
             up, down, fresh_up, fresh_down,
         )  # fmt: skip
         chosen = np.zeros(len(self.beta), bool)
@@ -221,13 +224,13 @@ class Progress:
 
     @property
     def known(self) -> np.ndarray:
-        """The members of the working set whose rows were asked for before, if they are to be solved
-        for.
+        """The members of the working set whose rows were asked for before; none where the next
+        portion is due instead.
         """
         return self.working[: 0 if self._extend else self._n_known]
 
     def gather(self, first: int, count: int) -> None:
-        """Copy the rows of some members into the upper half of the working set's matrix."""
+        """Copy the rows of some members into the upper triangle of the working set's matrix."""
         from largemargin.svm.smo import gather
 
         if self._local is None:
@@ -242,7 +245,7 @@ class Progress:
                 gather(self._local, first, segment.values, segment.slot_of[examples], columns, here)
 
     def step(self) -> None:
-        """Find the variables that change, and by how much: what rows are to be fetched for."""
+        """Find the variables that change, and by how much; their rows are fetched next."""
         from largemargin.svm.smo import mirror
 
         if self._extend:
@@ -254,7 +257,7 @@ class Progress:
             local = np.empty((len(self.working),) * 2, self.rows.dtype)
         self._local = None
         new = self.working[len(self.known) :]
-        if len(new):  # no rows yet: the corner among them is computed
+        if len(new):  # members without rows: only the corner among them is computed
             local[-len(new) :, -len(new) :] = self._gram(new)
         mirror(local)
         self.changed, self.delta = self._solve(local)
@@ -264,7 +267,7 @@ class Progress:
         working = self.working
         beta, steps = solve_block(
             self.problem, working, local, self.grad, self.beta,
-            max(self.tol / 2, LOCAL * self.violation) * self.state.unit,
+            max(self.tol / 2, LOCAL * self.violation) * self.optimality.unit,
             self.max_steps - self.n_steps, stopped=self.stopped,
         )  # fmt: skip
         self.n_steps += steps
@@ -284,15 +287,15 @@ class Progress:
         slots = rows.slot_of[self.examples[variables]]
         add_rows(self.grad, self._start_of[segment], rows.values, slots, delta)
 
-    def go_on(self, factor: float) -> None:
+    def continue_to(self, tol: float) -> None:
         """Aim for a smaller tolerance, with no more steps than were made so far."""
-        self.finished = self.state.hopeless
-        self.tol *= factor
+        self.finished = self.optimality.infeasible_margin
+        self.tol = tol
         self.max_steps = min(self.max_steps, 2 * self.n_steps)
 
-    def polish(self) -> None:
-        """Go on to the exact solution, if few enough variables are free."""
-        exact = polish(
+    def refine(self) -> None:
+        """Go on to the exact solution, if the active set method can have it."""
+        exact = refine(
             self.problem, self.solution(), self._gram, self._products, stopped=self.stopped
         )
         self.beta, self.grad, self.violation = exact.beta, exact.grad, exact.violation
@@ -303,7 +306,8 @@ class Progress:
 
     def _products(self, variables: np.ndarray, coefs: np.ndarray) -> np.ndarray:
         """The kernel values of all variables against some, times coefficients."""
-        before, self.grad = self.grad, np.zeros(len(self.grad))
+        found = np.zeros(len(self.grad))
+        before, self.grad = self.grad, found
         self.rows.announce({s: [self.examples[variables]] for s in self.segments})
         step = self.rows.capacity // 4 * 4
         for k in range(0, len(variables), step):
@@ -311,7 +315,7 @@ class Progress:
             self.rows.fetch({s: [self.examples[variables[part]]] for s in self.segments})
             for s in self.segments:
                 self.add(s, variables[part], coefs[part])
-        found, self.grad = self.grad, before
+        self.grad = before
         return found
 
     def solution(self) -> Solution:
@@ -324,34 +328,36 @@ class Progress:
         )
 
 
-def solve(progress: Sequence[Progress], rows: KernelRows, team: Workers, watch: Watch) -> None:
-    """Run all problems until each is finished or the watch says stop; then bring gradients up to
-    date, if there is time.
+def solve(progress: Sequence[Subproblem], rows: KernelRows, team: Workers, watch: Watch) -> None:
+    """Run all problems until each is finished or the watch says stop; then bring the gradients up
+    to date, if there is time for it.
     """
     live = list(progress)
     while live and not watch.stopped:
-        team.map(Progress.choose, live)
+        team.map(Subproblem.select_working_set, live)
         done = [one for one in live if one.finished]
         live = [one for one in live if not one.finished]
-        # without a solution so far there is nothing to go back to
+        # a round can be taken back only if there is a solution from before it
         whole = _round(live, rows, team, watch if any(one.beta.any() for one in live) else None)
         worst = max((one.violation for one in live), default=0.0)
         watch.advance(len(done), f"{len(live)} to go, violation {worst:.2g}")
         if not whole:
             break
-    for one in live:  # stopped early: the gap needs the gradient of all
+    for one in live:  # stopped early: the duality gap needs the gradient of all
         one.max_steps = 0
     if watch.stopped:
         left, speed = sum(one.values_left for one in live), rows.n_computed / watch.elapsed
         if left > (speed or USUAL_SPEED) * (SPARE * watch.elapsed + SPARE_SECONDS):
-            live = []  # the gap will not be known
+            live = []  # the duality gap will not be known
     while live:
-        team.map(Progress.choose, live)
+        team.map(Subproblem.select_working_set, live)
         live = [one for one in live if not one.finished]
         _round(live, rows, team, None)
 
 
-def _round(live: Sequence[Progress], rows: KernelRows, team: Workers, watch: Watch | None) -> bool:
+def _round(
+    live: Sequence[Subproblem], rows: KernelRows, team: Workers, watch: Watch | None
+) -> bool:
     """Solve the working sets, then bring the gradients up to date, each with the rows it takes.
     Returns whether that was done: where the watch says stop in between, all is as it was.
     """
@@ -359,21 +365,21 @@ def _round(live: Sequence[Progress], rows: KernelRows, team: Workers, watch: Wat
         one.save()
     known = [(one, one.known) for one in live]
     rows.announce(_wanted(known))
-    for party in _parties(known, rows.capacity):
-        for first, piece in _fetched(party, rows):
+    for batch in _batches(known, rows.capacity):
+        for first, piece in _fetched(batch, rows):
             team.map(partial(_gather_and_step, first), piece)
             if watch is not None and watch.look():
-                return _take_back(live)
-    team.map(Progress.step, [one for one, variables in known if not len(variables)])
-    # back the way it came: what was fetched last is at hand, whatever the memory
+                return _restored(live)
+    team.map(Subproblem.step, [one for one, variables in known if not len(variables)])
+    # in reverse order: the rows fetched last are still in memory, however little there is
     changed = [(one, one.changed) for one in reversed(live)]
     for one in live:
         one.note_drift()
     rows.announce(_wanted(changed))
-    for party in _parties(changed, rows.capacity):
-        for first, piece in _fetched(party, rows):
+    for batch in _batches(changed, rows.capacity):
+        for first, piece in _fetched(batch, rows):
             if watch is not None and watch.look():
-                return _take_back(live)
+                return _restored(live)
             work = [
                 (one, s, variables, one.delta[first : first + len(variables)])
                 for one, variables in piece
@@ -385,60 +391,60 @@ def _round(live: Sequence[Progress], rows: KernelRows, team: Workers, watch: Wat
     return True
 
 
-def _take_back(live: Sequence[Progress]) -> bool:
+def _restored(live: Sequence[Subproblem]) -> bool:
     for one in live:
-        one.back()
+        one.restore()
     return False
 
 
-def _gather_and_step(first: int, pair: tuple[Progress, np.ndarray]) -> None:
+def _gather_and_step(first: int, pair: tuple[Subproblem, np.ndarray]) -> None:
     one, variables = pair
     one.gather(first, len(variables))
     if first + len(variables) == len(one.known):
         one.step()
 
 
-Party = list[tuple[Progress, np.ndarray]]
+Batch = list[tuple[Subproblem, np.ndarray]]
 
 
-def _parties(wants: Party, capacity: int) -> Iterator[Party]:
-    """Problems with the variables whose rows they want, together as long as the rows fit into the
-    memory together.
+def _batches(wants: Batch, capacity: int) -> Iterator[Batch]:
+    """Batches of problems with the variables whose rows they want, such that the rows of a batch
+    fit into memory together.
     """
-    party: Party = []
+    batch: Batch = []
     counts: dict[int, int] = {}
     for one, variables in wants:
         want = len(variables)
         if not want:
             continue
         full = any(counts.get(s, 0) + want > capacity for s in one.wanted)
-        if party and (full or want > capacity or len(party[0][1]) > capacity):
-            yield party
-            party, counts = [], {}
-        party.append((one, variables))
+        if batch and (full or want > capacity or len(batch[0][1]) > capacity):
+            yield batch
+            batch, counts = [], {}
+        batch.append((one, variables))
         for s in one.wanted:
             counts[s] = counts.get(s, 0) + want
-    if party:
-        yield party
+    if batch:
+        yield batch
 
 
-def _fetched(party: Party, rows: KernelRows) -> Iterator[tuple[int, Party]]:
-    """The same with their rows at hand; a problem that wants too many, a part of them at a time,
-    each with the number of the first.
+def _fetched(batch: Batch, rows: KernelRows) -> Iterator[tuple[int, Batch]]:
+    """The same with their rows in memory, and the number of the first row: in pieces, if a problem
+    wants more rows than fit.
     """
-    most = max(len(variables) for _, variables in party)
+    most = max(len(variables) for _, variables in batch)
     step = min(most, PIECE) if most <= rows.capacity else min(PIECE, rows.capacity // 4 * 4)
     for first in range(0, most, step):
-        piece = [(one, variables[first : first + step]) for one, variables in party]
+        piece = [(one, variables[first : first + step]) for one, variables in batch]
         piece = [(one, variables) for one, variables in piece if len(variables)]
         rows.fetch(_wanted(piece))
         yield first, piece
 
 
-def _wanted(party: Party) -> dict[int, list[np.ndarray]]:
+def _wanted(batch: Batch) -> dict[int, list[np.ndarray]]:
     """The examples whose rows are wanted, by segment."""
     wanted: dict[int, list[np.ndarray]] = {}
-    for one, variables in party:
+    for one, variables in batch:
         if len(variables):
             for s in one.wanted:
                 wanted.setdefault(s, []).append(one.examples[variables])

@@ -6,7 +6,8 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from largemargin.svm import _sums
+from largemargin.svm import verified_sums
+from largemargin.svm.formulations import HINGE, SQUARED_HINGE
 
 SEEDS = st.integers(0, 10**6)
 UNIT = 2.0**-53
@@ -25,7 +26,7 @@ def test_compensated_sum(seed, n):
     values = cancelling(np.random.default_rng(seed), n)
     exact = sum(map(Fraction, values.tolist()), Fraction(0))
     size = float(np.abs(values).sum())
-    off = abs(Fraction(float(_sums.compensated_sum(values))) - exact)
+    off = abs(Fraction(float(verified_sums.compensated_sum(values))) - exact)
     assert off <= UNIT * abs(exact) + Fraction(n**2 * UNIT**2 * size)
 
 
@@ -36,7 +37,7 @@ def test_add_few_has_twice_the_digits(seed, n, width):
     values, coefs = cancelling(rng, (n + 2, width + 3)), cancelling(rng, n)
     slots, weights = rng.permutation(n + 2)[:n], np.abs(coefs)
     found, sizes = np.zeros((2, width + 1))
-    _sums.add_few(found, sizes, 1, values, 2, width, slots, coefs, weights)
+    verified_sums.add_few(found, sizes, 1, values, 2, width, slots, coefs, weights)
     block = values[slots, 2 : 2 + width]
     for j in range(width):
         parts = [
@@ -49,7 +50,7 @@ def test_add_few_has_twice_the_digits(seed, n, width):
     assert np.allclose(sizes[1:], weights @ np.abs(block))
     assert found[0] == sizes[0] == 0
     plain, also = np.zeros((2, width + 1))
-    _sums.add_rows_and_sizes(plain, also, 1, values, 2, width, slots, coefs, weights)
+    verified_sums.add_rows_and_sizes(plain, also, 1, values, 2, width, slots, coefs, weights)
     assert np.allclose(
         plain[1:],
         coefs @ block,
@@ -61,11 +62,12 @@ def test_add_few_has_twice_the_digits(seed, n, width):
 
 @settings(max_examples=25, deadline=None)
 @given(SEEDS, st.integers(1, 40), st.booleans())
-def test_slack_sums_hold_the_true_ones(seed, n, squared):
+def test_loss_sums_hold_the_true_ones(seed, n, squared):
+    loss = SQUARED_HINGE if squared else HINGE
     rng = np.random.default_rng(seed)
     f, y, s = rng.normal(size=n), rng.choice([-1.0, 1.0], n), rng.integers(0, 3, n) / 2
     errors, b = rng.uniform(0, 1e-3, n), float(rng.normal())
-    low, high = _sums.slack_sums(f, errors, y, s, b, 8 * UNIT, squared)
+    low, high = verified_sums.loss_sums(f, errors, y, s, b, 8 * UNIT, loss.box, loss.ridge)
     for sign in (-1, 0, 1):
         slack = np.maximum(0, 1 - y * (f + b) + sign * errors)
         true = float(s @ (slack**2 if squared else slack))
@@ -82,7 +84,7 @@ def test_square_and_error(seed, n):
         rng.normal(size=(2, n)),
         rng.uniform(0, 1, (2, n)),
     )
-    found, off = _sums.square_and_error(coefs, values, errors, UNIT)
+    found, off = verified_sums.square_and_error(coefs, values, errors, UNIT)
     exact = sum(
         Fraction(c) * Fraction(v)
         for c, v in zip(coefs.ravel().tolist(), values.ravel().tolist(), strict=True)
@@ -94,8 +96,8 @@ def test_square_and_error(seed, n):
 def test_balance_takes_what_a_sum_lacks_from_the_smallest_with_room():
     beta = np.array([1.0, -0.75, -0.125, 0.0])  # which sum up to 0.125
     lo, hi = np.full(4, -1.0), np.array([1.0, 1.0, 1.0, 0.0])
-    _sums.balance(beta, lo, hi)
+    verified_sums.balance(beta, lo, hi)
     assert beta.tolist() == [1.0, -0.75, -0.25, 0.0]
     beta, lo = np.array([1.0, -0.5, -0.375]), np.array([-1.0, -2.0, -0.75])
-    _sums.balance(beta, lo, np.ones(3))  # the smallest has not four times the room
+    verified_sums.balance(beta, lo, np.ones(3))  # the smallest has not four times the room
     assert beta.tolist() == [1.0, -0.625, -0.375]

@@ -15,7 +15,7 @@ from largemargin import MIRA, SVC, KernelAdatron, NuSVC
 from largemargin.svm import cross_validate, evaluation
 from tests.svm.extended import LONG, objectives, told_less, true_gaps
 from tests.svm.problems import noisy, separable, several
-from tests.svm.test_blocks import small_blocks
+from tests.svm.test_decomposition import small_blocks
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 

@@ -6,12 +6,15 @@ from hypothesis import given as draw
 from hypothesis import settings
 from hypothesis import strategies as st
 
-from largemargin.svm import SVC, NuSVC
+from largemargin.svm import SVC, NuSVC, svc
+from largemargin.svm.formulations import HINGE, LOSSES, SQUARED_HINGE, Loss
+from largemargin.svm.verified_sums import loss_sums
 
 from . import twin
 from .problems import KERNELS, given, noisy, separable, several
 
 CLOSE = 1e-7
+SUPPORT = "support vectors, leave-one-out"
 
 
 def full(model, n, problem=0):
@@ -261,3 +264,44 @@ def test_class_weights_that_no_nu_allows(heavy):
     f = (-1, 1)[heavy] * model.decision_function(X)
     assert f[y != (-1, 1)[heavy]].min() == pytest.approx(0, abs=1e-9)
     assert f[y == (-1, 1)[heavy]].min() > 0.99
+
+
+SMOOTH = Loss("smooth", box=1.0, ridge=0.4)  # the hinge loss with a parabola for a corner
+
+
+@pytest.mark.parametrize("loss", [HINGE, SQUARED_HINGE, SMOOTH], ids=lambda loss: loss.name)
+def test_a_loss_is_the_conjugate_of_its_box_and_ridge(loss):
+    xi, a = np.linspace(0, 3, 61), np.linspace(0, min(loss.box, 6.0), 2001)
+    best = (np.outer(xi, a) - loss.ridge * a**2 / 2).max(axis=1)
+    assert np.allclose(loss.value(xi), best, rtol=0, atol=1e-5)
+    C, s, zero, one = 3.0, np.array([0.5, 2.0, 0.0]), np.zeros(1), np.ones(1)
+    assert loss.upper_bounds(C, s).tolist() == [1.5 * loss.box, 6.0 * loss.box, 0.0]
+    assert loss.ridges(C, s) == pytest.approx([loss.ridge / 1.5, loss.ridge / 6.0, 0.0])
+    alpha = np.array([0.1, 0.7, 0.0])
+    assert loss.conjugate(alpha, C, s) == pytest.approx(loss.ridges(C, s) @ alpha**2 / 2)
+    for slack in (0.1, 0.4, 0.9, 2.5):  # the compiled twin, of an output of 0 and this threshold
+        sums = loss_sums(zero, zero, one, 2 * one, 1 - slack, 0.0, loss.box, loss.ridge)
+        assert sums == pytest.approx([2 * float(loss.value(slack))] * 2)
+
+
+@pytest.mark.parametrize("threshold", [True, False])
+def test_a_loss_of_ones_own(threshold, monkeypatch):
+    """One object is all that a loss of this kind takes, certificates included."""
+    monkeypatch.setitem(LOSSES, SMOOTH.name, SMOOTH)
+    monkeypatch.setattr(svc, "SLACKS", (*svc.SLACKS, SMOOTH.name))
+    (X, y), C = noisy(3), 2.0
+    K, n = KERNELS["rbf"][1](X, X), len(y)
+    D = np.outer(y, y) * K + np.eye(n) * SMOOTH.ridge / C
+    sums = (y[None, :], np.zeros(1)) if threshold else ()
+    alpha = twin.solve_qp(D, -np.ones(n), *twin.box(n, C), *sums)[0]
+    model = SVC(C=C, slack="smooth", fit_intercept=threshold, **KERNELS["rbf"][0]).fit(X, y)
+    assert model.objective_[0] == pytest.approx(alpha.sum() - alpha @ D @ alpha / 2, rel=CLOSE)
+    assert np.allclose(full(model, n), y * alpha, rtol=0, atol=1e-5)
+    assert model.dual_gap_[0] < 1e-9
+    slack = np.maximum(0.0, 1 - y * model.decision_function(X))
+    primal = 1 / model.margin_[0] ** 2 / 2 + C * SMOOTH.value(slack).sum()
+    assert primal == pytest.approx(model.objective_[0], rel=1e-9)
+    said = {one.name: one for one in model.certificate(X, y, leave_one_out=True).statements}
+    bound = said["xi-alpha" if threshold else "Jaakkola-Haussler"]
+    assert bound.applies
+    assert 0 < said["leave-one-out error"].value <= bound.value <= said[SUPPORT].value

@@ -1,5 +1,5 @@
-"""Compiled sums that what is told of a machine is made of, each with a bound of its error, or with
-twice the digits: without contraction or reordering, which would undo them.
+"""Compiled sums behind the objective and the duality gap of a fit, each with a bound of its error
+or with twice the digits: without contraction or reordering, which would undo them.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ def add_sizes(sums, start, values, slots, weights):
 
 @njit(cache=True, nogil=True)
 def add_rows_and_sizes(grad, sums, start, values, first, width, slots, coefs, weights):
-    """What `add_rows` and `add_sizes` do, in one pass over the rows, for `width` columns from
-    `first` on.
+    """What `add_rows` and `add_sizes` do, in one pass over the rows, for the `width` columns that
+    begin at `first`.
     """
     n = len(slots)
     whole = n // 4 * 4
@@ -83,7 +83,7 @@ def add_few(grad, sums, start, values, first, width, slots, coefs, weights):
             product = c * k
             new = out[j] + product
             kept = new - out[j]
-            # what the addition lost, and what the product
+            # the exact rounding errors of the addition (TwoSum) and of the product (TwoProduct)
             lost = (out[j] - (new - kept)) + (product - kept)
             off = ((c_high * k_high - product) + c_high * k_low + c_low * k_high) + c_low * k_low
             rest[j] += lost + off
@@ -112,6 +112,7 @@ def compensated_sum(values):
 
 @njit(cache=True, nogil=True, inline="always")
 def _add(total, rest, value):
+    """Add a value to a sum whose rounding errors are summed up in `rest` (Knuth's TwoSum)."""
     new = total + value
     kept = new - total
     return new, rest + ((total - (new - kept)) + (value - kept))
@@ -119,8 +120,8 @@ def _add(total, rest, value):
 
 @njit(cache=True, nogil=True)
 def balance(beta, lo, hi):
-    """Take what rounding left of a sum that is to be zero from a free variable with room for it:
-    the smallest of them can take it most exactly.
+    """Make a sum zero that rounding has left near zero, by changing one free variable with room
+    for it: the smallest, which can take the change most exactly.
     """
     off = compensated_sum(beta)
     chosen = -1
@@ -134,8 +135,8 @@ def balance(beta, lo, hi):
 
 @njit(cache=True, nogil=True)
 def sum_errors(coefs, vectors, value, left, right, constant, most_of_one, rows, sizes, of_sum):
-    """What errors of kernel values, as `kernels.Rounding` has them an example, and of the sums add
-    up to, a row a function and a column each of some rows.
+    """What the errors of kernel values, given by `Rounding` per example, and of the sums add up to:
+    one row per function and one column for each of `rows`.
     """
     errors = np.empty_like(sizes)
     for k in range(len(coefs)):
@@ -166,10 +167,18 @@ def square_and_error(coefs, values, errors, unit):
     return square + rest if np.isfinite(rest) else square, off * (1 + coefs.size * unit)
 
 
+@njit(cache=True, nogil=True, inline="always")
+def _loss(xi, box, ridge):
+    """`Loss.value` of a positive slack: a parabola up to ridge * box, then its tangent."""
+    if ridge > 0 and xi <= ridge * box:
+        return xi * xi / (2 * ridge)
+    return box * xi - ridge * box * box / 2
+
+
 @njit(cache=True, nogil=True)
-def slack_sums(f, errors, y, s, b, unit, squared):
-    """The least and the largest that sum s xi, or sum s xi^2, can be, for outputs with errors and
-    what a few operations of a relative error of `unit` add to them.
+def loss_sums(f, errors, y, s, b, unit, box, ridge):
+    """The least and the largest that sum s loss(xi) can be, for outputs with errors and what a few
+    operations of a relative error of `unit` add to them; `box` and `ridge` are those of a `Loss`.
     """
     low, low_rest, high, high_rest = 0.0, 0.0, 0.0, 0.0
     for i in range(len(f)):
@@ -178,10 +187,10 @@ def slack_sums(f, errors, y, s, b, unit, squared):
             error = errors[i] + unit * (1 + abs(f[i]) + abs(b))
             least, most = lack - error, lack + error
             if least > 0:
-                part = s[i] * (least * least if squared else least)
+                part = s[i] * _loss(least, box, ridge)
                 low, low_rest = _add(low, low_rest, part)
             if not most <= 0:
-                part = s[i] * (most * most if squared else most)
+                part = s[i] * _loss(most, box, ridge)
                 high, high_rest = _add(high, high_rest, part)
     low = low + low_rest if np.isfinite(low_rest) else low
     return low, high + high_rest if np.isfinite(high_rest) else high

@@ -1,0 +1,112 @@
+"""A problem whose kernel values are in one matrix: all of a small problem, or a working set.
+
+Three methods, each for what the one before it is slow at: SMO takes steps of two variables; a block
+that it has not solved after many goes to the interior-point method; and the active set method takes
+a solution that is good to the tolerance to the exact one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from largemargin.runtime.progress import Watch
+from largemargin.svm.active_set import is_exact, refine
+from largemargin.svm.interior_point import solve_interior
+from largemargin.svm.problem import Optimality, Problem, Solution, smo_loops
+
+# SMO steps after which a block goes to the interior-point method: so many, and some per variable
+SMO_STEPS = 20_000
+SMO_STEPS_PER_VARIABLE = 50
+UNBOUNDED = 1e100  # a variable of this size shows that the dual has no bounded solution
+SMO_EXTRA = 1e-8  # SMO goes on to this fraction of the tolerance, as long as that is cheap
+STALLED_ROUNDS = 4  # rounds in a row that do not halve the violation, before a solver gives up
+
+
+def solve_dense(
+    problem: Problem, K: np.ndarray, tol: float, max_steps: float, watch: Watch
+) -> Solution:
+    """SMO until the tolerance is met, then the active set method for the exact solution."""
+    beta = problem.start.copy()
+    grad = problem.p + problem.ridge * beta
+    if beta.any():
+        grad = grad + K @ beta
+    at = Solution(beta, grad, np.inf, 0, False)
+    optimality = Optimality.of(problem, at.beta, at.grad, len(problem))
+    least, stuck = np.inf, 0
+    while not optimality.meets(tol) and at.n_steps < max_steps and not watch.stopped:
+        # steps beyond the tolerance, as far as they are cheap, often make the solution exact
+        found, steps = solve_block(
+            problem, slice(None), K, at.grad, at.beta, tol * optimality.unit,
+            max_steps - at.n_steps, SMO_EXTRA * tol * optimality.unit, watch.look,
+        )  # fmt: skip
+        grad = problem.p + K @ found  # summed afresh: many steps add up rounding errors too
+        grad += problem.ridge * found
+        at = Solution(found, grad, np.inf, at.n_steps + steps, False)
+        if (
+            steps >= SMO_STEPS_PER_VARIABLE * len(problem) + SMO_STEPS
+        ):  # hard going: it may be a guess away
+            at = _exact(problem, K, at, watch)
+        optimality = Optimality.of(problem, at.beta, at.grad, len(problem))
+        watch.advance(0)
+        stuck = 0 if optimality.violation < least / 2 else stuck + 1
+        least = min(least, optimality.violation)
+        if stuck > STALLED_ROUNDS:
+            break  # only rounding still moves it
+    at = Solution(at.beta, at.grad, optimality.violation, at.n_steps, optimality.meets(tol))
+    inexact = not (optimality.infeasible_margin or is_exact(problem, optimality.violation))
+    if at.converged and inexact and not watch.stopped:
+        at = _exact(problem, K, at, watch)
+    watch.advance(1)
+    return at
+
+
+def _exact(problem: Problem, K: np.ndarray, at: Solution, watch: Watch) -> Solution:
+    return refine(
+        problem, at, lambda F: K[np.ix_(F, F)], lambda F, d: K[:, F] @ d, stopped=watch.look
+    )
+
+
+def solve_block(
+    problem: Problem,
+    working: np.ndarray | slice,
+    local: np.ndarray,
+    grad: np.ndarray,
+    beta: np.ndarray,
+    tol: float,
+    max_steps: float,
+    closer: float | None = None,
+    stopped: Callable[[], object] = lambda: "",
+) -> tuple[np.ndarray, int]:
+    """Solve for the variables `working`, whose kernel values are `local`, the others kept; returns
+    them and the number of steps made.
+    """
+    whole = (problem.ridge, grad, problem.lo, problem.hi, problem.a, problem.group)
+    parts = tuple(part[working] for part in whole)
+    K, found = local, beta[working].copy()
+    if not problem.threshold:  # one variable more, `free`, takes up the sum
+        K = np.pad(local, (0, 1))
+        found = np.append(found, 0.0)
+        ends = (0.0, 0.0, -np.inf, np.inf, 1.0, 0)
+        parts = tuple(
+            np.append(part, np.array(end, part.dtype))
+            for part, end in zip(parts, ends, strict=True)
+        )
+    ridge, slope, lo, hi, a, group = parts
+    patience = SMO_STEPS + SMO_STEPS_PER_VARIABLE * len(found)
+    steps, met = smo_loops().smo_solve(
+        K, ridge, slope.copy(), found, lo, hi, a, group, problem.n_groups, tol,
+        tol if closer is None else closer, int(min(max_steps, patience)),
+    )  # fmt: skip
+    found = found[: len(local)]
+    if not np.abs(found).max(initial=0.0) < UNBOUNDED:
+        raise ValueError(
+            "the dual problem has no bounded solution, which happens when the kernel is not "
+            "positive semi-definite: use another kernel, or slack='linear' with a moderate C"
+        )
+    if not met and patience < max_steps and not stopped():
+        inner = solve_interior(problem, working, local, grad, beta, stopped)
+        if inner is not None:
+            found = inner
+    return found, steps
