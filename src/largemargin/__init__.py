@@ -9,10 +9,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from largemargin import boosting, certificates, data, lp, online, svm
+    from largemargin import boosting, certificates, data, kernels, lp, online, svm
     from largemargin.boosting import AdaBoost, RBFNetwork
     from largemargin.hyperplane import MaxMarginHyperplane
-    from largemargin.kernels import functions as kernels
     from largemargin.lp import (
         LPSVC,
         AdaptiveMarginSVC,

@@ -5,8 +5,9 @@ import pytest
 import scipy.sparse as sp
 
 from largemargin.kernels import rows as kernel_rows
+from largemargin.kernels.choosing import make_kernel
 from largemargin.kernels.engine import prepare
-from largemargin.kernels.functions import Gaussian, Laplacian, Linear, Polynomial, make_kernel
+from largemargin.kernels.functions import Gaussian, Laplacian, Linear, Polynomial
 from largemargin.kernels.rows import BLOCK, PLACES, KernelRows
 from largemargin.runtime.threads import workers
 

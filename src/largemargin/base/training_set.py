@@ -11,8 +11,8 @@ import numpy as np
 from largemargin.base.classifier import checked_weights
 from largemargin.base.fingerprint import Fingerprint, fingerprint
 from largemargin.base.labels import find_classes, too_few
+from largemargin.kernels.choosing import kernel_of
 from largemargin.kernels.engine import SMALL_PROBLEM, choose_dtype, prepare
-from largemargin.kernels.functions import make_kernel
 from largemargin.runtime.showing import shown
 
 
@@ -48,10 +48,7 @@ class TrainingSet:
         self.weights = weights * class_factors(
             getattr(model, "class_weight", None), self.classes, self.labels, weights
         )
-        self.kernel = make_kernel(
-            model.kernel, degree=model.degree, gamma=model.gamma, coef0=model.coef0, X=X,
-            sample_weight=weights,
-        )  # fmt: skip
+        self.kernel = kernel_of(model, X, weights)
         small = X.shape[0] <= SMALL_PROBLEM
         self.dtype = choose_dtype(model.precision, small, self.kernel, X)
         self.given = X

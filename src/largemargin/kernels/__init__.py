@@ -1,7 +1,7 @@
 """Kernels and the one engine that computes their values."""
 
+from largemargin.kernels.choosing import FunctionKernel, make_kernel
 from largemargin.kernels.functions import (
-    FunctionKernel,
     Gaussian,
     Kernel,
     Laplacian,
@@ -9,7 +9,6 @@ from largemargin.kernels.functions import (
     Polynomial,
     Precomputed,
     Sigmoid,
-    make_kernel,
 )
 
 __all__ = [

@@ -19,6 +19,7 @@ from largemargin.base.labels import (
     too_few,
     united,
 )
+from largemargin.kernels.choosing import kernel_of
 from largemargin.kernels.engine import (
     SMALL_PROBLEM,
     check_overflow,
@@ -26,7 +27,6 @@ from largemargin.kernels.engine import (
     largest_square,
     prepare,
 )
-from largemargin.kernels.functions import make_kernel
 from largemargin.online.learner import Run
 from largemargin.online.reading import RunReader
 from largemargin.runtime.memory import memory_bytes
@@ -170,9 +170,7 @@ class OnlineLearner(RunReader):
         return after
 
     def _new_run(self, X: Any, double: bool) -> Run:
-        kernel = make_kernel(
-            self.kernel, degree=self.degree, gamma=self.gamma, coef0=self.coef0, X=X
-        )
+        kernel = kernel_of(self, X)
         dtype = choose_dtype(self.precision, double, kernel, X)
         seed = check_random_state(self.random_state).randint(2**31 - 1)
         return Run(

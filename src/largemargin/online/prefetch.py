@@ -21,8 +21,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from largemargin.kernels.choosing import FunctionKernel
 from largemargin.kernels.engine import fill as fill_together
-from largemargin.kernels.functions import FunctionKernel
 from largemargin.online.apart import fill_apart
 from largemargin.online.vectors import Vectors
 from largemargin.runtime.threads import Workers
