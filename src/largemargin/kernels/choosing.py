@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from largemargin.kernels.functions import KERNELS, Kernel, Rounding
+from largemargin.kernels.functions import KERNELS, Kernel, Matern, Rounding
 from largemargin.runtime.arrays import Matrix
 from largemargin.runtime.threads import single_thread
 
@@ -120,6 +120,7 @@ def make_kernel(
     degree: int = 3,
     gamma: float | str = "scale",
     coef0: float = 1.0,
+    matern_nu: float = 1.5,
     X: Matrix | None = None,
     sample_weight: np.ndarray | None = None,
 ) -> Kernel:
@@ -127,11 +128,13 @@ def make_kernel(
 
     Parameters
     ----------
-    kernel : {"linear", "poly", "rbf", "laplacian", "sigmoid", "precomputed"}, Kernel or callable
+    kernel : one of the names in `KERNELS`, Kernel or callable
         A callable takes two blocks of rows and returns the block of values.
     degree, gamma, coef0 : as in `sklearn.svm.SVC`
         `gamma` is a positive number, "scale" (1 / (n_features * variance of X)) or "auto" (1 /
         n_features).
+    matern_nu : {0.5, 1.5, 2.5}, default=1.5
+        The smoothness of the Matern kernel.
     X : array or sparse matrix, optional
         The data that "scale" and "auto" are computed from.
     sample_weight : array, optional
@@ -158,7 +161,9 @@ def make_kernel(
         raise ValueError(f"degree must be a non-negative integer, got {degree!r}")
     if not isinstance(coef0, Real) or not np.isfinite(coef0):
         raise ValueError(f"coef0 must be a finite number, got {coef0!r}")
-    values = {"degree": int(degree), "coef0": float(coef0)}
+    if not isinstance(matern_nu, Real) or matern_nu not in Matern.polynomials:
+        raise ValueError(f"matern_nu must be 0.5, 1.5 or 2.5, got {matern_nu!r}")
+    values = {"degree": int(degree), "coef0": float(coef0), "matern_nu": float(matern_nu)}
     chosen = KERNELS[kernel]
     if "gamma" in chosen.parameters:
         values["gamma"] = _gamma(gamma, X, sample_weight)

@@ -10,6 +10,8 @@ would not be normal numbers they are zero.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from numba import njit, types
 from numba.extending import overload
@@ -88,3 +90,33 @@ def gaussians(products, a_squares, b_squares, gamma):
             x = (gamma + gamma) * row[j] - own - gamma * b_squares[j]
             # rounding can leave a distance just below zero
             row[j] = _exp(zero if x > zero else x)
+
+
+@njit(cache=True, nogil=True, fastmath={"contract"})
+def materns(products, a_squares, b_squares, scale, linear, quadratic):
+    """products = (1 + linear s + quadratic s^2) e^-s with s^2 = scale |a - b|^2"""
+    zero = scale - scale
+    for i in range(len(products)):
+        row, own = products[i], scale * a_squares[i]
+        for j in range(len(row)):
+            square = own + scale * b_squares[j] - (scale + scale) * row[j]
+            # rounding can leave a distance just below zero
+            s = np.sqrt(zero if square < zero else square)
+            power = _exp(-s)
+            # without a 1, which would make float64 of float32
+            row[j] = power + s * (linear + quadratic * s) * power
+
+
+def values(
+    loop: Callable[..., None], products: np.ndarray, a: np.ndarray, b: np.ndarray, *numbers: float
+) -> np.ndarray:
+    """Inner products turned into kernel values by one of the loops above, in place, with the
+    squared norms of a and b.
+    """
+    dtype = products.dtype
+    squares = a.astype(dtype, copy=False), b.astype(dtype, copy=False)
+    side_by_side = np.ascontiguousarray(products)  # several values to an instruction need it
+    loop(side_by_side, *squares, *map(dtype.type, numbers))
+    if side_by_side is not products:
+        products[:] = side_by_side
+    return products

@@ -4,6 +4,7 @@
     polynomial   (gamma a.b + coef0)^degree
     gaussian     exp(-gamma |a - b|^2)
     laplacian    exp(-gamma |a - b|_1)
+    matern       p(s) exp(-s), s = 2 sqrt(nu gamma) |a - b|, p of degree nu - 1/2
     sigmoid      tanh(gamma a.b + coef0)
 
 A kernel is a value object: `kernel(A, B)` gives the block of values between the rows of A and the
@@ -63,11 +64,11 @@ def squared_norms(A: Matrix) -> np.ndarray:
 
 
 @cache
-def _exponential() -> Any:
+def _loops() -> Any:
     """Compiled code, loaded at its first use."""
-    from largemargin.kernels import exponential as _exponential
+    from largemargin.kernels import exponential
 
-    return _exponential
+    return exponential
 
 
 class Kernel:
@@ -237,13 +238,7 @@ class Gaussian(Kernel):
     def from_products(
         self, products: np.ndarray, a_squares: np.ndarray, b_squares: np.ndarray
     ) -> np.ndarray:
-        dtype = products.dtype
-        squares = (a_squares.astype(dtype, copy=False), b_squares.astype(dtype, copy=False))
-        values = np.ascontiguousarray(products)  # what several to an instruction takes
-        _exponential().gaussians(values, *squares, dtype.type(self.gamma))
-        if values is not products:
-            products[:] = values
-        return products
+        return _loops().values(_loops().gaussians, products, a_squares, b_squares, self.gamma)
 
     def bound(self, square: float) -> float:
         return max(super().bound(square), 2 * self.gamma, 4 * self.gamma * square)
@@ -254,14 +249,9 @@ class Gaussian(Kernel):
 
     def rounding(self, squares: np.ndarray, terms: np.ndarray, unit: float) -> Rounding:
         # the exponent is a sum of three numbers of the size of gamma (|a|^2 + |b|^2), good to m and
-        # a few units (squared norms are summed in float64 whatever the type); e^t - 1 <= 1.3 t up
-        # to a half, and beyond nothing is known of a value
+        # a few units (squared norms are summed in float64 whatever the type)
         slope = self.gamma * unit * ((2 if unit == UNIT else 1) * terms + 20)
-        unknown = slope.max(initial=0.0) * squares > 0.25
-        return Rounding(
-            value=6 * unit, distance=1.3 * slope, left=1.0, right=unknown.astype(float),
-            constant=np.where(slope * squares > 0.25, 1.0, 2 * _tiny(unit)), most=1.0,
-        )  # fmt: skip
+        return _of_exponent(6 * unit, 1.3 * slope, slope, squares, 2 * _tiny(unit))
 
 
 @dataclass(frozen=True)
@@ -302,6 +292,65 @@ class Laplacian(Kernel):
             value=6 * UNIT + unit, constant=0.5 * (terms + most + 4) * UNIT + 2 * _tiny(unit),
             most=1.0,
         )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Matern(Kernel):
+    """The Matern kernel of smoothness nu = 1/2, 3/2 or 5/2:
+
+        k(a, b) = p(s) e^-s,   s = 2 sqrt(nu gamma) |a - b|,   p(s) = 1, 1 + s, 1 + s + s^2 / 3
+
+    With the length scale l of `sklearn.gaussian_process.kernels.Matern`, gamma = 1 / (2 l^2), as in
+    the Gaussian kernel, to which this one tends as nu grows.
+
+    >>> Matern(nu=0.5, gamma=0.5)(np.array([[1.0, 2.0]]), np.array([[1.0, 3.0]])).round(4)
+    array([[0.3679]])
+    """
+
+    name = "matern"
+    parameters = ("matern_nu", "gamma")
+    nu: float = 1.5
+    gamma: float = 1.0
+    stationary = True
+    # the coefficients of s and s^2 in p(s), by nu
+    polynomials: ClassVar = {0.5: (0.0, 0.0), 1.5: (1.0, 0.0), 2.5: (1.0, 1 / 3)}
+
+    def __post_init__(self) -> None:
+        if self.nu not in self.polynomials:
+            raise ValueError(f"nu must be 0.5, 1.5 or 2.5, got {self.nu!r}")
+
+    def from_products(
+        self, products: np.ndarray, a_squares: np.ndarray, b_squares: np.ndarray
+    ) -> np.ndarray:
+        constants = 4 * self.nu * self.gamma, *self.polynomials[self.nu]
+        return _loops().values(_loops().materns, products, a_squares, b_squares, *constants)
+
+    def bound(self, square: float) -> float:
+        scale = 4 * self.nu * self.gamma
+        return max(super().bound(square), 2 * scale, 4 * scale * square)
+
+    def exact_in(self, dtype: Any, square: float) -> bool:
+        error = self.gamma * square * float(np.finfo(dtype).eps)
+        error = np.sqrt(2 * error) if self.nu == 0.5 else error * self.nu / (self.nu - 1)
+        return super().exact_in(dtype, square) and error < EXPONENT_ERROR
+
+    def rounding(self, squares: np.ndarray, terms: np.ndarray, unit: float) -> Rounding:
+        # x = s^2 is off by E = 4 nu slope (|a|^2 + |b|^2), like the exponent of a Gaussian, with
+        # four units more for the root. An exponential that would not be a normal number is zero,
+        # and with it the polynomial that multiplies it.
+        slope = self.gamma * unit * ((2 if unit == UNIT else 1) * terms + 24)
+        tiny, (linear, quadratic) = _tiny(unit), self.polynomials[self.nu]
+        lost = 2 * tiny * (1 - linear * np.log(tiny) + quadratic * np.log(tiny) ** 2)
+        if self.nu > 0.5:
+            # log k falls with x, fastest at x = 0, at the rate 1 / (4 (nu - 1))
+            steep = self.nu / (self.nu - 1) * slope
+            return _of_exponent(12 * unit, 1.3 * steep, steep, squares, lost)
+        # log k = -sqrt(x) is infinitely steep at x = 0, and half of the digits are lost there:
+        # |sqrt(x + E) - sqrt(x)| <= sqrt(E) <= (h + E / h) / 2 for any h, here sqrt(E) for the
+        # longest b. Values are known as long as sqrt(E) <= 1/2.
+        h = np.sqrt(2 * slope * (squares + squares.max(initial=0.0)))
+        distance = 1.3 * slope / np.where(h > 0, h, 1.0)
+        return _of_exponent(12 * unit + 0.65 * h, distance, 4 * slope, squares, lost)
 
 
 @dataclass(frozen=True)
@@ -365,6 +414,20 @@ KERNELS: dict[str, type[Kernel]] = {cls.name: cls for cls in Kernel.__subclasses
 def _floating(A: Matrix) -> Matrix:
     """A, in float64 unless it holds floating-point numbers already: integers would wrap around."""
     return A if np.issubdtype(A.dtype, np.floating) else A.astype(np.float64)
+
+
+def _of_exponent(
+    value: Any, distance: np.ndarray, slope: np.ndarray, squares: np.ndarray, lost: float
+) -> Rounding:
+    """The rounding of an exponential whose exponent is off by slope (|a|^2 + |b|^2) at most:
+    e^t - 1 <= 1.3 t up to a half, and beyond nothing is known of a value. `lost` is what is taken
+    for zero.
+    """
+    unknown = slope.max(initial=0.0) * squares > 0.25
+    return Rounding(
+        value, distance, left=1.0, right=unknown.astype(float),
+        constant=np.where(slope * squares > 0.25, 1.0, lost), most=1.0,
+    )  # fmt: skip
 
 
 def _tiny(unit: float) -> float:
