@@ -62,9 +62,7 @@ class FunctionKernel(Kernel):
 
 @dataclass(frozen=True)
 class WithConstant(Kernel):
-    """k(a, b) + 1: the kernel of examples with a constant coordinate added, that is, of a
-    threshold.
-    """
+    """k(a, b) + 1: the kernel of examples with a constant coordinate, which has a threshold."""
 
     kernel: Kernel
 
@@ -186,7 +184,7 @@ def _gamma(gamma: float | str, X: Matrix | None, sample_weight: np.ndarray | Non
         if X is None:
             raise ValueError(f"gamma={gamma!r} needs data to be computed from: pass X or a number")
         if gamma == "auto":
-            return 1.0 / X.shape[1]
+            return 1.0 / int(X.shape[1])
         with single_thread():
             return _scale(X, sample_weight)
     if not isinstance(gamma, Real) or isinstance(gamma, bool) or not 0 < gamma < np.inf:

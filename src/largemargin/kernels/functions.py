@@ -131,9 +131,7 @@ class Kernel:
         return max(1.0, 4 * square) if self.on_products else 1.0
 
     def exact_in(self, dtype: Any, square: float) -> bool:
-        """Whether values for examples with squared norms up to `square` are good to the type's
-        rounding.
-        """
+        """Whether the type is good enough for examples with squared norms up to `square`."""
         return self.bound(square) < float(np.finfo(dtype).max)
 
     def rounding(self, squares: np.ndarray, terms: np.ndarray, unit: float) -> Rounding:
@@ -212,7 +210,7 @@ class Polynomial(Kernel):
 
     def rounding(self, squares: np.ndarray, terms: np.ndarray, unit: float) -> Rounding:
         # what is raised to the power is off by m + 2 units of gamma |a| |b| + |coef0|, and 4 more
-        # if vectors, gamma and coef0 are rounded to the type; the power by one a multiplication
+        # if vectors, gamma and coef0 are rounded to the type; the power by one per multiplication
         units = self.degree * (terms + (3 if unit == UNIT else 7))
         sizes = self.sizes(squares)
         return Rounding(left=np.expm1(units * unit) * sizes, right=sizes)
@@ -238,7 +236,8 @@ class Gaussian(Kernel):
     def from_products(
         self, products: np.ndarray, a_squares: np.ndarray, b_squares: np.ndarray
     ) -> np.ndarray:
-        return _loops().values(_loops().gaussians, products, a_squares, b_squares, self.gamma)
+        _loops().transform(_loops().gaussians, products, a_squares, b_squares, self.gamma)
+        return products
 
     def bound(self, square: float) -> float:
         return max(super().bound(square), 2 * self.gamma, 4 * self.gamma * square)
@@ -323,7 +322,8 @@ class Matern(Kernel):
         self, products: np.ndarray, a_squares: np.ndarray, b_squares: np.ndarray
     ) -> np.ndarray:
         constants = 4 * self.nu * self.gamma, *self.polynomials[self.nu]
-        return _loops().values(_loops().materns, products, a_squares, b_squares, *constants)
+        _loops().transform(_loops().materns, products, a_squares, b_squares, *constants)
+        return products
 
     def bound(self, square: float) -> float:
         scale = 4 * self.nu * self.gamma
@@ -419,9 +419,10 @@ def _floating(A: Matrix) -> Matrix:
 def _of_exponent(
     value: Any, distance: np.ndarray, slope: np.ndarray, squares: np.ndarray, lost: float
 ) -> Rounding:
-    """The rounding of an exponential whose exponent is off by slope (|a|^2 + |b|^2) at most:
-    e^t - 1 <= 1.3 t up to a half, and beyond nothing is known of a value. `lost` is what is taken
-    for zero.
+    """The rounding of an exponential whose exponent is off by slope (|a|^2 + |b|^2) at most.
+
+    e^t - 1 <= 1.3 t up to a half, and beyond nothing is known of a value; values up to `lost` may
+    have become zero.
     """
     unknown = slope.max(initial=0.0) * squares > 0.25
     return Rounding(
@@ -436,9 +437,7 @@ def _tiny(unit: float) -> float:
 
 
 def _narrow(A: Any) -> Any:
-    """A CSR block in float64 with the 32-bit indices that compiled code expects; a block has few
-    enough entries.
-    """
+    """A CSR block in float64, which has few entries, with the 32-bit indices of compiled code."""
     data = A.data.astype(np.float64, copy=False)
     parts = (data, A.indices.astype(np.int32), A.indptr.astype(np.int32))
     return sp.csr_matrix(parts, shape=A.shape)

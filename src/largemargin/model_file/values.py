@@ -16,8 +16,8 @@ from largemargin.model_file.arrays import LARGEST_NUMBER
 from largemargin.model_file.registry import BASE_LEARNERS, find_entry
 from largemargin.runtime.showing import shown
 
-_DEEPEST = 32  # levels of lists and dicts in info
-_LARGEST_INT = 2**63  # what fits no array is no parameter either
+_DEEPEST = 32  # levels of lists and dicts that info may have
+_LARGEST_INT = 2**63  # integers are below it: what fits no array is no parameter either
 
 
 def encode(value: Any, what: str, depth: int = 0) -> Any:
