@@ -124,7 +124,7 @@ def by_rows(monkeypatch):
     """Rows on request for small data too, few of them held, and several stretches of columns."""
     monkeypatch.setattr(session, "WHOLE_GRAM_ROWS", 0)
     monkeypatch.setattr(kernel_values, "WHOLE", 0)
-    monkeypatch.setattr(kernel_rows, "STRETCH", 100)
+    monkeypatch.setattr(kernel_rows, "TILE_COLUMNS", 100)
 
 
 MACHINES = {
@@ -197,9 +197,9 @@ SCORED = {
 @pytest.mark.parametrize("name", SCORED)
 @pytest.mark.filterwarnings("ignore")
 def test_scores_do_not_depend_on_threads(name, monkeypatch):
-    monkeypatch.setattr("largemargin.base.expansion.TASK", 1 << 16)
+    monkeypatch.setattr("largemargin.base.expansion.TILE_WORK", 1 << 16)
     monkeypatch.setattr("largemargin.base.expansion.STRIP", 64)
-    monkeypatch.setattr("largemargin.base.expansion.LINEAR", 128)
+    monkeypatch.setattr("largemargin.base.expansion.LINEAR_ROWS", 128)
     for seed in (0, 1, 4):
         X, y = odd_problem(seed)
         model = SCORED[name].fit(X, y)
@@ -214,7 +214,7 @@ def test_scores_do_not_depend_on_threads(name, monkeypatch):
 @pytest.mark.parametrize("n", [1, 5, 32, 33, 300])
 def test_scores_of_a_perceptron_do_not_depend_on_memory(n, monkeypatch):
     monkeypatch.setattr("largemargin.base.expansion.STRIP", 16)
-    monkeypatch.setattr("largemargin.base.expansion.TASK", 1)
+    monkeypatch.setattr("largemargin.base.expansion.TILE_WORK", 1)
     X, y = odd_problem(3)
     model = VotedPerceptron(degree=3, precision="float32").fit(X, y)
     expected = model.decision_function(X[:n])

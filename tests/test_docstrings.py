@@ -30,7 +30,7 @@ def test_the_main_classes_and_functions_have_examples():
     }
     wanted = (
         "perceptron.voted_perceptron.VotedPerceptron",
-        "kernels.functions.make_kernel",
+        "kernels.choosing.make_kernel",
         "data.reading.read",
     )
     assert {f"largemargin.{name}" for name in wanted} <= found

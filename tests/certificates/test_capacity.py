@@ -14,7 +14,8 @@ from largemargin.certificates import (
     vc_bound,
     vc_dimension,
 )
-from largemargin.kernels.functions import Gaussian, Linear, Polynomial, WithConstant
+from largemargin.kernels.choosing import WithConstant
+from largemargin.kernels.functions import Gaussian, Linear, Polynomial
 from tests.certificates.problems import blobs, says_why, separable, three
 
 

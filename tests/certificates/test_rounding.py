@@ -22,7 +22,8 @@ from largemargin.certificates.rounding import (
     raised,
     total,
 )
-from largemargin.kernels.functions import Gaussian, Laplacian, Linear, Polynomial, WithConstant
+from largemargin.kernels.choosing import WithConstant
+from largemargin.kernels.functions import Gaussian, Laplacian, Linear, Polynomial
 from largemargin.report.intervals import ErrorRate
 from tests.certificates.problems import separable
 

@@ -15,7 +15,7 @@ from sklearn.base import clone
 import largemargin as lm
 from largemargin.certificates.capacity import vc_dimension
 from largemargin.certificates.families import examine
-from largemargin.kernels.functions import make_kernel
+from largemargin.kernels.choosing import make_kernel
 
 LONG = np.longdouble
 CLOSE = 1e-6  # a margin below this may be rounding, or what a solver leaves

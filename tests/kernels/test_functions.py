@@ -1,13 +1,18 @@
 """Kernels against scikit-learn's, and what they claim of themselves."""
 
+import inspect
+from dataclasses import fields
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from sklearn.metrics import pairwise
 from sklearn.svm import SVC
 
+import largemargin as lm
+from largemargin.kernels.choosing import FunctionKernel, WithConstant, kernel_of, make_kernel
 from largemargin.kernels.functions import (
-    FunctionKernel,
+    KERNELS,
     Gaussian,
     Kernel,
     Laplacian,
@@ -15,8 +20,6 @@ from largemargin.kernels.functions import (
     Polynomial,
     Precomputed,
     Sigmoid,
-    WithConstant,
-    make_kernel,
     squared_norms,
 )
 
@@ -231,6 +234,30 @@ def test_make_kernel():
     own = Gaussian(3.0)
     assert make_kernel(own) is own
     assert isinstance(make_kernel("poly", gamma=np.float32(1)), Kernel)
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_every_name_is_of_a_class_that_knows_its_parameters(name):
+    cls = KERNELS[name]
+    assert cls.name == name
+    assert len(cls.parameters) == len(fields(cls))
+    assert set(cls.parameters) < set(inspect.signature(make_kernel).parameters)
+    made = make_kernel(name, gamma=0.5)
+    assert type(made) is cls
+    assert getattr(made, "gamma", 0.5) == 0.5
+    if cls.stationary:
+        A, B = blocks()
+        assert (cls()(A, B) >= 0).all()
+        assert (cls()(A, B) <= 1).all()
+        assert np.allclose(cls()(A, B + 1), cls()(A - 1, B))
+
+
+def test_the_kernel_of_an_estimator():
+    A, _ = blocks()
+    for model in (lm.SVC(kernel="poly", degree=2, coef0=0.5), lm.MIRA(kernel="poly", degree=2)):
+        wanted = make_kernel("poly", degree=2, gamma=model.gamma, coef0=model.coef0, X=A)
+        assert kernel_of(model, A) == wanted
+    assert kernel_of(lm.SVC(gamma=0.3), A) == Gaussian(0.3)
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ from largemargin.kernels.functions import (
     Gaussian,
     Laplacian,
     Linear,
+    Matern,
     Polynomial,
     Sigmoid,
     squared_norms,
@@ -23,8 +24,13 @@ def exact(kernel, A, B):
     A, B = A.astype(LONG), B.astype(LONG)
     if isinstance(kernel, Laplacian):
         return np.exp(-LONG(kernel.gamma) * np.abs(A[:, None] - B[None]).sum(axis=2))
-    if isinstance(kernel, Gaussian):
-        return np.exp(-LONG(kernel.gamma) * ((A[:, None] - B[None]) ** 2).sum(axis=2))
+    if isinstance(kernel, Gaussian | Matern):
+        exponent = LONG(kernel.gamma) * ((A[:, None] - B[None]) ** 2).sum(axis=2)
+        if isinstance(kernel, Gaussian):
+            return np.exp(-exponent)
+        s = 2 * np.sqrt(LONG(kernel.nu) * exponent)
+        polynomial = {0.5: 1, 1.5: 1 + s, 2.5: 1 + s + s * s / 3}[kernel.nu]
+        return polynomial * np.exp(-s)
     products = (A[:, None] * B[None]).sum(axis=2)
     if isinstance(kernel, Linear):
         return products
@@ -33,7 +39,7 @@ def exact(kernel, A, B):
 
 
 @pytest.mark.parametrize("precision", ["float64", "float32"])
-@pytest.mark.parametrize("kernel", ["linear", "poly", "rbf", "laplacian", "sigmoid"])
+@pytest.mark.parametrize("kernel", ["linear", "poly", "rbf", "laplacian", "sigmoid", 0.5, 1.5, 2.5])
 def test_no_value_is_further_off_than_its_bound(kernel, precision):
     """And the bound is of the size of the rounding, not of another."""
     dtype, unit = np.dtype(precision), UNIT if precision == "float64" else 2.0**-24
@@ -51,6 +57,7 @@ def test_no_value_is_further_off_than_its_bound(kernel, precision):
             "rbf": Gaussian(gamma),
             "laplacian": Laplacian(gamma),
             "sigmoid": Sigmoid(gamma, float(rng.normal())),
+            **{nu: Matern(nu, gamma) for nu in (0.5, 1.5, 2.5)},
         }[kernel]
         rows = prepare(X, made, dtype)
         norms = squared_norms(rows) if made.on_products else np.zeros(n)

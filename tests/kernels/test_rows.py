@@ -5,8 +5,9 @@ import pytest
 import scipy.sparse as sp
 
 from largemargin.kernels import rows as kernel_rows
+from largemargin.kernels.choosing import make_kernel
 from largemargin.kernels.engine import prepare
-from largemargin.kernels.functions import Gaussian, Laplacian, Linear, Polynomial, make_kernel
+from largemargin.kernels.functions import Gaussian, Laplacian, Linear, Polynomial
 from largemargin.kernels.rows import BLOCK, PLACES, KernelRows
 from largemargin.runtime.threads import workers
 
@@ -131,7 +132,7 @@ def test_the_same_bits_after_eviction_and_with_other_threads(
     name, dtype, sparse, stretch, monkeypatch
 ):
     """A value does not depend on what else was asked for with it."""
-    monkeypatch.setattr(kernel_rows, "STRETCH", stretch)
+    monkeypatch.setattr(kernel_rows, "TILE_COLUMNS", stretch)
     X = examples(n_features=23)
     X = sp.csr_array(X) if sparse else X
     segments = cut(300, [170, 130])
@@ -180,16 +181,16 @@ def test_places_are_a_divisor_of_batches():
 
 
 def test_features_that_are_zero_in_a_stretch_are_dropped(monkeypatch):
-    monkeypatch.setattr(kernel_rows, "STRETCH", 64)
+    monkeypatch.setattr(kernel_rows, "TILE_COLUMNS", 64)
     X = examples()
     X[:, 2] += 1
     X[:90, :5] = 0
     segments = [np.arange(100), np.arange(100, 300)]
     for rows in rows_of(X, Gaussian(0.2), segments):
-        found = [[part.features for part in segment.stretches] for segment in rows.segments]
+        found = [[part.features for part in segment.tiles] for segment in rows.segments]
         assert found[0][0].tolist() == [5, 6]
         assert all(features is None for features in [found[0][1], *found[1]])
-        assert [part.first for part in rows.segments[1].stretches] == [0, 64, 128, 192]
+        assert [part.first for part in rows.segments[1].tiles] == [0, 64, 128, 192]
         rows.fetch({s: [np.arange(90, 130)] for s in (0, 1)})
         truth = Gaussian(0.2)(X, X)
         for s in (0, 1):

@@ -9,9 +9,9 @@ import scipy.sparse as sp
 from largemargin.kernels import basis as basis_module
 from largemargin.kernels import tiles
 from largemargin.kernels.basis import Basis
+from largemargin.kernels.choosing import FunctionKernel
 from largemargin.kernels.engine import check_overflow, choose_dtype, largest_square, prepare
 from largemargin.kernels.functions import (
-    FunctionKernel,
     Gaussian,
     Laplacian,
     Linear,

@@ -10,7 +10,8 @@ from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, StandardScaler
 
 import largemargin
 from largemargin import VotedPerceptron, describe, save
-from largemargin.kernels.functions import Gaussian, Linear, WithConstant
+from largemargin.kernels.choosing import WithConstant
+from largemargin.kernels.functions import Gaussian, Linear
 
 from .models import data, small_model
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from largemargin.kernels.functions import make_kernel
+from largemargin.kernels.choosing import make_kernel
 from largemargin.online import ALMA, MIRA, ROMMA, AggressivePerceptron
 
 from .streams import integers, look_ahead, reals

@@ -140,7 +140,7 @@ def small_tiles(
             slots,
             ["kernels.basis", "kernels.tiles", "perceptron.kernel_pass", "perceptron.updates"],
         ),
-        "UNIT": (unit, ["kernels.tiles", "perceptron.kernel_pass", "perceptron.updates"]),
+        "WIDTH_STEP": (unit, ["kernels.tiles", "perceptron.kernel_pass", "perceptron.updates"]),
         "AHEAD": (ahead, ["perceptron.kernel_pass"]),
         "GUESSES": (guesses, ["perceptron.kernel_pass"]),
         "KNOWN": (known, ["perceptron.kernel_pass"]),

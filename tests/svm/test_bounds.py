@@ -311,7 +311,7 @@ def test_data_whose_variance_leaves_the_range(model, scale):
 
 @pytest.mark.parametrize("scale", [1e-140, 1e-100, 1e100, 1e130])
 def test_gamma_of_data_of_any_size(scale):
-    from largemargin.kernels.functions import make_kernel
+    from largemargin.kernels.choosing import make_kernel
 
     X = np.random.default_rng(0).normal(size=(20, 3))
     expected = make_kernel("rbf", X=X).gamma / scale / scale

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
-from largemargin.kernels.functions import make_kernel
+from largemargin.kernels.choosing import make_kernel
 from largemargin.svm import SVC, crammer_singer, interior_point
 
 from . import twin

@@ -24,6 +24,7 @@ from largemargin.base.labels import LABELS, as_common_labels, plain_labels
 from largemargin.base.training_record import TrainingRecord, parameters_of
 from largemargin.data.features import checked_sparse
 from largemargin.machines import room
+from largemargin.runtime.arrays import Matrix, MatrixLike, VectorLike
 from largemargin.runtime.showing import shown
 
 if TYPE_CHECKING:
@@ -39,9 +40,10 @@ class Classifier(ClassifierMixin, BaseEstimator):
     """
 
     PROTOCOL: ClassVar[tuple[str, ...]] = (
-        "check_parameters", "check_streaming", "classes_of", "is_valid", "join_scores",
-        "margins_of", "n_trained", "precomputed", "problem_scores", "record_with", "remember",
-        "rolled_back_on_error", "set_expansion", "set_fitted", "validate", "warn_unless_converged",
+        "check_parameters", "check_streaming", "classes_of", "expansion", "is_valid", "join_scores",
+        "margins_of", "n_trained", "positions", "precomputed", "problem_scores", "record_with",
+        "remember", "restore_expansion", "rolled_back_on_error", "set_expansion", "set_fitted",
+        "training_record", "validate", "warn_unless_converged",
     )  # fmt: skip
 
     classes_: np.ndarray
@@ -58,8 +60,8 @@ class Classifier(ClassifierMixin, BaseEstimator):
 
     def certificate(
         self,
-        X: Any,
-        y: Any,
+        X: MatrixLike,
+        y: VectorLike,
         *,
         delta: float = 0.05,
         constant: float = 1.0,
@@ -96,12 +98,21 @@ class Classifier(ClassifierMixin, BaseEstimator):
         )
         return found
 
+    @property
+    def training_record(self) -> TrainingRecord | None:
+        """What is known of the training, None if nothing is."""
+        return self._record
+
+    @training_record.setter
+    def training_record(self, record: TrainingRecord | None) -> None:
+        self._record = record
+
     def remember(self, data: Fingerprint) -> None:
         """Keep what a fit was made of and with."""
         self._record = TrainingRecord(data, parameters_of(self))
 
     def record_with(
-        self, first: bool, X: Any, classes: np.ndarray, labels: np.ndarray
+        self, first: bool, X: Matrix, classes: np.ndarray, labels: np.ndarray
     ) -> TrainingRecord | None:
         """The record of a stream with these rows next; None if its beginning is not known."""
         if first:
@@ -120,7 +131,7 @@ class Classifier(ClassifierMixin, BaseEstimator):
             self.__dict__.update(before)
             raise
 
-    def validate(self, X: Any, y: Any = "no_validation", reset: bool = True) -> Any:
+    def validate(self, X: MatrixLike, y: VectorLike = "no_validation", reset: bool = True) -> Any:
         unlabelled = isinstance(y, str) and y == "no_validation"
         if not unlabelled:
             y = plain_labels(y)
@@ -148,7 +159,7 @@ class Classifier(ClassifierMixin, BaseEstimator):
             check_classification_targets(y)
         return X, y
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+    def score(self, X: MatrixLike, y: VectorLike, sample_weight: VectorLike = None) -> float:
         """The share of rows whose label is predicted.
 
         Parameters
@@ -162,7 +173,7 @@ class Classifier(ClassifierMixin, BaseEstimator):
         predicted, y = map(as_common_labels, (self.predict(X), plain_labels(y)))
         return float(accuracy_score(y, predicted, sample_weight=sample_weight))
 
-    def is_valid(self, X: Any) -> bool:
+    def is_valid(self, X: MatrixLike) -> bool:
         """Whether X plainly needs no validation, which takes longer than predicting a row."""
         return (
             _is_plain(X)
@@ -173,12 +184,11 @@ class Classifier(ClassifierMixin, BaseEstimator):
 
     def classes_of(self, scores: np.ndarray) -> np.ndarray:
         """The class with the largest score."""
-        return self.classes_[
-            scores.argmax(axis=1) if scores.ndim == 2 else (scores > 0).astype(int)
-        ]
+        numbers = scores.argmax(axis=1) if scores.ndim == 2 else (scores > 0).astype(int)
+        return np.asarray(self.classes_[numbers])
 
 
-def _is_plain(X: Any) -> bool:
+def _is_plain(X: MatrixLike) -> bool:
     """Whether X is a table of finite numbers of the types that are computed with."""
     return (
         type(X) is np.ndarray
@@ -206,7 +216,7 @@ class KernelClassifier(Classifier):
     def _accepts_sparse(self) -> bool | str:  # type: ignore[override]
         return False if self.precomputed else "csr"
 
-    def validate(self, X: Any, y: Any = "no_validation", reset: bool = True) -> Any:
+    def validate(self, X: MatrixLike, y: VectorLike = "no_validation", reset: bool = True) -> Any:
         checked = super().validate(X, y, reset)
         if isinstance(checked, tuple) and self.precomputed:
             rows, columns = checked[0].shape
@@ -217,7 +227,7 @@ class KernelClassifier(Classifier):
         return checked
 
 
-def checked_weights(X: Any, y: np.ndarray, sample_weight: Any) -> np.ndarray:
+def checked_weights(X: Matrix, y: np.ndarray, sample_weight: VectorLike) -> np.ndarray:
     """The weights of the examples."""
     if sample_weight is None:
         return np.ones(len(y))

@@ -3,7 +3,7 @@
 The kernel values of a tile are used while they are in cache and dropped. The shapes of tiles follow
 from the data alone, each is one single-threaded product, and sums are in float64, over tiles in
 their order, so scores do not depend on the number of threads. `ExpansionClassifier` is what a
-classifier that is one expansion a problem answers: scores, classes and the expansion itself.
+classifier with one expansion per problem answers: scores, classes and the expansion itself.
 """
 
 from __future__ import annotations
@@ -20,40 +20,41 @@ from largemargin.kernels.basis import Basis
 from largemargin.kernels.engine import prepare
 from largemargin.kernels.functions import Linear
 from largemargin.kernels.tiles import Gram
+from largemargin.runtime.arrays import Matrix, MatrixLike
 from largemargin.runtime.threads import for_each, single_thread
 
-PANEL = 256  # rows of X a tile
-STRIP = 512  # expansion vectors a tile
-FEW_ROWS = 64
-TASK = 1 << 23  # multiplications that are worth a tile where there are few rows
-TRANSFORM = 64  # so many are as long as what is done to a value after the product
-LINEAR = 1 << 13  # rows a product with a few vectors
+PANEL = 256  # rows of X per tile
+STRIP = 512  # expansion vectors per tile
+FEW_ROWS = 64  # rows of X up to which a tile has all of them, and more vectors
+TILE_WORK = 1 << 23  # multiplications that are worth a tile where there are few rows
+TRANSFORM_WORK = 64  # multiplications that take as long as turning a product into a kernel value
+LINEAR_ROWS = 1 << 13  # rows of X per product with the weights of a linear model
 
 
 def strip_of(X: Any) -> int:
     """How many vectors a tile takes where X has few rows: one row stays one row's work."""
     width = X.nnz / X.shape[0] if sp.issparse(X) else X.shape[1]
-    return max(STRIP, int(TASK / (X.shape[0] * (width + TRANSFORM))))
+    return max(STRIP, int(TILE_WORK / (X.shape[0] * (width + TRANSFORM_WORK))))
 
 
-def linear_scores(X: Any, weights: np.ndarray, n_jobs: int | None = None) -> np.ndarray:
-    """Inner products of the rows of X with the few rows of `weights`, a row a row of X."""
+def linear_scores(X: Matrix, weights: np.ndarray, n_jobs: int | None = None) -> np.ndarray:
+    """Inner products of the rows of X with the few rows of `weights`: one row per row of X."""
     n = X.shape[0]
-    if n <= LINEAR or sp.issparse(X):
+    if n <= LINEAR_ROWS or sp.issparse(X):
         with single_thread():
             return np.asarray(X @ weights.T, np.float64)
     scores = np.empty((n, len(weights)))
 
     def run(first: int) -> None:
-        part = slice(first, first + LINEAR)
+        part = slice(first, first + LINEAR_ROWS)
         scores[part] = X[part] @ weights.T
 
-    for_each(run, range(0, n, LINEAR), n_jobs)
+    for_each(run, range(0, n, LINEAR_ROWS), n_jobs)
     return scores
 
 
 class Expansion:
-    """Vectors in a basis, with a row of coefficients a problem."""
+    """Vectors in a basis, with one row of coefficients per problem."""
 
     def __init__(self, basis: Basis, coefs: np.ndarray, intercepts: np.ndarray) -> None:
         self.basis = basis
@@ -61,8 +62,8 @@ class Expansion:
         self.intercepts = intercepts
         self._weights: np.ndarray | None = None
 
-    def __call__(self, X: Any, n_jobs: int | None = None) -> np.ndarray:
-        """f of each row of X, a row a problem."""
+    def __call__(self, X: Matrix, n_jobs: int | None = None) -> np.ndarray:
+        """f of the rows of X: one row per problem, one column per row of X."""
         n, n_slots = X.shape[0], len(self.basis)
         scores = np.empty((len(self.coefs), n))
         scores[:] = self.intercepts[:, None]
@@ -111,7 +112,7 @@ class Expansion:
         return scores
 
     def weights(self, n_features: int) -> np.ndarray:
-        """With the linear kernel, the vectors themselves: a row a problem."""
+        """With the linear kernel, the weight vectors themselves: one row per problem."""
         if self._weights is None:
             self._weights = np.zeros((len(self.coefs), n_features))
             if len(self.basis):
@@ -129,21 +130,34 @@ class ExpansionClassifier(KernelClassifier):
     _n_given: int  # examples that the training data had
 
     def set_expansion(self, data: TrainingSet, coefs: np.ndarray, intercepts: np.ndarray) -> None:
-        """Keep what was trained, from coefficients of all examples, a row a problem."""
+        """Keep what was trained, from the coefficients of all examples, one row per problem."""
         order = np.flatnonzero(coefs.any(axis=0))
-        # vectors of a class together, so that few problems use a stretch of them
+        # vectors of a class together, so that few problems use a strip of them
         order = order[np.argsort(data.labels[order], kind="stable")]
         basis = Basis(data.kernel, data.dtype)
         basis.add(data.X[order], data.positions[order])
         self.classes_ = data.classes
         self.remember(data.fingerprint)
-        self._n_given = data.n_given
-        self._positions = data.positions[order]
-        self._expansion = Expansion(basis, coefs[:, order], intercepts)
+        expansion = Expansion(basis, coefs[:, order], intercepts)
+        self.restore_expansion(expansion, data.positions[order], data.n_given)
 
-    def decision_function(self, X: Any) -> np.ndarray:
-        """Scores of the rows of X: one a row for two classes (positive for `classes_[1]`), else one
-        a class, the largest of which `predict` answers with.
+    def restore_expansion(self, expansion: Expansion, positions: np.ndarray, n_given: int) -> None:
+        """Have an expansion whose vectors are at these positions of so many examples."""
+        self._expansion, self._positions, self._n_given = expansion, positions, n_given
+
+    @property
+    def expansion(self) -> Expansion:
+        """What the scores are read off; the other families and certificates look at it too."""
+        return self._expansion
+
+    @property
+    def positions(self) -> np.ndarray:
+        """Where in the training data the vectors of the expansion are, in their order."""
+        return self._positions
+
+    def decision_function(self, X: MatrixLike) -> np.ndarray:
+        """Scores of the rows of X: one per row for two classes (positive for `classes_[1]`), else
+        one per row and class, the largest of which `predict` answers with.
 
         Parameters
         ----------
@@ -156,15 +170,15 @@ class ExpansionClassifier(KernelClassifier):
         with single_thread():
             return self.join_scores(self.problem_scores(X))
 
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: MatrixLike) -> np.ndarray:
         """The class with the largest score, for each row of X."""
         return self.classes_of(self.decision_function(X))
 
     def join_scores(self, scores: np.ndarray) -> np.ndarray:
-        """Scores of classes from those of problems, a row a problem."""
+        """Scores of classes from those of problems, one row per problem."""
         return scores[0] if len(self.classes_) == 2 else scores.T
 
-    def problem_scores(self, X: Any) -> np.ndarray:
+    def problem_scores(self, X: MatrixLike) -> np.ndarray:
         if self._expansion.basis.kernel.by_column:
             return self._from_values(X)
         if not self.is_valid(X):
@@ -172,10 +186,10 @@ class ExpansionClassifier(KernelClassifier):
         expansion = self._expansion
         if self._linear:
             product = linear_scores(X, self.coef_, self.n_jobs)
-            return product.T + expansion.intercepts[:, None]
+            return np.asarray(product.T + expansion.intercepts[:, None])
         return expansion(prepare(X, expansion.basis.kernel, expansion.basis.dtype), self.n_jobs)
 
-    def _from_values(self, X: Any) -> np.ndarray:
+    def _from_values(self, X: MatrixLike) -> np.ndarray:
         """Scores from kernel values that the user computed."""
         X = np.asarray(X)
         known = len(self._positions)
@@ -193,7 +207,8 @@ class ExpansionClassifier(KernelClassifier):
             raise ValueError(
                 "the kernel values of the support vectors must be finite, got NaN or inf"
             )
-        return linear_scores(values, self._expansion.coefs).T + self._expansion.intercepts[:, None]
+        scores = linear_scores(values, self._expansion.coefs).T
+        return np.asarray(scores + self._expansion.intercepts[:, None])
 
     @property
     def n_trained(self) -> int:  # type: ignore[override]

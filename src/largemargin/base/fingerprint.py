@@ -27,6 +27,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from largemargin.runtime.arrays import Matrix
+
 MODULUS = 1 << 128
 PARTS = ("rows", "labels", "weights")
 
@@ -56,7 +58,7 @@ class Fingerprint:
             (self.weights + other.weights) % MODULUS,
         )
 
-    def then(self, X: Any, classes: np.ndarray, labels: np.ndarray) -> Fingerprint:
+    def then(self, X: Matrix, classes: np.ndarray, labels: np.ndarray) -> Fingerprint:
         """That of a stream with these rows next; see `fingerprint`."""
         return self + fingerprint(X, classes, labels, start=self.n_rows)
 
@@ -66,7 +68,7 @@ class Fingerprint:
 
 
 def fingerprint(
-    X: Any,
+    X: Matrix,
     classes: np.ndarray,
     labels: np.ndarray,
     weights: np.ndarray | None = None,
@@ -109,9 +111,9 @@ def fingerprint(
 @cache
 def _hashing() -> Any:
     """Compiled code, loaded at its first use."""
-    from largemargin.base import hashing as _hashing
+    from largemargin.base import hashing
 
-    return _hashing
+    return hashing
 
 
 def _total(hashes: np.ndarray, start: int) -> int:
@@ -119,14 +121,15 @@ def _total(hashes: np.ndarray, start: int) -> int:
     return int(high) << 64 | int(low)
 
 
-def _row_hashes(X: Any) -> np.ndarray:
+def _row_hashes(X: Matrix) -> np.ndarray:
     hashes = np.empty(X.shape[0], np.uint64)
     if sp.issparse(X):
-        X = X.tocsr()
-        if not X.has_canonical_format:
-            X = X.copy()
-            X.sum_duplicates()
-        _hashing().hash_entries(X.data, X.indices, X.indptr, hashes)
+        rows: Any = X
+        rows = rows.tocsr()
+        if not rows.has_canonical_format:
+            rows = rows.copy()
+            rows.sum_duplicates()
+        _hashing().hash_entries(rows.data, rows.indices, rows.indptr, hashes)
     elif X.flags.f_contiguous and not X.flags.c_contiguous:
         _hashing().hash_columns(X.T, hashes)
     else:
@@ -138,7 +141,8 @@ def _label_hashes(classes: np.ndarray, labels: np.ndarray) -> np.ndarray:
     if len(labels) < len(classes):  # few rows of a stream with many classes
         there, labels = np.unique(labels, return_inverse=True)
         classes = classes[there]
-    return np.array([hash_label(label) for label in classes.tolist()], np.uint64)[labels]
+    hashes = np.array([hash_label(label) for label in classes.tolist()], np.uint64)
+    return np.asarray(hashes[labels])
 
 
 @lru_cache(4096)

@@ -28,6 +28,8 @@ def _mixed(x):
 def hash_rows(X, hashes):
     """hashes[i] = the sum over the non-zero values of row i of a hash of column and value."""
     for i in range(X.shape[0]):
+        # the key of column j is (j + 1) GOLDEN, by addition; a sum over the entries that are not
+        # zero has no order, so dense and sparse rows have the same hash
         total, key = np.uint64(0), np.uint64(0)
         for j in range(X.shape[1]):
             key += GOLDEN
@@ -76,6 +78,6 @@ def sum_over_positions(hashes, start):
         one = _mixed(hashes[i] ^ place)
         low += one
         high += _mixed(hashes[i] * OTHER_LANE + place)
-        if low < one:
+        if low < one:  # the sum of the lower halves went past 2^64: carry
             high += ONE
     return low, high

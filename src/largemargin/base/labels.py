@@ -14,14 +14,16 @@ import numpy as np
 
 from largemargin.data.errors import MAX_LABEL
 from largemargin.data.labels import text_array
+from largemargin.runtime.arrays import VectorLike
 from largemargin.runtime.showing import listed, shown
 
-NUMBERS = "biuf"  # kinds of arrays: truth values, integers, floats
-TEXT = "UTO"  # of fixed width, of any length, of Python's own
-LABELS = "biuUST"  # whose values are labels, whatever they say
+# Kinds of arrays, by the letter of their dtype.
+NUMBERS = "biuf"  # truth values, integers and floats
+TEXT = "UTO"  # text of fixed width, text of any length, Python's own objects
+LABELS = "biuUST"  # kinds whose values are labels, whatever they say
 
 
-def plain_labels(y: Any) -> Any:
+def plain_labels(y: VectorLike) -> Any:
     """What was given as labels, as an array of one type if that is plain to see; else as it was.
 
     >>> plain_labels([3, 1]), plain_labels(["a", "b"])
@@ -49,7 +51,7 @@ def find_classes(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return np.unique(y, return_inverse=True)
 
 
-def as_common_labels(y: Any) -> Any:
+def as_common_labels(y: VectorLike) -> Any:
     """Labels of a type that other libraries know too: not bytes, nor NumPy's text of any length."""
     kind = y.dtype.kind if isinstance(y, np.ndarray) else ""
     if kind == "S":
@@ -57,7 +59,7 @@ def as_common_labels(y: Any) -> Any:
     return y.astype(object) if kind == "T" else y
 
 
-def numbers_in(classes: np.ndarray, y: Any) -> np.ndarray:
+def numbers_in(classes: np.ndarray, y: VectorLike) -> np.ndarray:
     """For each label its number among the classes, -1 if it is none of them.
 
     >>> numbers_in(np.array([2**53, 2**53 + 1]), np.array([2.0**53, 3.0]))
@@ -70,8 +72,8 @@ def numbers_in(classes: np.ndarray, y: Any) -> np.ndarray:
         return np.where(classes[numbers] == y, numbers, -1) if len(classes) else numbers - 1
     known = {label: number for number, label in enumerate(classes.tolist())}
     if y.dtype.kind == "O":
-        numbers = [_number(known, label) for label in y.ravel().tolist()]
-        return np.array(numbers, np.intp).reshape(y.shape)
+        each = [_number(known, label) for label in y.ravel().tolist()]
+        return np.array(each, np.intp).reshape(y.shape)
     seen, places = np.unique(y, return_inverse=True)
     found = np.array([known.get(label, -1) for label in seen.tolist()], np.intp)
     return found[places.reshape(y.shape)] if len(found) else np.empty(y.shape, np.intp)
@@ -255,7 +257,7 @@ def too_few(name: str, classes: np.ndarray, weighted: bool = False) -> ValueErro
     )
 
 
-def named_classes(classes: Any) -> np.ndarray:
+def named_classes(classes: VectorLike) -> np.ndarray:
     """The classes that the first call to `partial_fit` names."""
     named = find_classes(np.asarray(plain_labels(classes)))[0]
     if len(named) < 2:
@@ -263,7 +265,7 @@ def named_classes(classes: Any) -> np.ndarray:
     return named
 
 
-def check_same_classes(classes: Any, known: np.ndarray | None) -> None:
+def check_same_classes(classes: VectorLike, known: np.ndarray | None) -> None:
     """Refuse classes that a later call names differently; None are those never named."""
     named = find_classes(np.asarray(plain_labels(classes)))[0]
     if known is None or named.tolist() != known.tolist():

@@ -1,8 +1,8 @@
 """What a fitted model knows of its training: the fingerprint of the data, and the parameters that
 were in force.
 
-A model without a record, such as one from a file of an earlier version, does not know what it was
-trained on.
+A model without a record, such as one from a file of an earlier version, does not know the data that
+it was trained on.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from sklearn.base import clone
 
 from largemargin.base.fingerprint import Fingerprint
 
-# what cannot change a model, or only by ending its training early
+# Parameters that cannot change a model, or only by ending its training early.
 ASIDE = frozenset({"n_jobs", "memory", "verbose", "max_seconds", "warm_start"})
 LONGEST = 60  # characters of a value in a sentence
 

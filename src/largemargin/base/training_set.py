@@ -1,6 +1,4 @@
-"""What a kernel machine is trained on: the examples that count, their weights, their
-kernel.
-"""
+"""What a kernel machine is trained on: the examples that count, their weights and their kernel."""
 
 from __future__ import annotations
 
@@ -11,8 +9,9 @@ import numpy as np
 from largemargin.base.classifier import checked_weights
 from largemargin.base.fingerprint import Fingerprint, fingerprint
 from largemargin.base.labels import find_classes, too_few
+from largemargin.kernels.choosing import kernel_of
 from largemargin.kernels.engine import SMALL_PROBLEM, choose_dtype, prepare
-from largemargin.kernels.functions import make_kernel
+from largemargin.runtime.arrays import Matrix, VectorLike
 from largemargin.runtime.showing import shown
 
 
@@ -30,7 +29,9 @@ class TrainingSet:
         The rows, as the engine reads them and as they were given.
     """
 
-    def __init__(self, model: Any, X: Any, y: np.ndarray, sample_weight: Any = None) -> None:
+    def __init__(
+        self, model: Any, X: Matrix, y: np.ndarray, sample_weight: VectorLike = None
+    ) -> None:
         weights = checked_weights(X, y, sample_weight)
         self.n_given = len(y)
         self.positions = np.flatnonzero(weights > 0)
@@ -48,10 +49,7 @@ class TrainingSet:
         self.weights = weights * class_factors(
             getattr(model, "class_weight", None), self.classes, self.labels, weights
         )
-        self.kernel = make_kernel(
-            model.kernel, degree=model.degree, gamma=model.gamma, coef0=model.coef0, X=X,
-            sample_weight=weights,
-        )  # fmt: skip
+        self.kernel = kernel_of(model, X, weights)
         small = X.shape[0] <= SMALL_PROBLEM
         self.dtype = choose_dtype(model.precision, small, self.kernel, X)
         self.given = X
@@ -66,7 +64,7 @@ class TrainingSet:
 
 
 def fingerprint_of(
-    X: Any, y: np.ndarray, weights: np.ndarray, classes: np.ndarray, labels: np.ndarray
+    X: Matrix, y: np.ndarray, weights: np.ndarray, classes: np.ndarray, labels: np.ndarray
 ) -> Fingerprint:
     """The fingerprint of what a fit was given, from the classes and labels of the examples that
     count: of all of them, unless some have weight 0.

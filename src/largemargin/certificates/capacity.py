@@ -32,7 +32,8 @@ from largemargin.certificates.fitted import Fitted
 from largemargin.certificates.margins import margin_error, no_geometry
 from largemargin.certificates.rounding import FEW, UNIT, at_least, at_most, raised, total
 from largemargin.certificates.theorem import INDEPENDENT, Condition, Theorem
-from largemargin.kernels.functions import Kernel, Linear, Polynomial, WithConstant
+from largemargin.kernels.choosing import WithConstant
+from largemargin.kernels.functions import Kernel, Linear, Polynomial
 from largemargin.machines import card_of
 
 BOOK = "Advances in Large Margin Classifiers"

@@ -26,15 +26,9 @@ from largemargin.base.training_set import class_factors
 from largemargin.certificates.rounding import FEW, UNIT, kernel_error
 from largemargin.certificates.theorem import Condition
 from largemargin.kernels.basis import Basis
+from largemargin.kernels.choosing import FunctionKernel, WithConstant
 from largemargin.kernels.engine import prepare
-from largemargin.kernels.functions import (
-    FunctionKernel,
-    Gaussian,
-    Kernel,
-    Laplacian,
-    Precomputed,
-    WithConstant,
-)
+from largemargin.kernels.functions import Kernel, Precomputed
 from largemargin.runtime.showing import shown
 
 LARGEST_EIGENPROBLEM = 2000  # rows up to which a kernel matrix is checked for negative eigenvalues
@@ -136,8 +130,8 @@ class Fitted:
         """The same, rounded up."""
         if self.squares is None:
             return np.nan
-        constant = isinstance(self.kernel, Gaussian | Laplacian)  # one, exactly
-        error = 0.0 if constant else kernel_error(self.kernel, self.X, np.float64)
+        # k(x, x) of a stationary kernel is 1 exactly
+        error = 0.0 if self.kernel.stationary else kernel_error(self.kernel, self.X, np.float64)
         return float(np.nextafter(np.sqrt(self.squares.max() + error) * (1 + 2 * UNIT), np.inf))
 
     @cached_property

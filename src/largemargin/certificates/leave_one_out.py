@@ -148,11 +148,9 @@ def lone_words(fitted: Fitted, flags: Any) -> str:
 
 def least_kernel_value(fitted: Fitted, most_rows: int) -> float | None:
     """A lower bound of k(x, x') over the examples, or None."""
-    from largemargin.kernels.functions import Gaussian, Laplacian
-
     if len(fitted) <= most_rows:
         return float(fitted.gram.min()) - kernel_error(fitted.kernel, fitted.X, np.float64)
-    return 0.0 if isinstance(fitted.kernel, Gaussian | Laplacian) else None
+    return 0.0 if fitted.kernel.stationary else None
 
 
 def true_statement(

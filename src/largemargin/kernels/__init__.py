@@ -1,15 +1,15 @@
 """Kernels and the one engine that computes their values."""
 
+from largemargin.kernels.choosing import FunctionKernel, make_kernel
 from largemargin.kernels.functions import (
-    FunctionKernel,
     Gaussian,
     Kernel,
     Laplacian,
     Linear,
+    Matern,
     Polynomial,
     Precomputed,
     Sigmoid,
-    make_kernel,
 )
 
 __all__ = [
@@ -18,6 +18,7 @@ __all__ = [
     "Kernel",
     "Laplacian",
     "Linear",
+    "Matern",
     "Polynomial",
     "Precomputed",
     "Sigmoid",

@@ -10,17 +10,18 @@ import numpy as np
 import scipy.sparse as sp
 
 from largemargin.kernels.functions import Kernel, squared_norms
+from largemargin.runtime.arrays import Matrix
 from largemargin.runtime.memory import lazily_paged
 
-SLOTS = 512  # vectors of a whole tile
-CAPACITY = 64  # capacities are multiples of it
+SLOTS = 512  # basis vectors per whole tile
+CAPACITY_STEP = 64  # capacities of growing arrays are multiples of it
 
 
 class Growing:
     """A one- or two-dimensional array with room to spare at its end.
 
-    `values` is what was appended. `padded` goes on to the end of the capacity, the first row
-    repeated.
+    `values` is what was appended; `padded` goes on to the end of the capacity, where the first row
+    is repeated in every place.
 
     >>> numbers = Growing(np.int64)
     >>> numbers.extend([1, 2, 3])
@@ -43,7 +44,7 @@ class Growing:
         rows = np.asarray(rows, self.padded.dtype)
         size = self._size + len(rows)
         if size > len(self.padded):
-            capacity = -(-max(size, 2 * self._size) // CAPACITY) * CAPACITY
+            capacity = -(-max(size, 2 * self._size) // CAPACITY_STEP) * CAPACITY_STEP
             room = lazily_paged((capacity, *self.padded.shape[1:]), self.padded.dtype)
             room[: self._size] = self.values
             room[self._size :] = room[0] if self._size else rows[0]
@@ -57,8 +58,7 @@ class Growing:
 
 
 class Basis:
-    """The vectors that a model is expanded in, in the order in which they came, padded to whole
-    tiles.
+    """The vectors that a model is expanded in, in order of arrival, padded to whole tiles.
 
     For a precomputed kernel a vector is its column number.
     """
@@ -87,7 +87,7 @@ class Basis:
 
     @property
     def vectors(self) -> Any:
-        """One row a slot; None as long as there is none."""
+        """One row per slot; None as long as there is none."""
         return self._rows(0, len(self)) if len(self) else None
 
     def _rows(self, lo: int, hi: int) -> Any:
@@ -101,7 +101,7 @@ class Basis:
         part = (data.values[start:stop], indices.values[start:stop], indptr)
         return sp.csr_array(part, shape=(hi - lo, self._width))
 
-    def add(self, vectors: Any, examples: np.ndarray) -> None:
+    def add(self, vectors: Matrix, examples: np.ndarray) -> None:
         """Give the next slots to these vectors."""
         if not len(examples):
             return
@@ -117,7 +117,7 @@ class Basis:
         self._squares.extend(squared_norms(vectors) if by_norm else np.zeros(len(examples)))
         self._examples.extend(examples)
 
-    def _add_sparse(self, vectors: Any) -> None:
+    def _add_sparse(self, vectors: sp.csr_array) -> None:
         if self._csr is None:
             self.sparse = True
             self._width = vectors.shape[1]
@@ -146,11 +146,11 @@ class Basis:
             if rows is not None:
                 rows.truncate(size)
 
-    def tile(self, k: int) -> tuple[Any, np.ndarray]:
+    def tile(self, k: int) -> tuple[Matrix, np.ndarray]:
         """The SLOTS vectors of a full tile and their squared norms."""
         lo, hi = k * SLOTS, (k + 1) * SLOTS
         return self._rows(lo, hi), self._squares.values[lo:hi]
 
-    def take(self, slots: np.ndarray) -> tuple[Any, np.ndarray]:
+    def take(self, slots: np.ndarray) -> tuple[Matrix, np.ndarray]:
         """The vectors in some slots, and their squared norms."""
         return self._rows(0, len(self))[slots], self._squares.values[slots]

@@ -9,14 +9,15 @@ import numpy as np
 import scipy.sparse as sp
 
 from largemargin.kernels.functions import Kernel, squared_norms
+from largemargin.runtime.arrays import Matrix
 
 SMALL_PROBLEM = 8192  # rows up to which kernel values are float64 by default
 DENSE_WIDTH = 1 << 15  # a sparse tile of basis vectors this wide is multiplied as a dense one
-PACKED = 0.9  # the share of non-zero columns up to which dropping the others pays
-IN_CACHE = 1 << 16  # values transformed at a time
+PACKED_SHARE = 0.9  # columns that are zero are dropped where at most this share of them is not
+TRANSFORMED_VALUES = 1 << 16  # products turned into values at a time: they stay in cache
 
 
-def choose_dtype(precision: str, small: bool, kernel: Kernel, X: Any) -> np.dtype:
+def choose_dtype(precision: str, small: bool, kernel: Kernel, X: Matrix) -> np.dtype:
     """The type that kernel values are computed in, checked against overflow.
 
     `precision="auto"` is float64 for small problems and float32 for others, unless float32 cannot
@@ -40,7 +41,7 @@ def choose_dtype(precision: str, small: bool, kernel: Kernel, X: Any) -> np.dtyp
     return dtype
 
 
-def largest_square(X: Any) -> float:
+def largest_square(X: Matrix) -> float:
     return float(squared_norms(X).max(initial=0.0))
 
 
@@ -62,10 +63,8 @@ def check_overflow(kernel: Kernel, dtype: np.dtype, square: float) -> None:
         )
 
 
-def prepare(X: Any, kernel: Kernel, dtype: np.dtype) -> Any:
-    """X as the engine reads it: contiguous rows or canonical CSR, of `dtype` if BLAS is to multiply
-    them.
-    """
+def prepare(X: Matrix, kernel: Kernel, dtype: np.dtype) -> Any:
+    """X as the engine reads it: contiguous rows or canonical CSR, of `dtype` for inner products."""
     if not kernel.on_products:
         dtype = X.dtype
     if sp.issparse(X):
@@ -80,8 +79,8 @@ def prepare(X: Any, kernel: Kernel, dtype: np.dtype) -> Any:
 def fill(
     kernel: Kernel,
     dtype: np.dtype,
-    rows: tuple[Any, np.ndarray],
-    vectors: tuple[Any, np.ndarray],
+    rows: tuple[Matrix, np.ndarray],
+    vectors: tuple[Matrix, np.ndarray],
     out: np.ndarray,
     only: np.ndarray | None = None,
 ) -> np.ndarray:
@@ -100,7 +99,7 @@ def fill(
 
             move_up(out, only)
             out, V_squares = out[: len(only)], V_squares[only]
-        step = max(1, IN_CACHE // out.shape[1])
+        step = max(1, TRANSFORMED_VALUES // out.shape[1])
         for lo in range(0, len(out), step):
             part = slice(lo, lo + step)
             kernel.from_products(out[part], V_squares[part], X_squares)
@@ -124,10 +123,8 @@ def check_values(kernel: Kernel, dtype: np.dtype, values: np.ndarray) -> None:
         )
 
 
-def _sparse_products(V: Any, X: Any) -> np.ndarray:
-    """Inner products of the rows of two CSR matrices. Each is summed in the order of X's own
-    entries.
-    """
+def _sparse_products(V: sp.csr_array, X: sp.csr_array) -> np.ndarray:
+    """Inner products of the rows of two CSR matrices, each summed in the order of X's entries."""
     if V.shape[1] <= DENSE_WIDTH:
-        return (X @ np.ascontiguousarray(V.toarray().T)).T
-    return (X @ V.T).toarray().T
+        return np.asarray((X @ np.ascontiguousarray(V.toarray().T)).T)
+    return np.asarray((X @ V.T).toarray().T)

@@ -10,20 +10,23 @@ would not be normal numbers they are zero.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from numba import njit, types
 from numba.extending import overload
 
 PER_LOG2 = 1 / np.log(2)
+# added to a number and taken away again, they round it to a whole one
 ROUND_64, ROUND_32 = 1.5 * 2.0**52, np.float32(1.5 * 2.0**23)
 # log 2 in two parts, the first with so few bits that its product with n is exact
 HIGH_64, LOW_64 = float.fromhex("0x1.62e42feep-1"), float.fromhex("0x1.a39ef35793c76p-33")
 HIGH_32, LOW_32 = np.float32(0.693359375), np.float32(np.log(2) - 0.693359375)
-LEAST_64, LEAST_32 = -708.0, np.float32(-87.0)
+LEAST_64, LEAST_32 = -708.0, np.float32(-87.0)  # below these e^x is no normal number
 
 
 def _exp(x: np.floating) -> np.floating:
-    """e^x for x <= 0, by type; of compiled code alone."""
+    """e^x for x <= 0, by its type; compiled code alone can call it."""
     raise NotImplementedError
 
 
@@ -33,7 +36,7 @@ def _exp_by_type(x):
 
 
 def _exp64(x):
-    shifted = x * PER_LOG2 + ROUND_64
+    shifted = x * PER_LOG2 + ROUND_64  # n is in its lowest bits
     n = shifted - ROUND_64
     r = (x - n * HIGH_64) - n * LOW_64
     p = r * (1 / 6227020800) + 1 / 479001600
@@ -49,6 +52,7 @@ def _exp64(x):
     p = p * r + 0.5
     p = p * r + 1.0
     p = p * r + 1.0
+    # 2^n: the bits of n, with the bias of exponents, shifted to where a number has its exponent
     power = np.int64((np.float64(shifted).view(np.int64) + 1023) << 52).view(np.float64)
     return 0.0 if x < LEAST_64 else p * power
 
@@ -88,3 +92,32 @@ def gaussians(products, a_squares, b_squares, gamma):
             x = (gamma + gamma) * row[j] - own - gamma * b_squares[j]
             # rounding can leave a distance just below zero
             row[j] = _exp(zero if x > zero else x)
+
+
+@njit(cache=True, nogil=True, fastmath={"contract"})
+def materns(products, a_squares, b_squares, scale, linear, quadratic):
+    """products = (1 + linear s + quadratic s^2) e^-s with s^2 = scale |a - b|^2"""
+    zero = scale - scale
+    for i in range(len(products)):
+        row, own = products[i], scale * a_squares[i]
+        for j in range(len(row)):
+            square = own + scale * b_squares[j] - (scale + scale) * row[j]
+            # rounding can leave a distance just below zero
+            s = np.sqrt(zero if square < zero else square)
+            power = _exp(-s)
+            # without a 1, which would make float64 of float32
+            row[j] = power + s * (linear + quadratic * s) * power
+
+
+def transform(
+    loop: Callable[..., None], products: np.ndarray, a: np.ndarray, b: np.ndarray, *numbers: float
+) -> None:
+    """Turn inner products into kernel values, in place, by one of the loops above, which takes the
+    squared norms of a and b.
+    """
+    dtype = products.dtype
+    squares = a.astype(dtype, copy=False), b.astype(dtype, copy=False)
+    side_by_side = np.ascontiguousarray(products)  # several values to an instruction need it
+    loop(side_by_side, *squares, *map(dtype.type, numbers))
+    if side_by_side is not products:
+        products[:] = side_by_side

@@ -4,6 +4,7 @@
     polynomial   (gamma a.b + coef0)^degree
     gaussian     exp(-gamma |a - b|^2)
     laplacian    exp(-gamma |a - b|_1)
+    matern       p(s) exp(-s), s = 2 sqrt(nu gamma) |a - b|, p of degree nu - 1/2
     sigmoid      tanh(gamma a.b + coef0)
 
 A kernel is a value object: `kernel(A, B)` gives the block of values between the rows of A and the
@@ -14,26 +15,20 @@ each tile while it is in cache. Parameters mean what they mean in `sklearn.svm.S
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
-from numbers import Integral, Real
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
 
-from largemargin.runtime.threads import single_thread
+from largemargin.runtime.arrays import Matrix
 
-KERNEL_NAMES = ("linear", "poly", "rbf", "laplacian", "sigmoid", "precomputed")
-
-# A product of vectors of squared norm q is off by about eps q; past this error in the exponent of a
-# Gaussian the values are worth computing in float64, or a warning.
+# The error of an exponent, from rounding, up to which values are good. Past it they are worth
+# computing in float64, or a warning: an inner product of vectors of squared norm q is off by about
+# eps q, and the exponent of a Gaussian by gamma times that.
 EXPONENT_ERROR = 1e-4
-SAFE_VARIANCE = 1e-280, 1e280  # between these no square of a deviation has left the range
-
-
-UNIT = 2.0**-53  # the relative rounding error of one operation in float64
+UNIT = 2.0**-53  # the unit roundoff of float64: the relative error of one operation
 
 
 @dataclass(frozen=True)
@@ -43,7 +38,7 @@ class Rounding:
 
         value_a |k| + distance_a |k| (|a|^2 + |b|^2) + left_a right_b + constant_a
 
-    Arrays have an entry an example; `most` is what an error never exceeds.
+    Arrays have one entry per example; `most` is what an error never exceeds.
     """
 
     value: Any = 0.0
@@ -54,13 +49,13 @@ class Rounding:
     most: float = np.inf
 
 
-def squared_norms(A: Any) -> np.ndarray:
+def squared_norms(A: Matrix) -> np.ndarray:
     """The squared Euclidean norm of each row, in float64 whatever the type of A."""
     if sp.issparse(A):
-        A = A.astype(np.float64)
-        return np.asarray(A.multiply(A).sum(axis=1)).ravel()
+        entries: Any = A.astype(np.float64)
+        return np.asarray(entries.multiply(entries).sum(axis=1)).ravel()
     if A.dtype == np.float64:
-        return np.einsum("ij,ij->i", A, A)
+        return np.asarray(np.einsum("ij,ij->i", A, A))
     norms = np.empty(A.shape[0])
     for start in range(0, A.shape[0], 1024):  # a few rows at a time: no float64 copy of the data
         rows = A[start : start + 1024].astype(np.float64)
@@ -69,11 +64,11 @@ def squared_norms(A: Any) -> np.ndarray:
 
 
 @cache
-def _exponential() -> Any:
+def _loops() -> Any:
     """Compiled code, loaded at its first use."""
-    from largemargin.kernels import exponential as _exponential
+    from largemargin.kernels import exponential
 
-    return _exponential
+    return exponential
 
 
 class Kernel:
@@ -81,6 +76,10 @@ class Kernel:
 
     Attributes
     ----------
+    name : str
+        What estimators and model files call it; empty for a kernel that they do not know by name.
+    parameters : tuple of str
+        The parameters of estimators that mean something for it, in the order of its own.
     on_products : bool
         Whether values are a function of inner products and squared norms (`from_products`).
     value_by_value : bool
@@ -90,25 +89,28 @@ class Kernel:
         Whether an example is known by its column of a kernel matrix (a precomputed kernel).
     psd : bool
         Whether every Gram matrix is positive semi-definite, so that |k(a, b)|^2 <= k(a, a) k(b, b).
+    stationary : bool
+        Whether values are a function of a - b alone, with 0 <= k(a, b) <= k(a, a) = 1.
     """
 
+    name: ClassVar[str] = ""
+    parameters: ClassVar[tuple[str, ...]] = ()
     on_products = True
     value_by_value = False
     by_column = False
     psd = True
+    stationary = False
 
     def from_products(
         self, products: np.ndarray, a_squares: np.ndarray, b_squares: np.ndarray
     ) -> np.ndarray:
-        """Turn inner products, a row for each a and a column for each b, into kernel values, in
-        place.
-        """
+        """Turn inner products, one row per a and one column per b, into kernel values, in place."""
         raise NotImplementedError
 
-    def __call__(self, A: Any, B: Any) -> np.ndarray:
-        """The block of kernel values, a row for each row of A and a column for each row of B."""
+    def __call__(self, A: Matrix, B: Matrix) -> np.ndarray:
+        """The block of kernel values, one row per row of A and one column per row of B."""
         A, B = _floating(A), _floating(B)
-        products = A @ B.T
+        products: Any = A @ B.T
         products = np.asarray(products.toarray() if sp.issparse(products) else products)
         return self.from_products(
             products,
@@ -116,8 +118,10 @@ class Kernel:
             squared_norms(B).astype(products.dtype),
         )
 
-    def diag(self, A: Any) -> np.ndarray:
+    def diag(self, A: Matrix) -> np.ndarray:
         """k(a, a) for each row, in float64."""
+        if self.stationary:
+            return np.ones(A.shape[0])
         squares = squared_norms(A)
         return self.from_products(squares[:, None].copy(), squares, np.zeros(1)).ravel()
 
@@ -127,9 +131,7 @@ class Kernel:
         return max(1.0, 4 * square) if self.on_products else 1.0
 
     def exact_in(self, dtype: Any, square: float) -> bool:
-        """Whether values for examples with squared norms up to `square` are good to the type's
-        rounding.
-        """
+        """Whether the type is good enough for examples with squared norms up to `square`."""
         return self.bound(square) < float(np.finfo(dtype).max)
 
     def rounding(self, squares: np.ndarray, terms: np.ndarray, unit: float) -> Rounding:
@@ -142,7 +144,7 @@ class Kernel:
 
     def sizes(self, squares: np.ndarray) -> np.ndarray | None:
         """n with |k(a, b)| <= n(a) n(b), from squared norms; None where they do not tell."""
-        return None
+        return np.ones(len(squares)) if self.stationary else None
 
 
 @dataclass(frozen=True)
@@ -152,6 +154,8 @@ class Linear(Kernel):
     >>> Linear()(np.array([[1.0, 2.0]]), np.array([[3.0, 4.0]]))
     array([[11.]])
     """
+
+    name = "linear"
 
     def from_products(
         self, products: np.ndarray, a_squares: np.ndarray, b_squares: np.ndarray
@@ -178,6 +182,8 @@ class Polynomial(Kernel):
     array([[144.]])
     """
 
+    name = "poly"
+    parameters = ("degree", "gamma", "coef0")
     degree: int = 3
     gamma: float = 1.0
     coef0: float = 1.0
@@ -204,7 +210,7 @@ class Polynomial(Kernel):
 
     def rounding(self, squares: np.ndarray, terms: np.ndarray, unit: float) -> Rounding:
         # what is raised to the power is off by m + 2 units of gamma |a| |b| + |coef0|, and 4 more
-        # if vectors, gamma and coef0 are rounded to the type; the power by one a multiplication
+        # if vectors, gamma and coef0 are rounded to the type; the power by one per multiplication
         units = self.degree * (terms + (3 if unit == UNIT else 7))
         sizes = self.sizes(squares)
         return Rounding(left=np.expm1(units * unit) * sizes, right=sizes)
@@ -222,21 +228,16 @@ class Gaussian(Kernel):
     array([[1.    , 0.6065]])
     """
 
+    name = "rbf"
+    parameters = ("gamma",)
     gamma: float = 1.0
+    stationary = True
 
     def from_products(
         self, products: np.ndarray, a_squares: np.ndarray, b_squares: np.ndarray
     ) -> np.ndarray:
-        dtype = products.dtype
-        squares = (a_squares.astype(dtype, copy=False), b_squares.astype(dtype, copy=False))
-        values = np.ascontiguousarray(products)  # what several to an instruction takes
-        _exponential().gaussians(values, *squares, dtype.type(self.gamma))
-        if values is not products:
-            products[:] = values
+        _loops().transform(_loops().gaussians, products, a_squares, b_squares, self.gamma)
         return products
-
-    def diag(self, A: Any) -> np.ndarray:
-        return np.ones(A.shape[0])
 
     def bound(self, square: float) -> float:
         return max(super().bound(square), 2 * self.gamma, 4 * self.gamma * square)
@@ -247,17 +248,9 @@ class Gaussian(Kernel):
 
     def rounding(self, squares: np.ndarray, terms: np.ndarray, unit: float) -> Rounding:
         # the exponent is a sum of three numbers of the size of gamma (|a|^2 + |b|^2), good to m and
-        # a few units (squared norms are summed in float64 whatever the type); e^t - 1 <= 1.3 t up
-        # to a half, and beyond nothing is known of a value
+        # a few units (squared norms are summed in float64 whatever the type)
         slope = self.gamma * unit * ((2 if unit == UNIT else 1) * terms + 20)
-        unknown = slope.max(initial=0.0) * squares > 0.25
-        return Rounding(
-            value=6 * unit, distance=1.3 * slope, left=1.0, right=unknown.astype(float),
-            constant=np.where(slope * squares > 0.25, 1.0, 2 * _tiny(unit)), most=1.0,
-        )  # fmt: skip
-
-    def sizes(self, squares: np.ndarray) -> np.ndarray:
-        return np.ones(len(squares))
+        return _of_exponent(6 * unit, 1.3 * slope, slope, squares, 2 * _tiny(unit))
 
 
 @dataclass(frozen=True)
@@ -268,11 +261,14 @@ class Laplacian(Kernel):
     array([[0.3679]])
     """
 
+    name = "laplacian"
+    parameters = ("gamma",)
     gamma: float = 1.0
     on_products = False
     value_by_value = True
+    stationary = True
 
-    def __call__(self, A: Any, B: Any) -> np.ndarray:
+    def __call__(self, A: Matrix, B: Matrix) -> np.ndarray:
         from largemargin.kernels.exponential import exponentials
 
         if sp.issparse(A):
@@ -286,10 +282,7 @@ class Laplacian(Kernel):
         with np.errstate(over="ignore"):  # a value of zero
             distances *= -self.gamma
         exponentials(distances)
-        return distances
-
-    def diag(self, A: Any) -> np.ndarray:
-        return np.ones(A.shape[0])
+        return np.asarray(distances)
 
     def rounding(self, squares: np.ndarray, terms: np.ndarray, unit: float) -> Rounding:
         # distances are in float64 whatever the type of the values; of t e^-t there is at most 1/e
@@ -299,8 +292,65 @@ class Laplacian(Kernel):
             most=1.0,
         )  # fmt: skip
 
-    def sizes(self, squares: np.ndarray) -> np.ndarray:
-        return np.ones(len(squares))
+
+@dataclass(frozen=True)
+class Matern(Kernel):
+    """The Matern kernel of smoothness nu = 1/2, 3/2 or 5/2:
+
+        k(a, b) = p(s) e^-s,   s = 2 sqrt(nu gamma) |a - b|,   p(s) = 1, 1 + s, 1 + s + s^2 / 3
+
+    With the length scale l of `sklearn.gaussian_process.kernels.Matern`, gamma = 1 / (2 l^2), as in
+    the Gaussian kernel, to which this one tends as nu grows.
+
+    >>> Matern(nu=0.5, gamma=0.5)(np.array([[1.0, 2.0]]), np.array([[1.0, 3.0]])).round(4)
+    array([[0.3679]])
+    """
+
+    name = "matern"
+    parameters = ("matern_nu", "gamma")
+    nu: float = 1.5
+    gamma: float = 1.0
+    stationary = True
+    # the coefficients of s and s^2 in p(s), by nu
+    polynomials: ClassVar = {0.5: (0.0, 0.0), 1.5: (1.0, 0.0), 2.5: (1.0, 1 / 3)}
+
+    def __post_init__(self) -> None:
+        if self.nu not in self.polynomials:
+            raise ValueError(f"nu must be 0.5, 1.5 or 2.5, got {self.nu!r}")
+
+    def from_products(
+        self, products: np.ndarray, a_squares: np.ndarray, b_squares: np.ndarray
+    ) -> np.ndarray:
+        constants = 4 * self.nu * self.gamma, *self.polynomials[self.nu]
+        _loops().transform(_loops().materns, products, a_squares, b_squares, *constants)
+        return products
+
+    def bound(self, square: float) -> float:
+        scale = 4 * self.nu * self.gamma
+        return max(super().bound(square), 2 * scale, 4 * scale * square)
+
+    def exact_in(self, dtype: Any, square: float) -> bool:
+        error = self.gamma * square * float(np.finfo(dtype).eps)
+        error = np.sqrt(2 * error) if self.nu == 0.5 else error * self.nu / (self.nu - 1)
+        return super().exact_in(dtype, square) and error < EXPONENT_ERROR
+
+    def rounding(self, squares: np.ndarray, terms: np.ndarray, unit: float) -> Rounding:
+        # x = s^2 is off by E = 4 nu slope (|a|^2 + |b|^2), like the exponent of a Gaussian, with
+        # four units more for the root. An exponential that would not be a normal number is zero,
+        # and with it the polynomial that multiplies it.
+        slope = self.gamma * unit * ((2 if unit == UNIT else 1) * terms + 24)
+        tiny, (linear, quadratic) = _tiny(unit), self.polynomials[self.nu]
+        lost = 2 * tiny * (1 - linear * np.log(tiny) + quadratic * np.log(tiny) ** 2)
+        if self.nu > 0.5:
+            # log k falls with x, fastest at x = 0, at the rate 1 / (4 (nu - 1))
+            steep = self.nu / (self.nu - 1) * slope
+            return _of_exponent(12 * unit, 1.3 * steep, steep, squares, lost)
+        # log k = -sqrt(x) is infinitely steep at x = 0, and half of the digits are lost there:
+        # |sqrt(x + E) - sqrt(x)| <= sqrt(E) <= (h + E / h) / 2 for any h, here sqrt(E) for the
+        # longest b. Values are known as long as sqrt(E) <= 1/2.
+        h = np.sqrt(2 * slope * (squares + squares.max(initial=0.0)))
+        distance = 1.3 * slope / np.where(h > 0, h, 1.0)
+        return _of_exponent(12 * unit + 0.65 * h, distance, 4 * slope, squares, lost)
 
 
 @dataclass(frozen=True)
@@ -311,6 +361,8 @@ class Sigmoid(Kernel):
     array([[0.4621]])
     """
 
+    name = "sigmoid"
+    parameters = ("gamma", "coef0")
     gamma: float = 1.0
     coef0: float = 1.0
     psd = False
@@ -320,7 +372,8 @@ class Sigmoid(Kernel):
     ) -> np.ndarray:
         products *= products.dtype.type(self.gamma)
         products += products.dtype.type(self.coef0)
-        return np.tanh(products, out=products)
+        np.tanh(products, out=products)
+        return products
 
     def bound(self, square: float) -> float:
         return max(super().bound(square), self.gamma * square + abs(self.coef0))
@@ -338,228 +391,44 @@ class Sigmoid(Kernel):
 class Precomputed(Kernel):
     """Values that the user computed: A holds rows of a kernel matrix, B the columns wanted."""
 
+    name = "precomputed"
     on_products = False
     value_by_value = True
     by_column = True
     psd = False  # nothing is known about the matrix
 
-    def __call__(self, A: Any, B: Any) -> np.ndarray:
+    def __call__(self, A: Matrix, B: Matrix) -> np.ndarray:
         return np.asarray(A)[:, np.asarray(B).ravel()]
 
-    def diag(self, A: Any) -> np.ndarray:
+    def diag(self, A: Matrix) -> np.ndarray:
         return np.diagonal(np.asarray(A)).astype(np.float64)
 
     def rounding(self, squares: np.ndarray, terms: np.ndarray, unit: float) -> Rounding:
         return Rounding(value=unit if unit > UNIT else 0.0)  # in float64 they are as given
 
 
-@dataclass(frozen=True)
-class FunctionKernel(Kernel):
-    """A Python function of two blocks of rows that returns the block of values."""
-
-    function: Callable[[Any, Any], Any]
-    on_products = False
-    psd = False  # nothing is known about the function
-
-    def __call__(self, A: Any, B: Any) -> np.ndarray:
-        values = np.asarray(self.function(A, B))
-        if values.dtype.kind not in "biuf":
-            raise ValueError(
-                f"the kernel function {self.name} must return real numbers, got values of type "
-                f"{values.dtype}"
-            )
-        block = values.astype(np.float64, copy=False)
-        if block.shape != (A.shape[0], B.shape[0]):
-            raise ValueError(
-                f"the kernel function {self.name} must return a block of shape "
-                f"{(A.shape[0], B.shape[0])} for inputs with {A.shape[0]} and {B.shape[0]} rows, "
-                f"got {block.shape}"
-            )
-        return block
-
-    def diag(self, A: Any) -> np.ndarray:
-        values = np.array([self(A[i : i + 1], A[i : i + 1])[0, 0] for i in range(A.shape[0])])
-        if not np.isfinite(values).all():
-            row = int(np.argmin(np.isfinite(values)))
-            raise ValueError(
-                f"the kernel function {self.name} returned {values[row]} for row {row} with "
-                "itself: scale the data, or mend the kernel so that all its values are finite"
-            )
-        return values
-
-    @property
-    def name(self) -> str:
-        return getattr(self.function, "__name__", repr(self.function))
+# The kernels that estimators, model files and messages know by name, in the order of their classes.
+KERNELS: dict[str, type[Kernel]] = {cls.name: cls for cls in Kernel.__subclasses__()}
 
 
-@dataclass(frozen=True)
-class WithConstant(Kernel):
-    """k(a, b) + 1: the kernel of examples with a constant coordinate added, that is, of a
-    threshold.
-    """
-
-    kernel: Kernel
-
-    @property
-    def on_products(self) -> bool:  # type: ignore[override]
-        return self.kernel.on_products
-
-    @property
-    def value_by_value(self) -> bool:  # type: ignore[override]
-        return self.kernel.value_by_value
-
-    @property
-    def by_column(self) -> bool:  # type: ignore[override]
-        return self.kernel.by_column
-
-    @property
-    def psd(self) -> bool:  # type: ignore[override]
-        return self.kernel.psd
-
-    def from_products(
-        self, products: np.ndarray, a_squares: np.ndarray, b_squares: np.ndarray
-    ) -> np.ndarray:
-        values = self.kernel.from_products(products, a_squares, b_squares)
-        values += 1
-        return values
-
-    def __call__(self, A: Any, B: Any) -> np.ndarray:
-        return self.kernel(A, B) + 1
-
-    def diag(self, A: Any) -> np.ndarray:
-        return self.kernel.diag(A) + 1
-
-    def bound(self, square: float) -> float:
-        return self.kernel.bound(square) + 1
-
-    def exact_in(self, dtype: Any, square: float) -> bool:
-        return self.kernel.exact_in(dtype, square)
-
-    def rounding(self, squares: np.ndarray, terms: np.ndarray, unit: float) -> Rounding:
-        found = self.kernel.rounding(squares, terms, unit)
-        return replace(
-            found, value=found.value + unit, constant=found.constant + unit, most=2 * found.most
-        )
-
-    def sizes(self, squares: np.ndarray) -> np.ndarray | None:
-        sizes = self.kernel.sizes(squares)
-        return None if sizes is None else np.sqrt(sizes**2 + 1)
-
-
-def make_kernel(
-    kernel: str | Kernel | Callable[[Any, Any], Any] = "rbf",
-    *,
-    degree: int = 3,
-    gamma: float | str = "scale",
-    coef0: float = 1.0,
-    X: Any = None,
-    sample_weight: np.ndarray | None = None,
-) -> Kernel:
-    """The kernel that a name and parameters mean, with gamma worked out from the data.
-
-    Parameters
-    ----------
-    kernel : {"linear", "poly", "rbf", "laplacian", "sigmoid", "precomputed"}, Kernel or callable
-        A callable takes two blocks of rows and returns the block of values.
-    degree, gamma, coef0 : as in `sklearn.svm.SVC`
-        `gamma` is a positive number, "scale" (1 / (n_features * variance of X)) or "auto" (1 /
-        n_features).
-    X : array or sparse matrix, optional
-        The data that "scale" and "auto" are computed from.
-    sample_weight : array, optional
-        Weights of the rows of X in its variance: a row of weight 2 is two rows.
-
-    Examples
-    --------
-    >>> make_kernel("poly", degree=4, gamma=1.0)
-    Polynomial(degree=4, gamma=1.0, coef0=1.0)
-    >>> make_kernel("rbf", gamma=-1.0)
-    Traceback (most recent call last):
-    ...
-    ValueError: gamma must be 'scale', 'auto' or a positive number, got -1.0
-    """
-    if isinstance(kernel, Kernel):
-        return kernel
-    if callable(kernel):
-        return FunctionKernel(kernel)
-    if kernel not in KERNEL_NAMES:
-        raise ValueError(
-            f"kernel must be one of {', '.join(KERNEL_NAMES)} or a callable, got {kernel!r}"
-        )
-    if not isinstance(degree, Integral) or isinstance(degree, bool) or degree < 0:
-        raise ValueError(f"degree must be a non-negative integer, got {degree!r}")
-    if not isinstance(coef0, Real) or not np.isfinite(coef0):
-        raise ValueError(f"coef0 must be a finite number, got {coef0!r}")
-    if kernel == "linear":
-        return Linear()
-    if kernel == "precomputed":
-        return Precomputed()
-    width = _gamma(gamma, X, sample_weight)
-    if kernel == "poly":
-        return Polynomial(int(degree), width, float(coef0))
-    if kernel == "sigmoid":
-        return Sigmoid(width, float(coef0))
-    return Gaussian(width) if kernel == "rbf" else Laplacian(width)
-
-
-def _gamma(gamma: float | str, X: Any, sample_weight: np.ndarray | None) -> float:
-    if isinstance(gamma, str):
-        if gamma not in ("scale", "auto"):
-            raise ValueError(f"gamma must be 'scale', 'auto' or a positive number, got {gamma!r}")
-        if X is None:
-            raise ValueError(f"gamma={gamma!r} needs data to be computed from: pass X or a number")
-        if gamma == "auto":
-            return 1.0 / X.shape[1]
-        with single_thread():
-            return _scale(X, sample_weight)
-    if not isinstance(gamma, Real) or isinstance(gamma, bool) or not 0 < gamma < np.inf:
-        raise ValueError(f"gamma must be 'scale', 'auto' or a positive number, got {gamma!r}")
-    return float(gamma)
-
-
-def _scale(X: Any, sample_weight: np.ndarray | None) -> float:
-    """1 / (n_features * variance of X), or 1 for constant data."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        variance = _variance(X, sample_weight)
-    unit = 1.0
-    if not SAFE_VARIANCE[0] < variance < SAFE_VARIANCE[1]:
-        # squares may have left the range of float64: once more, for values of size 1
-        unit = float(np.abs(X.data if sp.issparse(X) else X).max(initial=0.0)) or 1.0
-        unit = float(2.0 ** np.round(np.log2(unit)))
-        variance = _variance(X.astype(np.float64) / unit, sample_weight)
-    if not variance > 0:
-        return 1.0
-    with np.errstate(over="ignore", under="ignore", divide="ignore"):
-        gamma = float(np.float64(1.0) / (X.shape[1] * variance) / unit / unit)
-    if not 0 < gamma < np.inf:
-        raise ValueError(
-            "gamma='scale' is 1 / (n_features * variance of X), which cannot be computed for "
-            f"values of about {unit:.3g}: scale the data, or give gamma as a number"
-        )
-    return gamma
-
-
-def _variance(X: Any, sample_weight: np.ndarray | None) -> float:
-    """The variance of all entries of X, each row counted as often as its weight says."""
-    weight = np.ones(X.shape[0]) if sample_weight is None else np.asarray(sample_weight, float)
-    total = weight.sum() * X.shape[1]
-    mean = float(weight @ np.asarray(X.sum(axis=1, dtype=np.float64)).ravel()) / total
-    if sp.issparse(X):
-        X = sp.csr_array(X, dtype=np.float64)
-        stored = np.repeat(weight, np.diff(X.indptr))
-        deviation = float(stored @ (X.data - mean) ** 2) + (total - stored.sum()) * mean**2
-    else:
-        deviation = 0.0
-        for start in range(0, X.shape[0], 1024):
-            rows = X[start : start + 1024].astype(np.float64) - mean
-            deviation += float(weight[start : start + 1024] @ np.einsum("ij,ij->i", rows, rows))
-    variance = deviation / total
-    return variance if variance > 1e-14 * mean**2 else 0.0  # constant, but for rounding
-
-
-def _floating(A: Any) -> Any:
+def _floating(A: Matrix) -> Matrix:
     """A, in float64 unless it holds floating-point numbers already: integers would wrap around."""
     return A if np.issubdtype(A.dtype, np.floating) else A.astype(np.float64)
+
+
+def _of_exponent(
+    value: Any, distance: np.ndarray, slope: np.ndarray, squares: np.ndarray, lost: float
+) -> Rounding:
+    """The rounding of an exponential whose exponent is off by slope (|a|^2 + |b|^2) at most.
+
+    e^t - 1 <= 1.3 t up to a half, and beyond nothing is known of a value; values up to `lost` may
+    have become zero.
+    """
+    unknown = slope.max(initial=0.0) * squares > 0.25
+    return Rounding(
+        value, distance, left=1.0, right=unknown.astype(float),
+        constant=np.where(slope * squares > 0.25, 1.0, lost), most=1.0,
+    )  # fmt: skip
 
 
 def _tiny(unit: float) -> float:
@@ -568,9 +437,7 @@ def _tiny(unit: float) -> float:
 
 
 def _narrow(A: Any) -> Any:
-    """A CSR block in float64 with the 32-bit indices that compiled code expects; a block has few
-    enough entries.
-    """
+    """A CSR block in float64, which has few entries, with the 32-bit indices of compiled code."""
     data = A.data.astype(np.float64, copy=False)
     parts = (data, A.indices.astype(np.int32), A.indptr.astype(np.int32))
     return sp.csr_matrix(parts, shape=A.shape)

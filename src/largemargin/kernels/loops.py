@@ -34,11 +34,11 @@ def copy_rows(block, slots, values, start):
 
 @njit(cache=True, nogil=True)
 def add_rows(grad, start, values, slots, coefs):
-    """grad[start + j] += sum_r coefs[r] values[slots[r], j], four rows at a time, a stretch of
-    columns that stays in cache at a time.
-    """
+    """grad[start + j] += sum_r coefs[r] values[slots[r], j]"""
     n = len(slots)
     whole = n // 4 * 4
+    # a run of columns at a time, so that the sums stay in cache, and four rows at a time, so that
+    # each sum is loaded and stored once for four multiplications
     for left in range(0, values.shape[1], 2048):
         size = min(2048, values.shape[1] - left)
         out = grad[start + left : start + left + size]

@@ -3,7 +3,8 @@
 The columns (the examples) are cut into **segments**, and a row is asked for a segment at a time, so
 that a problem on two classes of ten need not pay for the other eight. What many problems ask for in
 one go is computed in products of hundreds of rows. What was computed is kept within the memory
-given, the least recently used giving way, and computed again when it is asked for again.
+given, in an LRU cache: the least recently used row gives way, and is computed again when it is
+asked for again.
 
 The last bit of a value depends on the shape of the product that it comes from, since BLAS has
 special ways with small ones, and on the place of a row in it, with a period that divides PLACES for
@@ -23,39 +24,41 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from largemargin.kernels.engine import PACKED, fill
+from largemargin.kernels.engine import PACKED_SHARE, fill
 from largemargin.kernels.functions import Kernel, squared_norms
+from largemargin.runtime.arrays import Matrix
 from largemargin.runtime.memory import lazily_paged
 from largemargin.runtime.threads import Workers
 
-PLACES = 12
-# rows a product can have: more are hardly faster, and fewer are for what is left over
+PLACES = 12  # a multiple of the period with which BLAS treats the rows of a product alike
+# Rows per product: more are hardly faster, and the smaller number is for what is left over.
 HEIGHTS = (16 * PLACES, 4 * PLACES)
-STRETCH = 1024  # columns a product: its values stay in cache, and more features are zero in all
+TILE_COLUMNS = 1024  # columns per product: values stay in cache, and more features are all zero
 BLOCK = 64  # rows that are always summed together; also the fewest that are held
-STRIP = 256  # rows of the whole Gram matrix at a time
-FEW = 64  # the same, where there are no more than a strip
+STRIP_ROWS = 256  # rows per product in a whole Gram matrix
+SMALL_STRIP_ROWS = 64  # rows per product in one that has no more than STRIP_ROWS rows
 
 
 @dataclass(frozen=True)
-class Stretch:
+class ColumnTile:
     """Columns of a segment that are multiplied together, from number `first` on: their examples,
-    and the features that these have, or None if they have nearly all.
+    and the features that are not zero in all of them, or None if nearly all features are.
     """
 
     first: int
-    X: Any
+    X: Matrix
     squares: np.ndarray
     features: np.ndarray | None = None
 
     @property
     def copied_bytes(self) -> int:
-        parts = (self.X.data, self.X.indices) if sp.issparse(self.X) else (self.X,)
+        X: Any = self.X
+        parts = (X.data, X.indices) if sp.issparse(X) else (X,)
         return sum(part.nbytes for part in parts)
 
 
 class Segment:
-    """The kernel values of some examples, one a slot, against a run of columns."""
+    """An LRU cache of kernel values: some examples, one per slot, against a run of columns."""
 
     def __init__(self, columns: np.ndarray, n: int) -> None:
         self.width = len(columns)
@@ -64,20 +67,20 @@ class Segment:
         # number of the height times PLACES, plus the place; -1 for none yet
         self.place_of = np.full(n, -1, np.int8)
 
-    def copy(self, X: Any, squares: np.ndarray, packed: bool) -> None:
-        """Copy the examples of the columns, all at once, or, `packed`, in stretches without the
+    def copy(self, X: Matrix, squares: np.ndarray, packed: bool) -> None:
+        """Copy the examples of the columns, all at once, or, `packed`, in tiles without the
         features that are zero in all of one: they add nothing to an inner product.
         """
-        self.stretches = []
-        step = STRETCH if packed else self.width
+        self.tiles = []
+        step = TILE_COLUMNS if packed else self.width
         for first in range(0, self.width, step):
             columns = self.columns[first : first + step]
-            part = Stretch(first, X[columns], squares[columns])
+            tile = ColumnTile(first, X[columns], squares[columns])
             if packed:
-                features = np.flatnonzero(part.X.any(axis=0))
-                if len(features) <= PACKED * X.shape[1]:
-                    part = replace(part, X=np.take(part.X, features, axis=1), features=features)
-            self.stretches.append(part)
+                features = np.flatnonzero(tile.X.any(axis=0))
+                if len(features) <= PACKED_SHARE * X.shape[1]:
+                    tile = replace(tile, X=np.take(tile.X, features, axis=1), features=features)
+            self.tiles.append(tile)
 
     def allocate(self, capacity: int, dtype: np.dtype) -> None:
         self.values = lazily_paged((capacity, self.width), dtype)
@@ -93,26 +96,27 @@ class Segment:
         self.place_of[new[high:]] += PLACES
 
     def make_room(self, count: int, now: int) -> np.ndarray:
-        """Slots for `count` new rows: unused ones first, then those not used for longest."""
+        """Slots for `count` new rows: unused ones first, then the least recently used (LRU)."""
         capacity = len(self.holder)
         fresh = np.arange(self.n_filled, min(capacity, self.n_filled + count))
         self.n_filled += len(fresh)
         short = count - len(fresh)
         if not short:
             return fresh
-        age = np.where(self.last_use < now, self.last_use, np.iinfo(np.int64).max)
-        age[fresh] = np.iinfo(np.int64).max
-        oldest = np.argsort(age, kind="stable")[:short]
+        # what this call of `fetch` uses, and the slots just given, must stay
+        last_use = np.where(self.last_use < now, self.last_use, np.iinfo(np.int64).max)
+        last_use[fresh] = np.iinfo(np.int64).max
+        oldest = np.argsort(last_use, kind="stable")[:short]
         self.slot_of[self.holder[oldest]] = -1
         return np.concatenate([fresh, oldest])
 
 
 @dataclass(frozen=True)
 class Task:
-    """Rows to compute over a stretch: those of each product by place, -1 where there is none."""
+    """Rows to compute over a tile of columns: those of each product by place, -1 for none."""
 
     segment: Segment
-    part: Stretch
+    part: ColumnTile
     products: Sequence[np.ndarray]
 
     @property
@@ -127,7 +131,7 @@ class KernelRows:
     Parameters
     ----------
     X : array or CSR matrix
-        As `gram.prepare` gives it.
+        As `engine.prepare` gives it.
     segments : sequence of arrays
         The columns of each segment.
     memory : int
@@ -136,7 +140,7 @@ class KernelRows:
 
     def __init__(
         self,
-        X: Any,
+        X: Matrix,
         kernel: Kernel,
         dtype: np.dtype,
         segments: Sequence[np.ndarray],
@@ -151,7 +155,7 @@ class KernelRows:
         packed = by_norm and not sp.issparse(X)
         team.map(lambda segment: segment.copy(X, self.squares, packed), self.segments)
         total = sum(segment.width for segment in self.segments)
-        memory -= sum(part.copied_bytes for segment in self.segments for part in segment.stretches)
+        memory -= sum(tile.copied_bytes for segment in self.segments for tile in segment.tiles)
         self.capacity = int(min(self.n, max(BLOCK, memory // (total * dtype.itemsize))))
         for segment in self.segments:
             segment.allocate(self.capacity, dtype)
@@ -173,7 +177,7 @@ class KernelRows:
     def fetch(self, wanted: dict[int, list[np.ndarray]]) -> None:
         """Have the rows of `wanted[segment]` at hand, until the next call at least.
 
-        No more than `capacity` distinct rows a segment may be asked for at a time.
+        No more than `capacity` distinct rows of a segment may be asked for at a time.
         """
         self._now += 1
         work = []
@@ -197,7 +201,7 @@ class KernelRows:
                 seen[rows] = False
 
     def products(self, examples: np.ndarray, coefs: np.ndarray) -> np.ndarray:
-        """coefs @ K[examples, :], a row a problem, the columns segment by segment."""
+        """coefs @ K[examples, :], one row per problem, the columns segment by segment."""
         from largemargin.kernels.loops import add_rows
 
         found = np.zeros((len(coefs), sum(segment.width for segment in self.segments)))
@@ -229,7 +233,7 @@ class KernelRows:
         return fill(self.kernel, self.dtype, (X, squares), (vectors, squares), out)
 
     def _plan(self, segment: Segment, rows: np.ndarray) -> list[Task]:
-        """What there is to compute: a stretch and a height at a time, the rows by place."""
+        """What there is to compute: per tile of columns, products of each height."""
         slots = segment.make_room(len(rows), self._now)
         segment.slot_of[rows] = slots
         segment.holder[slots] = rows
@@ -244,20 +248,20 @@ class KernelRows:
             for h, height in enumerate(HEIGHTS):
                 mine = of_height == h
                 products += _lay_out(rows[mine], place[mine], height)
-        return [Task(segment, part, products) for part in segment.stretches]
+        return [Task(segment, tile, products) for tile in segment.tiles]
 
     def _compute(self, task: Task) -> None:
         from largemargin.kernels.loops import copy_rows
 
-        segment, part = task.segment, task.part
+        segment, tile = task.segment, task.part
         for product in task.products:
             there = np.flatnonzero(product >= 0)
             rows = np.maximum(product, 0)
-            vectors = self._vectors(rows, part.features)
-            out = self._room(len(rows), len(part.squares))
-            columns = (part.X, part.squares)
+            vectors = self._vectors(rows, tile.features)
+            out = self._room(len(rows), len(tile.squares))
+            columns = (tile.X, tile.squares)
             fill(self.kernel, self.dtype, columns, (vectors, self.squares[rows]), out, there)
-            copy_rows(out, segment.slot_of[product[there]], segment.values, part.first)
+            copy_rows(out, segment.slot_of[product[there]], segment.values, tile.first)
 
     def _vectors(self, rows: np.ndarray, features: np.ndarray | None) -> Any:
         """Some examples, with some of their features."""
@@ -276,7 +280,8 @@ class KernelRows:
         if getattr(self._scratch, "size", 0) < n_rows * width:
             self._scratch.size = n_rows * width
             self._scratch.flat = np.empty(n_rows * width, self.dtype)
-        return self._scratch.flat[: n_rows * width].reshape(n_rows, width)
+        flat: np.ndarray = self._scratch.flat
+        return flat[: n_rows * width].reshape(n_rows, width)
 
 
 def _lay_out(rows: np.ndarray, place: np.ndarray, height: int) -> list[np.ndarray]:
@@ -293,7 +298,7 @@ def _lay_out(rows: np.ndarray, place: np.ndarray, height: int) -> list[np.ndarra
 
 
 def whole_gram(
-    X: Any, positions: np.ndarray, kernel: Kernel, dtype: np.dtype, team: Workers
+    X: Matrix, positions: np.ndarray, kernel: Kernel, dtype: np.dtype, team: Workers
 ) -> np.ndarray:
     """All kernel values among the rows of X, a strip of rows at a time."""
     n = X.shape[0]
@@ -313,9 +318,9 @@ def whole_gram(
         if half:
             gram[part.stop :, part] = values[:, part.stop - first :].T
 
-    if n <= STRIP:  # not worth a second thread
-        for first in range(0, n, FEW):
-            strip(first, FEW)
+    if n <= STRIP_ROWS:  # not worth a second thread
+        for first in range(0, n, SMALL_STRIP_ROWS):
+            strip(first, SMALL_STRIP_ROWS)
     else:
-        team.map(partial(strip, height=STRIP), range(0, n, STRIP))
+        team.map(partial(strip, height=STRIP_ROWS), range(0, n, STRIP_ROWS))
     return gram

@@ -21,20 +21,25 @@ import numpy as np
 import scipy.sparse as sp
 
 from largemargin.kernels.basis import SLOTS, Basis
-from largemargin.kernels.engine import PACKED, check_overflow, fill
+from largemargin.kernels.engine import PACKED_SHARE, check_overflow, fill
 from largemargin.kernels.functions import squared_norms
+from largemargin.runtime.arrays import Matrix
 from largemargin.runtime.memory import lazily_paged
 
-# measured: tiles of SLOTS x ROWS run as fast as one large product, a quarter of it a tenth slower
+# Rows of X per tile. Measured: tiles of SLOTS x ROWS run as fast as one large product, tiles of a
+# quarter of the size a tenth slower.
 ROWS = 1024
-UNIT = 16  # widths of products are multiples of it; narrower ones waste most of their time
-# allocated at a time: in small pieces, page faults cost as much as the products
+WIDTH_STEP = 16  # widths of products are multiples of it; narrower ones waste most of their time
+# Bytes of tiles that are allocated together: in small pieces, page faults cost as much as products.
 SLAB_BYTES = 1 << 28
 
 
 class TileCache:
-    """Tiles kept within a number of bytes. What is in it stays: the solvers sweep over the data in
-    cycles, where dropping the least recently used tile drops the one that is needed next."""
+    """Tiles kept within a number of bytes.
+
+    It is no LRU cache, what is in it stays: the solvers sweep over the data in cycles, where the
+    least recently used tile is the one that is needed next.
+    """
 
     def __init__(self, budget: int, shape: tuple[int, int], dtype: np.dtype) -> None:
         self._shape = shape
@@ -63,7 +68,7 @@ class TileCache:
 
 def tile_width(n_rows: int) -> int:
     """How many of so many rows are in a tile."""
-    return min(ROWS, -(-n_rows // UNIT) * UNIT)
+    return min(ROWS, -(-n_rows // WIDTH_STEP) * WIDTH_STEP)
 
 
 class Gram:
@@ -75,7 +80,7 @@ class Gram:
         What tiles may be kept within; with 0 none is.
     """
 
-    def __init__(self, X: Any, basis: Basis, cache_bytes: int = 0) -> None:
+    def __init__(self, X: Matrix, basis: Basis, cache_bytes: int = 0) -> None:
         self.X = X
         self.basis = basis
         self.kernel = basis.kernel
@@ -97,13 +102,12 @@ class Gram:
         if self.kernel.on_products:
             check_overflow(self.kernel, self.dtype, float(self._squares.max(initial=0.0)))
 
-    def rows(self, r: int) -> tuple[Any, np.ndarray]:
+    def rows(self, r: int) -> tuple[Matrix, np.ndarray]:
         """The examples of row tile r, padded with the last one, and their squared norms."""
         return self.examples(r * self.width, self.width)
 
-    def packed(self, r: int, X: Any) -> tuple[Any, np.ndarray | None]:
-        """The rows X of row tile r without the columns that are zero in all of them, and the
-        columns left.
+    def packed(self, r: int, X: Matrix) -> tuple[Matrix, np.ndarray | None]:
+        """The rows X of row tile r without columns that are zero in all, and the columns left.
 
         Such columns add nothing to an inner product; a thousand images, say, leave a quarter of
         their pixels blank. The columns are None, and X whole, where dropping them does not pay.
@@ -113,23 +117,23 @@ class Gram:
         if r not in self._columns:
             self._columns[r] = np.flatnonzero(X.any(axis=0))
         columns = self._columns[r]
-        if len(columns) > PACKED * X.shape[1]:
+        if len(columns) > PACKED_SHARE * X.shape[1]:
             return X, None
         return np.take(X, columns, axis=1), columns
 
-    def examples(self, first: int, width: int) -> tuple[Any, np.ndarray]:
+    def examples(self, first: int, width: int) -> tuple[Matrix, np.ndarray]:
         """`width` examples from `first` on, padded with the last one, and their squared norms."""
         rows: Any = slice(first, first + width)
         if first + width > self.n_rows:
             rows = np.minimum(np.arange(first, first + width), self.n_rows - 1)
         return self.X[rows], self._squares[rows]
 
-    def vectors(self, rows: np.ndarray, positions: np.ndarray) -> tuple[Any, np.ndarray]:
+    def vectors(self, rows: np.ndarray, positions: np.ndarray) -> tuple[Matrix, np.ndarray]:
         """Some examples as if they were of the basis: vectors and their squared norms."""
         return positions[rows, None] if self.kernel.by_column else self.X[rows], self._squares[rows]
 
     def fill(
-        self, rows: tuple[Any, np.ndarray], vectors: tuple[Any, np.ndarray], out: np.ndarray
+        self, rows: tuple[Matrix, np.ndarray], vectors: tuple[Matrix, np.ndarray], out: np.ndarray
     ) -> np.ndarray:
         """Kernel values of vectors (down) against rows (across), into `out`."""
         return fill(self.kernel, self.dtype, rows, vectors, out)
@@ -147,9 +151,8 @@ class Gram:
         return tile
 
     def spare(self, n_slots: int) -> np.ndarray:
-        """Room of this thread's own, for values of up to SLOTS slots that are used at once and not
-        kept.
-        """
+        """Room of this thread's own for values of up to SLOTS slots that are not kept."""
         if not hasattr(self._scratch, "tile"):
             self._scratch.tile = np.empty((SLOTS, self.width), self.dtype)
-        return self._scratch.tile[:n_slots]
+        tile: np.ndarray = self._scratch.tile
+        return tile[:n_slots]

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-LARGEST_NUMBER = 1e290  # of coefficients, as of kernel values: products of both stay finite
-LARGEST = 2**53  # counts, steps, positions: what a float64 counts exactly
+LARGEST_NUMBER = 1e290  # coefficients, like kernel values, are below it: their products are finite
+LARGEST = 2**53  # counts, steps and positions are below it: a float64 counts so far exactly
 
 
 def check_array(array: np.ndarray, name: str, dtype: Any, shape: tuple[int, ...]) -> None:

@@ -169,7 +169,7 @@ def _header(path: str | PathLike[str], raw: bytes) -> dict[str, Any]:
         )
     if version < 1:
         raise refusal(path, f"there is no format {version}")
-    return header
+    return dict(header)
 
 
 def _no_constant(name: str) -> Any:

@@ -1,9 +1,9 @@
-"""A kernel expansion in a file: its basis, a row of coefficients and a threshold a problem,
+"""A kernel expansion in a file: its basis, one row of coefficients and one threshold per problem,
 and what is known of each problem.
 
-The machines of many classes have a row of coefficients a problem over the support vectors of all of
-them. One pair of classes in forty-five uses few of these, so rows are stored sparse where that is
-smaller.
+The machines of many classes have one row of coefficients per problem, over the support vectors of
+all problems. One pair of classes in forty-five uses few of these, so rows are stored sparse where
+that is smaller.
 """
 
 from __future__ import annotations
@@ -28,7 +28,8 @@ from largemargin.model_file.arrays import (
 from largemargin.model_file.basis import BASIS_FACTS, empty_basis, fill_basis, pack_basis
 
 _FACTS = {*BASIS_FACTS, "n_problems", "n_given", "largest_gap", "converged"}
-# Coefficients that are stored sparse: a small file must not claim memory that it does not fill.
+# The most coefficients that may be stored sparse: a small file must not claim memory that it does
+# not fill.
 MOST_SPARSE = 2**28
 
 
@@ -38,13 +39,13 @@ def pack_expansion(
     """The facts and arrays of a fitted model that is an expansion.
 
     `words` are its attributes that are true or false, but for the underscore before them, and
-    `reports` those that have a number a problem, but for the underscore after.
+    `reports` those that have one number per problem, but for the underscore after.
     """
-    expansion = model._expansion
+    expansion = model.expansion
     facts, arrays = pack_basis(expansion.basis)
     facts |= {
         "n_problems": len(expansion.coefs),
-        "n_given": int(model._n_given),
+        "n_given": int(model.n_trained),
         "converged": bool(model.converged_),
         "largest_gap": float(model.dual_gap_.max()),
     }
@@ -89,9 +90,7 @@ def unpack_expansion(
         raise ValueError(f"there is an array {sorted(arrays)[0][:60]!r}, which no model has")
     if known["dual_gap"].max() != facts["largest_gap"]:
         raise ValueError("the largest gap is not that of the problems")
-    model._expansion = Expansion(basis, coefs, intercepts)
-    model._positions = positions
-    model._n_given = n_given
+    model.restore_expansion(Expansion(basis, coefs, intercepts), positions, n_given)
     model.converged_ = facts["converged"]
     for word in words:
         setattr(model, f"_{word}", facts[word])
@@ -100,7 +99,7 @@ def unpack_expansion(
 
 
 def pack_coefs(coefs: np.ndarray) -> dict[str, np.ndarray]:
-    """Coefficients, a row a problem, in whichever form is smaller."""
+    """Coefficients, one row per problem, in whichever form is smaller."""
     entry, place = coefs.itemsize, np.dtype(np.int64).itemsize
     sparse_size = np.count_nonzero(coefs) * (entry + place) + (len(coefs) + 1) * place
     if coefs.size <= MOST_SPARSE and sparse_size < coefs.nbytes:

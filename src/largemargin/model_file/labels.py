@@ -13,7 +13,7 @@ _NUMBERS = re.compile(r"[<>|]([iu][1248]|f[248]|b1)")
 _TEXT = re.compile(r"[<>]U([0-9]{1,9})")
 _OBJECTS = "object"
 _STRINGS = "string"  # numpy's own type for text of any length
-_LARGEST = 1 << 28  # bytes of text labels: a short text may claim to be a very long one
+_LARGEST = 1 << 28  # the most bytes of text labels: a short text may claim to be a very long one
 
 
 def encode_labels(classes: np.ndarray) -> dict[str, Any]:

@@ -217,7 +217,7 @@ def _pack(model: Any, entry: Entry, prefix: str, arrays: dict[str, np.ndarray]) 
         node["labels"] = encode_labels(model.classes_)
     if hasattr(model, "feature_names_in_"):
         node["feature_names"] = [str(name) for name in model.feature_names_in_]
-    if getattr(model, "_record", None) is not None:
+    if getattr(model, "training_record", None) is not None:
         node["training"] = _pack_record(model, entry.name)
     output = getattr(model, "_sklearn_output_config", {}).get("transform")
     if output in _OUTPUTS:
@@ -227,9 +227,9 @@ def _pack(model: Any, entry: Entry, prefix: str, arrays: dict[str, np.ndarray]) 
 
 def _pack_record(model: Any, name: str) -> Node:
     """The fingerprint of the training data, and what parameters were that are not so any more."""
-    data = model._record.data
+    data = model.training_record.data
     sums = {part: f"{getattr(data, part):032x}" for part in PARTS}
-    changed = _encode_parameters(model._record.changed(model), name)
+    changed = _encode_parameters(model.training_record.changed(model), name)
     return {"n_rows": data.n_rows, **sums, "changed": changed}
 
 
@@ -317,7 +317,7 @@ def _unpack(
     mine = {k[len(prefix) :]: v.copy() for k, v in arrays.items() if k.startswith(prefix)}
     entry.unpack(model, decode(node["facts"]), mine)
     if "training" in node:
-        model._record = _unpack_record(node["training"], model)
+        model.training_record = _unpack_record(node["training"], model)
     return model, {prefix + key for key in mine}
 
 

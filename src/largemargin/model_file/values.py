@@ -4,36 +4,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import fields
 from numbers import Integral
 from typing import Any
 
 import numpy as np
 
-from largemargin.kernels.functions import (
-    Gaussian,
-    Kernel,
-    Laplacian,
-    Linear,
-    Polynomial,
-    Precomputed,
-    Sigmoid,
-    WithConstant,
-    make_kernel,
-)
+from largemargin.kernels.choosing import WithConstant, make_kernel
+from largemargin.kernels.functions import KERNELS, Kernel
 from largemargin.model_file.arrays import LARGEST_NUMBER
 from largemargin.model_file.registry import ADDED, BASE_LEARNERS, find_entry
 from largemargin.runtime.showing import shown
 
-_KERNELS: dict[type, str] = {
-    Linear: "linear",
-    Polynomial: "poly",
-    Gaussian: "rbf",
-    Laplacian: "laplacian",
-    Sigmoid: "sigmoid",
-    Precomputed: "precomputed",
-}
-_DEEPEST = 32  # levels of lists and dicts in info
-_LARGEST_INT = 2**63  # what fits no array is no parameter either
+_DEEPEST = 32  # levels of lists and dicts that info may have
+_LARGEST_INT = 2**63  # integers are below it: what fits no array is no parameter either
 
 
 def encode(value: Any, what: str, depth: int = 0) -> Any:
@@ -188,14 +172,13 @@ def encode_kernel(kernel: Kernel) -> dict[str, Any]:
     """The name of a kernel and its numbers, gamma as it was worked out."""
     if isinstance(kernel, WithConstant):
         return {"name": "constant", "of": encode_kernel(kernel.kernel)}
-    name = _KERNELS.get(type(kernel))
-    if name is None:
+    if KERNELS.get(kernel.name) is not type(kernel):
         raise ValueError(
             f"the kernel {shown(kernel)} is code and cannot be saved: use a kernel by name, or "
             "kernel='precomputed' with its values"
         )
     state = {key: encode(item, f"{key} of the kernel") for key, item in vars(kernel).items()}
-    state = {"name": name, **state}
+    state = {"name": kernel.name, **state}
     if decode_kernel(state) != kernel:
         raise ValueError(
             f"the kernel {shown(kernel)} cannot be saved: its numbers must be plain ones"
@@ -210,16 +193,17 @@ def decode_kernel(state: Any, depth: int = 0) -> Kernel:
     name = state.get("name")
     if name == "constant" and set(state) == {"name", "of"}:
         return WithConstant(decode_kernel(state["of"], depth + 1))
-    classes = {known: cls for cls, known in _KERNELS.items()}
-    if not isinstance(name, str) or name not in classes:
+    if not isinstance(name, str) or name not in KERNELS:
         raise ValueError(f"there is no kernel called {str(name)[:40]!r}")
-    wanted = classes[name].__dataclass_fields__.keys()  # type: ignore[attr-defined]
+    kernel = KERNELS[name]
+    wanted = [field.name for field in fields(kernel)]  # type: ignore[arg-type]
     numbers = {key: item for key, item in state.items() if key != "name"}
     if set(numbers) != set(wanted) or not all(type(n) in (int, float) for n in numbers.values()):
         raise ValueError(f"the {name} kernel needs the numbers {', '.join(wanted) or '(none)'}")
     if not all(abs(n) < LARGEST_NUMBER for n in numbers.values()):
         raise ValueError(f"the numbers of the {name} kernel are not all below {LARGEST_NUMBER:g}")
-    return make_kernel(name, **{"gamma": 1.0, **numbers})
+    in_order = [numbers[field] for field in wanted]
+    return make_kernel(name, **dict(zip(kernel.parameters, in_order, strict=True)))
 
 
 def _encode_random_state(random_state: np.random.RandomState, what: str) -> list[Any]:

@@ -21,6 +21,7 @@ from largemargin.base.labels import (
     too_few,
     united,
 )
+from largemargin.kernels.choosing import kernel_of
 from largemargin.kernels.engine import (
     SMALL_PROBLEM,
     check_overflow,
@@ -28,7 +29,6 @@ from largemargin.kernels.engine import (
     largest_square,
     prepare,
 )
-from largemargin.kernels.functions import make_kernel
 from largemargin.online.arrays import (
     BOUNDED,
     INSERTIONS,
@@ -191,9 +191,7 @@ class OnlineLearner(ExpansionClassifier):
 
     def new_state(self, X: Matrix, double: bool) -> LearnerState:
         """The state before the first example; raises ValueError for wrong parameters."""
-        kernel = make_kernel(
-            self.kernel, degree=self.degree, gamma=self.gamma, coef0=self.coef0, X=X
-        )
+        kernel = kernel_of(self, X)
         dtype = choose_dtype(self.precision, double, kernel, X)
         seed = check_random_state(self.random_state).randint(2**31 - 1)
         return LearnerState(

@@ -21,8 +21,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from largemargin.kernels.choosing import FunctionKernel
 from largemargin.kernels.engine import fill as fill_together
-from largemargin.kernels.functions import FunctionKernel, Kernel, squared_norms
+from largemargin.kernels.functions import Kernel, squared_norms
 from largemargin.runtime.arrays import Matrix
 from largemargin.runtime.threads import Workers
 

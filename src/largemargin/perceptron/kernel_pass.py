@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from largemargin.kernels.basis import SLOTS, Basis
-from largemargin.kernels.tiles import UNIT, Gram, tile_width
+from largemargin.kernels.tiles import WIDTH_STEP, Gram, tile_width
 from largemargin.perceptron.trace import Trace
 from largemargin.perceptron.updates import Regulars, Updates
 from largemargin.runtime.threads import Workers
@@ -189,7 +189,7 @@ class OnlinePass:
         missing = np.flatnonzero(self._column[at - first : stop - first] < 0)
         margins = margins[missing]
         erring = missing[margins <= 0][:GUESSES]
-        width = min(-(-len(erring) * 5 // (4 * UNIT)) * UNIT, GUESSES, len(missing))
+        width = min(-(-len(erring) * 5 // (4 * WIDTH_STEP)) * WIDTH_STEP, GUESSES, len(missing))
         if len(erring) < width:
             erring = missing[np.argpartition(margins, width - 1)[:width]]
         return at + erring
@@ -201,7 +201,7 @@ class OnlinePass:
         if not len(guesses):
             return known
         gram = self.gram
-        end = known + -(-len(guesses) // UNIT) * UNIT
+        end = known + -(-len(guesses) // WIDTH_STEP) * WIDTH_STEP
         padded = np.concatenate([guesses, np.full(end - known - len(guesses), guesses[0])])
         vectors = gram.vectors(padded, self.book.positions)
         gram.fill(gram.rows(first // gram.width), vectors, self._kernel_rows[known:end])

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from largemargin.kernels.basis import Basis
-from largemargin.kernels.functions import Kernel, Linear, WithConstant
+from largemargin.kernels.choosing import WithConstant
+from largemargin.kernels.functions import Kernel, Linear
 from largemargin.perceptron.kernel_pass import OnlinePass
 from largemargin.perceptron.linear_pass import LinearPass, weights_of
 from largemargin.perceptron.trace import Trace

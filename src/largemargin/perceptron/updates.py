@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from largemargin.kernels.basis import SLOTS, Basis, Growing
-from largemargin.kernels.tiles import UNIT, Gram
+from largemargin.kernels.tiles import WIDTH_STEP, Gram
 from largemargin.perceptron.trace import Trace
 
 REGULAR = 5  # visits with a mistake that make an example a regular
@@ -86,7 +86,7 @@ class Updates:
             X, columns = gram.packed(r, X)
         for start, batch in others:
             slots = wanted[start : start + SLOTS]
-            slots = np.concatenate([slots, np.full(-len(slots) % UNIT, slots[0])])
+            slots = np.concatenate([slots, np.full(-len(slots) % WIDTH_STEP, slots[0])])
             in_a_row = slots[-1] - slots[0] == len(slots) - 1
             V = self.vectors[slots[0] : slots[-1] + 1] if in_a_row else self.vectors[slots]
             if columns is not None:

@@ -18,6 +18,7 @@ from largemargin.base.labels import (
     numbers_in,
     too_few,
 )
+from largemargin.kernels.choosing import WithConstant, kernel_of
 from largemargin.kernels.engine import (
     SMALL_PROBLEM,
     check_overflow,
@@ -25,7 +26,7 @@ from largemargin.kernels.engine import (
     largest_square,
     prepare,
 )
-from largemargin.kernels.functions import Kernel, WithConstant, make_kernel
+from largemargin.kernels.functions import Kernel
 from largemargin.perceptron.reading import TraceReader
 from largemargin.perceptron.rules import METHODS, count_right
 from largemargin.perceptron.run import Outcome, Run
@@ -329,9 +330,7 @@ class VotedPerceptron(TraceReader):
             )
 
     def _make_kernel(self, X: Any) -> Kernel:
-        kernel = make_kernel(
-            self.kernel, degree=self.degree, gamma=self.gamma, coef0=self.coef0, X=X
-        )
+        kernel = kernel_of(self, X)
         return WithConstant(kernel) if self.fit_intercept else kernel
 
     def _hold_out(

@@ -121,8 +121,7 @@ def check_writable(path: str | PathLike[str], *others: str | PathLike[str] | Non
 
 
 def flush_folder(path: str | PathLike[str]) -> None:
-    """Make a new or renamed file last through a power cut, where the system lets folders be
-    flushed."""
+    """Make a new or renamed file last through a power cut, if the system can flush folders."""
     with contextlib.suppress(OSError):
         descriptor = os.open(Path(os.path.realpath(path)).parent, os.O_RDONLY)
         try:

@@ -16,8 +16,8 @@ import numpy as np
 
 from largemargin.runtime.showing import shown
 
-LEAST_MEMORY = 1 << 26  # taken to be free, whatever is said
-LARGE = 1 << 22  # bytes from which on NumPy asks for huge pages
+LEAST_MEMORY = 1 << 26  # bytes that are taken to be free, whatever the system says
+HUGE_PAGES_FROM = 1 << 22  # bytes of an array from which on NumPy asks for huge pages
 
 
 class _Files(NamedTuple):
@@ -30,7 +30,7 @@ class _Files(NamedTuple):
 
 _UNIFIED = _Files(("memory.max", "memory.high"), "memory.current", "inactive_file")
 _SEPARATE = _Files(("memory.limit_in_bytes",), "memory.usage_in_bytes", "total_inactive_file")
-_UNLIMITED = 1 << 62  # what no machine has, and means that there is no limit
+_UNLIMITED = 1 << 62  # a limit so large that no machine has it means that there is none
 _UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
 _UNITS |= {"KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40}
 
@@ -133,7 +133,7 @@ def lazily_paged(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
     (2, 3)
     """
     size = prod(shape) * dtype.itemsize
-    if size < LARGE:
+    if size < HUGE_PAGES_FROM:
         return np.empty(shape, dtype)
     private = {"flags": mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS} if os.name == "posix" else {}
     return np.frombuffer(mmap.mmap(-1, size, **private), dtype).reshape(shape)

@@ -1,5 +1,5 @@
-"""Watching a long computation: a progress bar, a time limit, and Ctrl-C that ends it with what
-there is.
+"""Watching a long computation: a progress bar, a time limit, and Ctrl-C, which ends it early with
+what was computed until then.
 """
 
 from __future__ import annotations
@@ -27,9 +27,8 @@ def check_seconds(max_seconds: float | None) -> None:
 class Watch:
     """Use as a context manager around a loop that calls `advance` and looks at `stopped`.
 
-    Within it, if it is `interruptible`, a first Ctrl-C is
-    noted in `stopped` instead of raised, so that the loop can end at a
-    point where its result is whole; a second one interrupts as usual.
+    Within it, if it is `interruptible`, a first Ctrl-C is noted in `stopped` instead of raised, so
+    that the loop can end at a point where its result is whole; a second one interrupts as usual.
 
     Attributes
     ----------

@@ -11,9 +11,9 @@ from collections.abc import Iterable, Sequence
 from itertools import islice
 from typing import Any
 
-LONGEST = 80  # characters of a value in a sentence
-MANY = 10  # values of a list in a sentence
-_JOINERS = "\u200c\u200d"  # without width, but part of words in some scripts
+LONGEST = 80  # the most characters of a value in a sentence
+MANY = 10  # the most values of a list in a sentence
+_JOINERS = "\u200c\u200d"  # characters without width that are part of words in some scripts
 
 
 def printable(text: str) -> str:

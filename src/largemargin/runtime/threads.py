@@ -207,9 +207,7 @@ def workers(n_jobs: int | None) -> Iterator[Workers]:
 
 
 def for_each(work: Callable[[Any], Any], items: Sequence[Any], n_jobs: int | None) -> None:
-    """Call work(item) for each item, on as many threads as `n_jobs` means; for one item, none are
-    looked for.
-    """
+    """Call work(item) for each item, on as many threads as `n_jobs` means, and for one on this."""
     if len(items) > 1:
         with workers(n_jobs) as team:
             team.map(work, items)

@@ -27,7 +27,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from largemargin.kernels.engine import fill, prepare
-from largemargin.kernels.functions import UNIT, Gaussian, Kernel, Linear, Rounding, squared_norms
+from largemargin.kernels.functions import UNIT, Kernel, Linear, Rounding, squared_norms
 from largemargin.kernels.rows import BLOCK, KernelRows
 from largemargin.runtime.arrays import Matrix
 
@@ -226,7 +226,7 @@ class Evaluation:
         and, times the larger of |x_i|^2 and the mean, than one with |c_j| (|x_i|^2 + |x_j|^2).
         """
         weights: np.ndarray = np.abs(stored.coefs[:, stored.used])
-        if not isinstance(self.kernel, Gaussian):
+        if not self.kernel.stationary or not self.kernel.on_products:
             return weights
         return np.asarray(weights * self._stretched[stored.examples[stored.used]])
 
@@ -241,7 +241,7 @@ class Evaluation:
     @property
     def _by_norms(self) -> bool:
         """Whether norms tell as much of the size of kernel values as there is to know."""
-        return self.kernel.on_products and not isinstance(self.kernel, Gaussian)
+        return self.kernel.on_products and not self.kernel.stationary
 
     def _most(self, stored: Stored, rows: np.ndarray, sizes: np.ndarray | None) -> np.ndarray:
         """A bound of sum_j |c_j k_ij|, one row per function and one column for each of `rows`."""
@@ -249,7 +249,7 @@ class Evaluation:
             return sizes
         of = self.kernel.sizes(self.squares)
         assert of is not None
-        weights = np.abs(stored.coefs[:, stored.used])
+        weights: np.ndarray = np.abs(stored.coefs[:, stored.used])
         return np.asarray((weights @ of[stored.examples[stored.used]])[:, None] * of[rows])
 
     def _errors(
