@@ -280,7 +280,6 @@ def _fill_joint(margin, labels, loo_scores, scale, top, surplus):
 def is_redundant(rule, settings, n_vectors, surplus):
     """Whether a stored example with this surplus would not be learned if it came now.
 
-    At a threshold of 0 the surplus must be positive, since there the zero vector errs on
-    everything.
+    At a threshold of 0 the surplus must be positive, since there the zero vector always errs.
     """
     return surplus > 0.0 or (surplus == 0.0 and settings[0] > 0.0)

@@ -212,8 +212,8 @@ class LearnerState:
     def block_length(self, n: int, memory: int) -> int:
         """How many of the next n examples are one block, for which there must be memory.
 
-        The number does not depend on the memory: the last bits of kernel values depend on what is
-        computed together.
+        The number does not depend on the memory, because the last bits of kernel values depend on
+        which of them are computed together.
         """
         n = min(n, self._longest_block())
         self._check_memory(n, 0, 0, memory)
@@ -255,9 +255,7 @@ class LearnerState:
         return needed if self.limit is None else min(needed, self.limit)
 
     def _make_room(self, n: int, memory: int) -> None:
-        """Make room for n more examples: twice the slots if there is memory for it, so that it is
-        seldom done.
-        """
+        """Make room for n more examples; twice the slots there are, if there is memory for it."""
         needed, n_slots = self._needed(n), len(self.cache.positions)
         if needed > n_slots:
             ample = 2 * n_slots if self.limit is None else min(2 * n_slots, self.limit)

@@ -4,8 +4,7 @@ the cache is full, choose the step, scale, update, apply the cache policy.
 It goes over a block of examples whose kernel values, against all that is or may come into the
 cache, are at hand. An example's scores are summed anew over the cache as it is when its turn comes,
 slots that the block itself has filled included, so the result is that of the one-by-one algorithm
-whatever the length of the block. The leave-one-out scores of the stored examples are kept up to
-date.
+whatever the length of the block. Leave-one-out scores of the stored examples are kept up to date.
 """
 
 from __future__ import annotations

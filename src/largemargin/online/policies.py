@@ -5,8 +5,8 @@ Without a budget: "keep" everything, or "distill" (the paper's variable cache). 
 
 With "margin" and "random" a full cache evicts an example before the step is chosen, and the step is
 then that of the weight vectors without it. The forgetron's proof needs the step to be that of the
-weight vectors that erred, so there, as in its paper, the eviction comes after; the projectron
-evicts nothing.
+weight vectors that erred, so there, as in its paper, the eviction comes after the step. The
+projectron evicts nothing.
 
 To add a policy: its functions here, a number and a name in `arrays`, and its place in the loop.
 """
@@ -137,9 +137,7 @@ def _find_rivals(labels, loo_scores, margin, own, best, rivals, without):
 def _largest_by_bounds(
     newest, labels, positions, loo_scores, coefs, values, margin, own, best, rivals, without
 ):  # fmt: skip
-    """The slot with the largest surplus; `values` are the newest's kernel values and `coefs` its
-    coefficients.
-    """
+    """The slot with the largest surplus; `values` and `coefs` are those of the newest."""
     chosen, most = newest, own[newest] - best[newest] - margin
     low, high = np.min(coefs), np.max(coefs)
     # with the newest a surplus changes by (c_y - c_r) v_i for some class r: by reach |v_i| at most

@@ -313,8 +313,7 @@ def fill_apart(
     bit, an inner product is a loop of its own: over the columns, or over the entries of the example
     that came first.
 
-    The arguments are those of `engine.fill`; of the two examples of a value, that in `rows` came
-    first.
+    The arguments are those of `engine.fill`; the example in `rows` came before that in `vectors`.
     """
     if not kernel.on_products:  # these compute every value by itself anyway
         return fill_together(kernel, dtype, rows, vectors, out)

@@ -1,5 +1,5 @@
-"""What a fitted online learner holds, for the model file: all that it takes to go on as if nothing
-had happened.
+"""What a fitted online learner holds, for the model file: all that it takes to go on where it
+stopped, to the last bit.
 
 Slots are kept as they are, since sums run over them in their order; what is in a free slot is not.
 Kernel values among the stored examples go into the file too, below the diagonal: computed again in
