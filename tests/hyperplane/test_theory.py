@@ -8,10 +8,17 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog, minimize, minimize_scalar
 
 from largemargin.hyperplane.barrier import Barrier, cones, ratios, soft
-from largemargin.hyperplane.norms import Norm, conjugate, length
 from largemargin.hyperplane.preconditioner import Coordinates
-from largemargin.hyperplane.program import Program, Proposal, best_threshold, judge, objective
-from largemargin.lp.duplicates import distinct
+from largemargin.hyperplane.program import (
+    Norm,
+    Program,
+    Proposal,
+    best_threshold,
+    conjugate,
+    judge,
+    length,
+    objective,
+)
 
 from . import twin
 from .test_estimator import overlapping
@@ -237,30 +244,6 @@ def test_the_gap_is_never_below_the_truth(p):
         worth = judge(program, proposal)
         assert worth.objective >= least * (1 - 1e-6)
         assert worth.objective * (1 - worth.gap) <= least * (1 + 1e-6)
-
-
-def test_copies_are_one():
-    rng = np.random.default_rng(5)
-    X = rng.integers(0, 2, size=(200, 3)).astype(float)
-    X[X == 0] = rng.choice([0.0, -0.0], (X == 0).sum())
-    labels, weights = rng.integers(0, 2, 200), rng.integers(1, 5, 200).astype(float)
-    few = distinct(X, labels, weights)
-    first, totals = few.first, few.weights
-    pairs = {}
-    for row, label, weight in zip(X, labels, weights, strict=True):
-        key = (*(row + 0.0).tolist(), int(label))
-        pairs[key] = pairs.get(key, 0) + weight
-    found = {
-        (*(X[i] + 0.0).tolist(), int(labels[i])): total
-        for i, total in zip(first, totals, strict=True)
-    }
-    assert found == pairs
-    order = rng.permutation(200)
-    again = distinct(sp.csr_array(X[order]), labels[order], weights[order])
-    np.testing.assert_array_equal(X[order][again.first], X[first])
-    np.testing.assert_array_equal(again.weights, totals)
-    np.testing.assert_array_equal(again.group, few.group[order])
-    np.testing.assert_array_equal(X[first[few.group]], X)
 
 
 def test_length_neither_overflows_nor_vanishes():

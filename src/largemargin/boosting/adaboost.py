@@ -18,9 +18,14 @@ from sklearn.utils.validation import check_is_fitted
 from largemargin.base.classifier import Classifier, checked_weights
 from largemargin.base.labels import numbers_in
 from largemargin.boosting.examples import Examples
-from largemargin.boosting.learners import EstimatorLearner, check_estimator
 from largemargin.boosting.rounds import Ensemble, Learner, boost
-from largemargin.boosting.stumps import Stump, StumpLearner, column
+from largemargin.boosting.weak_learners import (
+    EstimatorLearner,
+    Stump,
+    StumpLearner,
+    check_estimator,
+    column,
+)
 from largemargin.runtime.progress import Watch, check_seconds
 from largemargin.runtime.showing import shown
 

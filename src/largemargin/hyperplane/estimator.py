@@ -15,8 +15,7 @@ from largemargin.base.classifier import KernelClassifier, check_positive
 from largemargin.base.training_set import TrainingSet
 from largemargin.hyperplane.central_path import solve_smooth
 from largemargin.hyperplane.linear_norms import solve_linear
-from largemargin.hyperplane.norms import Norm
-from largemargin.hyperplane.program import Hyperplane, Program, Proposal, judge
+from largemargin.hyperplane.program import Hyperplane, Norm, Program, Proposal, judge
 from largemargin.lp.duplicates import distinct
 from largemargin.lp.estimator import sides
 from largemargin.runtime.progress import Watch, check_seconds

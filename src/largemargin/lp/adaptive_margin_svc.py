@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from largemargin.lp.column_generation import Search, Solved
-from largemargin.lp.distinct_set import DistinctSet
+from largemargin.lp.column_generation import Search
+from largemargin.lp.duplicates import DistinctSet
 from largemargin.lp.estimator import LinearProgramMachine, checked, sides
 from largemargin.lp.exact_values import ExactValues
 from largemargin.lp.kernel_values import KernelValues
 from largemargin.lp.programs import Program, adaptive_margin
+from largemargin.lp.proof import Solution
 from largemargin.runtime.progress import Watch
 
 
@@ -136,9 +137,9 @@ class AdaptiveMarginSVC(LinearProgramMachine):
         values: KernelValues,
         exact: ExactValues,
         watch: Watch,
-    ) -> list[list[Solved]]:
+    ) -> list[list[Solution]]:
         """What each model found of each problem."""
-        found: list[list[Solved]] = [[] for _ in models]
+        found: list[list[Solution]] = [[] for _ in models]
         order = np.argsort([model.lam for model in models], kind="stable")
         for signs in sides(data):
             search = None

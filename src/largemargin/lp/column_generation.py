@@ -17,7 +17,7 @@ The solution is accepted when the objective, computed anew from the coefficients
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -25,7 +25,7 @@ from largemargin.lp.exact_values import ExactValues
 from largemargin.lp.highs import OPTIMAL
 from largemargin.lp.kernel_values import KernelValues, OutOfTime
 from largemargin.lp.programs import Program
-from largemargin.lp.proof import Proof, prove, unproven
+from largemargin.lp.proof import Solution, prove, unproven
 from largemargin.lp.restricted_master import CLASSES, Master, Point
 from largemargin.runtime.progress import Watch
 
@@ -45,23 +45,6 @@ LOSSLESS = 1e-10  # of the objective of no coefficients
 PRECISION = 1e-9  # of a scaled row or a margin
 STRICT = 1e3  # times as exact as HiGHS's tolerances are
 LITTLE = 10**9  # multiplications: what a fit that was stopped may still do for its bound
-
-
-@dataclass(frozen=True)
-class Solved:
-    """How a program ended: coefficients, threshold and margin, the objective and its relative gap.
-
-    `reason` is why it is not the solution, and empty if it is.
-    """
-
-    examples: np.ndarray
-    coefs: np.ndarray
-    b: float
-    rho: float
-    objective: float
-    gap: float
-    n_steps: int
-    reason: str
 
 
 class Search:
@@ -89,7 +72,7 @@ class Search:
         if before is not None and not self.watch.look():
             self._keep_best(before)
 
-    def run(self, tol: float, exact: ExactValues) -> Solved:
+    def run(self, tol: float, exact: ExactValues) -> Solution:
         """Solve, and prove what the solution is worth; if that is not enough, once more from
         scratch, in units that suit the solution found.
         """
@@ -112,12 +95,9 @@ class Search:
             reason = self.watch.stopped
         if not reason and not proof.gap <= tol:
             reason = f"rounding errors leave a gap of {proof.gap:.3g}"
-        return Solved(
-            proof.examples, proof.coefs, proof.b, proof.rho, proof.objective, proof.gap,
-            self.n_steps, reason,
-        )  # fmt: skip
+        return replace(proof, n_steps=self.n_steps, reason=reason)
 
-    def _proof(self, point: Point | None, exact: ExactValues) -> Proof:
+    def _proof(self, point: Point | None, exact: ExactValues) -> Solution:
         """Of the best coefficients known, by the duals of a point of the whole program.
 
         If it was stopped, no more than a little is computed for it.
@@ -260,7 +240,7 @@ class Search:
         """An objective that is rounding errors."""
         return LOSSLESS * float(self.program.prices.sum())
 
-    def _of_least_sum(self, proof: Proof, exact: ExactValues) -> Proof:
+    def _of_least_sum(self, proof: Solution, exact: ExactValues) -> Solution:
         """Of the many solutions without any loss, the one of least sum of coefficients.
 
         It is the LP machine with a price that no slack is worth: u sums to the sum of coefficients,

@@ -14,11 +14,12 @@ from sklearn.exceptions import ConvergenceWarning
 from largemargin.base.classifier import check_positive
 from largemargin.base.expansion import ExpansionClassifier
 from largemargin.base.training_set import TrainingSet
-from largemargin.lp.column_generation import Search, Solved
-from largemargin.lp.distinct_set import DistinctSet
+from largemargin.lp.column_generation import Search
+from largemargin.lp.duplicates import DistinctSet
 from largemargin.lp.exact_values import ExactValues
 from largemargin.lp.kernel_values import KernelValues, OutOfTime, kernel_values
 from largemargin.lp.programs import Program
+from largemargin.lp.proof import Solution
 from largemargin.runtime.memory import memory_bytes
 from largemargin.runtime.progress import Watch, check_seconds
 from largemargin.runtime.threads import workers
@@ -108,7 +109,7 @@ class LinearProgramMachine(ExpansionClassifier):
         """Whether an example's coefficient counts in its own margin, which copies then share."""
         return False
 
-    def set_fitted(self, data: DistinctSet, solved: Sequence[Solved]) -> None:
+    def set_fitted(self, data: DistinctSet, solved: Sequence[Solution]) -> None:
         """Make the fitted attributes."""
         coefs = np.zeros((len(solved), len(data)))
         for row, signs, one in zip(coefs, sides(data), solved, strict=True):
@@ -120,7 +121,7 @@ class LinearProgramMachine(ExpansionClassifier):
         self.n_iter_ = np.array([max(1, one.n_steps) for one in solved])
         self.converged_ = not any(one.reason for one in solved)
 
-    def warn_unless_converged(self, solved: Sequence[Solved]) -> None:
+    def warn_unless_converged(self, solved: Sequence[Solution]) -> None:
         """Warn of what kept the fit from its solution."""
         reasons = [one.reason for one in solved if one.reason]
         if reasons:
@@ -142,7 +143,7 @@ class LinearProgramMachine(ExpansionClassifier):
         check_seconds(self.max_seconds)
 
 
-def checked(solved: Solved) -> Solved:
+def checked(solved: Solution) -> Solution:
     """What was found of a problem, refused if it is not made of numbers."""
     known = (solved.coefs.sum(), solved.b, solved.rho, solved.objective)
     if not np.isfinite(known).all() or np.isnan(solved.gap):

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from largemargin.lp.column_generation import Solved
-from largemargin.lp.distinct_set import DistinctSet
+from largemargin.lp.duplicates import DistinctSet
 from largemargin.lp.estimator import LinearProgramMachine, sides
 from largemargin.lp.programs import Program, largest_nu, nu_machine
+from largemargin.lp.proof import Solution
 
 ROUNDING = 1e-12
 
@@ -127,11 +127,11 @@ class NuLPSVC(LinearProgramMachine):
         lowered = self.class_weight is not None and self.nu > largest
         return nu_machine(signs, weights, diagonal, min(float(self.nu), largest), lowered)
 
-    def set_fitted(self, data: DistinctSet, solved: Sequence[Solved]) -> None:
+    def set_fitted(self, data: DistinctSet, solved: Sequence[Solution]) -> None:
         super().set_fitted(data, solved)
         self.margin_ = np.array([one.rho for one in solved])
 
-    def warn_unless_converged(self, solved: Sequence[Solved]) -> None:
+    def warn_unless_converged(self, solved: Sequence[Solution]) -> None:
         super().warn_unless_converged(solved)
         if self.converged_ and not self.margin_.all():
             warnings.warn(

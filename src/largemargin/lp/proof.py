@@ -1,6 +1,6 @@
 """What coefficients are worth, and how far from the best: proof of a solution under rounding.
 
-Of the coefficients as they will be stored, `Proof` tells
+Of the coefficients as they will be stored, `Solution` tells
 
     the objective        computed from margins m_i, which are known to an error e_i
     an upper bound       of what it really is: with margins m_i - e_i
@@ -34,9 +34,11 @@ SAME = 1e-14  # shares of examples, which sum to 1, that differ by less
 
 
 @dataclass(frozen=True)
-class Proof:
-    """Coefficients of `examples`, threshold and margin to be stored, and what is known of them;
-    the gap is relative.
+class Solution:
+    """Coefficients of `examples`, threshold and margin to be stored, and what is known of them: the
+    objective, its relative gap, and the steps of the solver that led here.
+
+    `reason` says why the solver did not solve the program, and is empty if it did.
     """
 
     examples: np.ndarray
@@ -45,6 +47,8 @@ class Proof:
     rho: float
     objective: float
     gap: float
+    n_steps: int = 0
+    reason: str = ""
 
 
 def prove(
@@ -55,7 +59,7 @@ def prove(
     stopped: Callable[[], Any] = lambda: False,
     *,
     as_it_is: bool = False,
-) -> Proof:
+) -> Solution:
     """A point, little changed unless it is to stay as it is, and its worth; without duals, by what
     bounds every objective.
     """
@@ -83,13 +87,13 @@ def prove(
     if np.isfinite(lower):
         size = max(abs(objective), abs(lower), program.trifle)
         gap = max(upper - lower, upper - objective, 0.0) / size
-    return Proof(examples, coefs, b, rho, objective, gap)
+    return Solution(examples, coefs, b, rho, objective, gap)
 
 
-def unproven(program: Program, point: Point, objective: float) -> Proof:
+def unproven(program: Program, point: Point, objective: float) -> Solution:
     """A point whose worth nobody looked into: all that is known is what bounds every objective."""
     gap = np.inf if np.isinf(program.least_objective) else 1.0
-    return Proof(point.examples, point.coefs, point.b, point.rho, objective, gap)
+    return Solution(point.examples, point.coefs, point.b, point.rho, objective, gap)
 
 
 def best_multiple(program: Program, coefs: np.ndarray, margins: np.ndarray) -> float:

@@ -13,8 +13,8 @@ from sklearn.utils.validation import check_is_fitted
 from largemargin.base.classifier import KernelClassifier
 from largemargin.base.expansion import linear_scores
 from largemargin.kernels.engine import prepare
+from largemargin.perceptron.learner import Run
 from largemargin.perceptron.rules import METHODS, Rule, decide, expansion
-from largemargin.perceptron.run import Run
 from largemargin.runtime.threads import single_thread
 
 

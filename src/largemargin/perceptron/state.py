@@ -12,7 +12,7 @@ import numpy as np
 
 from largemargin.model_file.arrays import LARGEST, check_array, check_count, check_range
 from largemargin.model_file.basis import BASIS_FACTS, empty_basis, fill_basis, pack_basis
-from largemargin.perceptron.run import Run
+from largemargin.perceptron.learner import Run
 from largemargin.perceptron.trace import FIELDS
 
 _NUMBERS = ("n_steps", "epoch_length", "n_seen", "n_epochs")

@@ -26,9 +26,9 @@ from largemargin.kernels.engine import (
     prepare,
 )
 from largemargin.kernels.functions import Kernel, WithConstant, make_kernel
+from largemargin.perceptron.learner import Outcome, Run
 from largemargin.perceptron.reading import TraceReader
 from largemargin.perceptron.rules import METHODS, count_right
-from largemargin.perceptron.run import Outcome, Run
 from largemargin.runtime.memory import memory_bytes
 from largemargin.runtime.progress import Watch, check_seconds
 from largemargin.runtime.showing import listed, shown
