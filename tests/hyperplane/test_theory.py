@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog, minimize, minimize_scalar
 
 from largemargin.hyperplane.barrier import Barrier, cones, ratios, soft
-from largemargin.hyperplane.preconditioner import Coordinates
+from largemargin.hyperplane.preconditioner import Preconditioner
 from largemargin.hyperplane.program import (
     Norm,
     Program,
@@ -121,7 +121,7 @@ def somewhere(shape, p, C, threshold=True, form=np.asarray):
 
 
 def second_derivatives(barrier, at):
-    return np.array([barrier.turned(at, unit) for unit in np.eye(len(at.x))])
+    return np.array([barrier.hessian_product(at, unit) for unit in np.eye(len(at.x))])
 
 
 @pytest.mark.parametrize("p", [1.05, 1.5, 2.0, 4.0, 60.0])
@@ -148,10 +148,10 @@ def test_derivatives_of_the_barrier(p, C):
 def test_second_derivatives_are_1_in_their_coordinates(shape, p, C, threshold, form):
     barrier, x = somewhere(shape, p, C, threshold, form)
     at = barrier.at(x, 0.05)
-    coordinates = Coordinates(barrier, at)
+    coordinates = Preconditioner(barrier, at)
     units = np.eye(len(x))
-    P = np.array([coordinates.out(unit) for unit in units]).T
-    back = np.array([coordinates.back(unit) for unit in units]).T
+    P = np.array([coordinates.apply(unit) for unit in units]).T
+    back = np.array([coordinates.apply_transpose(unit) for unit in units]).T
     np.testing.assert_allclose(back, P.T, atol=1e-12)
     H = second_derivatives(barrier, at)
     np.testing.assert_allclose(P.T @ H @ P, units, atol=1e-12)
@@ -176,9 +176,9 @@ def test_coordinates_where_curvatures_span_twenty_orders(shape, form):
     at.weights = 10.0 ** np.random.default_rng(1).uniform(-8, 8, len(y))
     at.curvature[: barrier.n] = 1.0
     at.curvature[barrier.n - 1] = 1e-10
-    coordinates = Coordinates(barrier, at)
+    coordinates = Preconditioner(barrier, at)
     z = np.random.default_rng(2).normal(size=len(at.x))
-    product = coordinates.back(barrier.turned(at, coordinates.out(z)))
+    product = coordinates.apply_transpose(barrier.hessian_product(at, coordinates.apply(z)))
     np.testing.assert_allclose(product, z, atol=1e-4)
     assert coordinates.multipliers(at) @ y == pytest.approx(0, abs=1e-6)
 

@@ -9,7 +9,7 @@ import pytest
 import scipy.sparse as sp
 
 from largemargin import LPSVC, AdaptiveMarginSVC, LeaveOneOutSVC, NuLPSVC
-from largemargin.lp.duplicates import distinct
+from largemargin.lp.duplicates import merge_duplicates
 
 MACHINES = [LPSVC(C=3.0), NuLPSVC(nu=0.1), LeaveOneOutSVC(), AdaptiveMarginSVC(lam=0.3)]
 
@@ -101,7 +101,7 @@ def test_copies_are_one():
     X = rng.integers(0, 2, size=(200, 3)).astype(float)
     X[X == 0] = rng.choice([0.0, -0.0], (X == 0).sum())
     labels, weights = rng.integers(0, 2, 200), rng.integers(1, 5, 200).astype(float)
-    few = distinct(X, labels, weights)
+    few = merge_duplicates(X, labels, weights)
     first, totals = few.first, few.weights
     pairs = {}
     for row, label, weight in zip(X, labels, weights, strict=True):
@@ -113,7 +113,7 @@ def test_copies_are_one():
     }
     assert found == pairs
     order = rng.permutation(200)
-    again = distinct(sp.csr_array(X[order]), labels[order], weights[order])
+    again = merge_duplicates(sp.csr_array(X[order]), labels[order], weights[order])
     np.testing.assert_array_equal(X[order][again.first], X[first])
     np.testing.assert_array_equal(again.weights, totals)
     np.testing.assert_array_equal(again.group, few.group[order])

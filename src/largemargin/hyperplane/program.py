@@ -38,9 +38,10 @@ import numpy as np
 
 from largemargin.lp.exact_values import UNIT
 from largemargin.lp.proof import LARGER
+from largemargin.runtime.arrays import Matrix
 from largemargin.svm.machines import ROUNDING, larger_side, relative_gap, slacks
 
-NEAR = 4.0  # of what rounding can do to an output: within it a margin should be 1
+NEAR = 4.0  # errors of an output by rounding within which it should be 1, if it is on the margin
 
 
 @dataclass(frozen=True)
@@ -119,7 +120,7 @@ def length(v: np.ndarray, p: float) -> float:
 
 @dataclass(frozen=True)
 class Program:
-    """One problem of two sides.
+    """One problem of two sides: examples, their weights, the norm and the price of slack.
 
     Attributes
     ----------
@@ -134,7 +135,7 @@ class Program:
         With C = inf, the margin below which data counts as not separable.
     """
 
-    X: Any
+    X: Matrix
     y: np.ndarray
     s: np.ndarray
     norm: Norm
@@ -156,24 +157,24 @@ class Program:
 
     @cached_property
     def sizes(self) -> Any:
-        """|x_ij|, of which errors of sums are made."""
+        """|x_ij|, which bounds of rounding errors are made of."""
         return abs(self.X)
 
     def output_errors(self, w: np.ndarray, b: float) -> np.ndarray:
-        """What rounding can have done to the outputs."""
+        """What rounding can have changed the outputs by, at most."""
         terms = self.X.shape[1] + 4
         return np.asarray(terms * UNIT * (self.sizes @ np.abs(w) + abs(b)))
 
     def pull_errors(self, alpha: np.ndarray) -> np.ndarray:
-        """What rounding can have done to v."""
+        """What rounding can have changed v by, at most."""
         return np.asarray((len(self.y) + 4) * UNIT * (self.sizes.T @ alpha))
 
 
 @dataclass(frozen=True)
 class Proposal:
-    """What a solver found: a hyperplane, multipliers of the examples, the steps that it made, and
-    what kept it from the solution, in words, if anything did. A solver that has shown in its own
-    way that there is no margin says so in `separable`.
+    """What a solver found: a hyperplane, Lagrange multipliers of the examples, the steps that it
+    made, and what kept it from the solution, in words, if anything did. A solver that has shown in
+    its own way that there is no margin says so in `separable`.
     """
 
     w: np.ndarray
@@ -252,8 +253,8 @@ def upper_objective(program: Program, w: np.ndarray, b: float) -> float:
 
 
 def lower_bound(program: Program, alpha: np.ndarray, room: float, reach: float) -> float:
-    """What no objective is below, by feasible multipliers; their sum over sides, which should be
-    zero, may be off by rounding, times a threshold as large as outputs are or LARGER times that.
+    """What no objective is below, by feasible multipliers. The sum of y alpha should be zero; what
+    it is off by rounding counts times a threshold LARGER times as large as outputs are.
     """
     total = float(alpha.sum()) * (1 - len(alpha) * UNIT)
     if program.threshold:
@@ -268,8 +269,8 @@ def lower_bound(program: Program, alpha: np.ndarray, room: float, reach: float) 
 
 
 def clear_of_rounding(program: Program, w: np.ndarray, b: float) -> tuple[np.ndarray, float]:
-    """The hyperplane, or a little more of it, if what rounding leaves of margins that should be 1
-    costs more than that does.
+    """The hyperplane, or a little more of it, where margins that should be 1 are short of it by
+    rounding and their slack costs more than that.
     """
     outputs, error = program.outputs(w, b), program.output_errors(w, b)
     near = np.abs(1 - outputs) <= NEAR * error
@@ -297,7 +298,7 @@ def feasible(program: Program, alpha: np.ndarray) -> np.ndarray:
 
 
 def best_threshold(program: Program, w: np.ndarray, b: float) -> float:
-    """The b that suits w best; of several the one nearest to the one given.
+    """The b that suits w best; of several, the one nearest to the b given.
 
     The sum of slacks in b is convex and made of lines, with a bend of s_i at y_i - w.x_i: its slope
     is minus the weight of the positive side to the left of all bends. The hard margin has the
