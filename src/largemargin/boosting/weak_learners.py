@@ -32,13 +32,15 @@ from largemargin.base.labels import as_common_labels, numbers_in
 from largemargin.boosting.examples import Examples
 from largemargin.runtime.showing import shown
 
-LARGEST_SEED = 2**31 - 1
-ROUNDING = 1e-12  # of the total weight: what sums in another order may differ by
+LARGEST_SEED = 2**31 - 1  # seeds of base learners are below
+WEIGHT_ROUNDING = 1e-12  # difference of two sums of weights, which are 1 in all, that is rounding
 
 
 @dataclass(frozen=True)
 class Stump:
-    """A fitted stump: the label `left` where the feature is at most the threshold, else `right`."""
+    """A fitted decision stump: the label `left` where the feature is at most the threshold, and the
+    label `right` elsewhere.
+    """
 
     feature: int
     threshold: float
@@ -71,7 +73,7 @@ class Scans:
 
     @classmethod
     def of(cls, X: Any) -> Scans:
-        """Of an array or a sparse matrix in columns."""
+        """The scans of an array or of a sparse matrix in CSC form."""
         n, n_features = X.shape
         parts = [_scans_of_column(*_entries(X, j), n) for j in range(n_features)]
         scans = [scan for below, above, _ in parts for scan in (below, above)]
@@ -92,7 +94,7 @@ class Scans:
 
 
 def _entries(X: Any, j: int) -> tuple[np.ndarray, np.ndarray]:
-    """The rows of a feature and their values; those of a sparse one that are not zero."""
+    """The rows of a feature and their values; of a sparse feature, those that are not zero."""
     if not sp.issparse(X):
         return np.arange(X.shape[0]), X[:, j]
     part = slice(X.indptr[j], X.indptr[j + 1])
@@ -126,7 +128,7 @@ def _marked(rows: np.ndarray, values: np.ndarray) -> np.ndarray:
 
 
 class StumpLearner:
-    """Finds the stump of minimum weighted error, for one weighting after another."""
+    """Finds the decision stump of minimum weighted error, for one weighting after another."""
 
     def __init__(self, examples: Examples) -> None:
         X = examples.X
@@ -168,12 +170,12 @@ class StumpLearner:
         most = self._best.max()
         if most == 0:
             return None
-        wanted = most - ROUNDING
+        wanted = most - WEIGHT_ROUNDING
         feature = int(np.argmax(self._best >= wanted)) // 2
         for scan in (2 * feature, 2 * feature + 1):  # the lowest threshold is last from above
             entry = entry_reaching(
                 scans.rows, scans.starts[scan], scans.starts[scan + 1], self.labels, D, totals,
-                self._near, wanted - ROUNDING / 1000, scan % 2 == 1,
+                self._near, wanted - WEIGHT_ROUNDING / 1000, scan % 2 == 1,
             )  # fmt: skip
             if entry >= 0:
                 return feature, scans.threshold(entry, scan)
@@ -181,11 +183,13 @@ class StumpLearner:
 
 
 def _first_largest(sums: np.ndarray) -> int:
-    return int(np.argmax(sums >= sums.max() - ROUNDING))
+    return int(np.argmax(sums >= sums.max() - WEIGHT_ROUNDING))
 
 
 class EstimatorLearner:
-    """Fits a clone of an estimator for one weighting after another, each with seeds of its own."""
+    """Any classifier as a weak learner: fits a clone of it for one weighting after another, each
+    with seeds of its own.
+    """
 
     def __init__(
         self, estimator: Any, examples: Examples, random_state: np.random.RandomState
@@ -211,7 +215,7 @@ class EstimatorLearner:
 
 
 def check_estimator(estimator: Any) -> None:
-    """Refuse what cannot be a base learner."""
+    """Refuse what cannot be a weak learner."""
     if isinstance(estimator, type) or not hasattr(estimator, "fit") or not is_classifier(estimator):
         raise ValueError(
             f"estimator must be None, for stumps, or a classifier, got {shown(estimator)}"

@@ -147,9 +147,9 @@ def examine(model: Any, X: Any, y: Any) -> Fitted:
 
 
 def _perceptron(model: Any, X: Any, labels: np.ndarray) -> Fitted:
-    run = model._run
+    state = model.state
     signs = signs_of(labels, len(model.classes_))
-    coefs = model._expansion()
+    coefs = model.coefficients()
     scores = model.decision_function(X)
     several = (
         f"method={model.method!r} decides with many vectors, not with one"
@@ -158,7 +158,7 @@ def _perceptron(model: Any, X: Any, labels: np.ndarray) -> Fitted:
     )
     return Fitted(
         model, X, labels, numbers_of(model, scores), signs,
-        scores[None] if scores.ndim == 1 else scores.T, run.kernel, run.basis, coefs,
+        scores[None] if scores.ndim == 1 else scores.T, state.kernel, state.basis, coefs,
         np.zeros(len(signs)), recorded(model, X, labels), one_vector=several,
     )  # fmt: skip
 

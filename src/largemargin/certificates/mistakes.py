@@ -158,7 +158,7 @@ def _own_vectors(fitted: Fitted) -> Iterator[Comparison]:
     rules = [("last", False), ("average", False)]
     scores = model.decision_functions(fitted.X, rules)
     for rule in rules:
-        outputs, coefs = scores[rule].T.reshape(fitted.signs.shape), model._expansion(rule)
+        outputs, coefs = scores[rule].T.reshape(fitted.signs.shape), model.coefficients(rule)
         # |w|^2 = sum_j c_j w.x_j
         squares = np.einsum("ij,ij->i", coefs, outputs[:, fitted.basis.examples])
         norms = np.sqrt(np.maximum(squares, 0.0))
@@ -182,7 +182,7 @@ def radii(fitted: Fitted) -> list[float]:
     """R of each problem, rounded up, or what the perceptron's vector needs in its place."""
     made = np.asarray(fitted.model.n_mistakes_, float)
     rule = ("last", False)
-    coefs = fitted.model._expansion(rule)
+    coefs = fitted.model.coefficients(rule)
     norms = norms_of(fitted.basis, coefs, fitted.X, fitted.foreign)
     assert norms is not None
     errors = expansion_errors(fitted.basis, coefs, fitted.X, fitted.squares)

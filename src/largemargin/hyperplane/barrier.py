@@ -17,7 +17,8 @@ is a smooth convex function of x = (w, tau, b) everywhere,
 
     F(w, tau, b) = sum_j omega(w_j, tau) + sum_i phi(z_i) + (1/r - 1/p) tau^r - mu n (1 - k) log tau
 
-whose minima for falling mu are the central path: they tend to the solution as mu -> 0. Lagrange
+whose minima for falling mu are the central path: they satisfy the KKT conditions with mu in place
+of 0 in the products of multipliers and slacks, and tend to the solution as mu -> 0. The Lagrange
 multipliers of the examples come with them: alpha_i = -phi'(z_i), within their bounds always.
 
 C = inf has no xi_i but one e for all, z_i >= 1 - e, of a price that no separable data pays.
@@ -39,11 +40,11 @@ RATIO_RESIDUAL = 1e-14  # relative residual of the equation for rho at which it 
 
 @dataclass
 class BarrierPoint:
-    """A point x = (w, tau, e, b), without those of tau, e and b that a program does not need, and F
-    there.
+    """F and its derivatives at a point x = (w, tau, e, b), without those of tau, e and b that a
+    program does not need.
 
-    The second derivatives of F are diag(curvature), `cross` between w and tau, and A'DA with the
-    weights D.
+    The second derivatives are diag(curvature), `cross` between w and tau, and A'DA with D the
+    diagonal matrix of `weights`.
     """
 
     x: np.ndarray
@@ -58,8 +59,8 @@ class BarrierPoint:
 class Barrier:
     """F for one program, in units in which the largest feature is 1.
 
-    z = A x. All coordinates of x but the threshold, which is the last one, have curvature of their
-    own.
+    z = A x. The threshold is the last coordinate of x, and the only one without curvature of its
+    own in F.
     """
 
     def __init__(self, program: Program) -> None:

@@ -92,8 +92,8 @@ class Preconditioner:
     def multipliers(self, at: BarrierPoint) -> np.ndarray:
         """The Lagrange multipliers after a Newton step from the point.
 
-        They satisfy the condition on their sum, while those of the point itself are quotients of
-        small numbers.
+        They satisfy the condition on their sum. Those of the point itself need not, since they are
+        quotients of small numbers.
         """
         g, rest = self._freed(at.gradient)
         u = self.R.T @ cho_solve((self.L, True), self.Q.T @ g, check_finite=False)

@@ -20,8 +20,8 @@ For r = 1 the dual's second term is the condition |v|_q <= 1. Without a threshol
 condition on the sum. C = inf is the program of the chapter, (1.18)-(1.22), in the form of (1.19):
 the smallest |w|_p among those that separate with y (w.x + b) >= 1 has the margin 1/|w|_p, which is
 the distance to the nearest example in the q-norm. There, any alpha bounds the margin that any
-hyperplane can have, by |v|_q / sum alpha: it is half of the distance of two points of the convex
-hulls.
+hyperplane can have, by |v|_q / sum alpha: it is half of the distance of two points, one of each
+class's convex hull.
 
 Solvers propose (w, b) and alpha; what they are worth is computed here, from these and the data
 alone: the primal objective of (w, b), the dual objective of the best multiple of alpha, which is a

@@ -10,7 +10,8 @@ errors or plainly right. So:
    out on the wrong side of the margin. By pricing, give a coefficient to those j for which
    sum_i u_i B_ij exceeds the cost by most, no two of them much alike. Drop coefficients that are
    far from being used.
-3. End when nothing is missing. The solution of the restricted master is then one of the whole.
+3. End when nothing is missing. Then the KKT conditions hold for the whole program, and the solution
+   of the restricted master is its solution.
 
 The margins and sums of the whole are products with kernel rows; only those that changed are taken.
 The solution is accepted when the objective, computed anew from the coefficients, meets the dual

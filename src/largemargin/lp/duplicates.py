@@ -1,5 +1,5 @@
-"""Duplicates of an example are merged into one, in an order that does not depend on how they were
-given.
+"""Duplicates of an example are merged into one; the order of what is left does not depend on the
+order in which examples were given.
 
 An example of weight s and s copies of it then are the same program to the last bit, so that even
 where a program has many solutions they get the same one.

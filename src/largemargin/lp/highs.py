@@ -35,8 +35,8 @@ SMALLEST_ENTRY = 1e-12  # entries of the matrix below this are zero to HiGHS, wh
 class Outcome:
     """How a solve ended, with the solution if it is "optimal".
 
-    `duals` are the Lagrange multipliers of the rows: what the objective gains by one unit more of
-    their bounds.
+    `duals` are the Lagrange multipliers of the rows: what the objective gains when their bounds
+    grow by one unit.
     """
 
     status: str
@@ -78,8 +78,8 @@ class LinearProgram:
         return self._n_rows, self._n_columns
 
     def add_columns(self, costs: Any, lower: Any, upper: Any, matrix: Any = None) -> None:
-        """More variables; `matrix`, dense or sparse, has their coefficients, one row per row of the
-        program.
+        """More variables; `matrix`, dense or sparse, has their coefficients in the rows of the
+        program, one column per variable.
         """
         count = len(np.atleast_1d(costs))
         entries = np.empty((count, 0)) if matrix is None else matrix.T
@@ -162,7 +162,7 @@ class LinearProgram:
             out_of_time = stopped() or watch.clock() >= until
             if outcome.status != STOPPED or n_steps >= most or out_of_time:
                 return outcome
-            highs.setOptionValue("presolve", "off")  # on from the basis reached
+            highs.setOptionValue("presolve", "off")  # go on from the basis that was reached
 
     def _outcome(self, n_before: int) -> Outcome:
         status, of = self._highs.getModelStatus(), self._highspy.HighsModelStatus

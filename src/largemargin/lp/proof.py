@@ -126,7 +126,7 @@ def best_margin(program: Program, margins: np.ndarray, rho: float) -> float:
     The objective is convex in rho and made of lines, with a bend of prices_i at each margin.
     """
     order = np.argsort(margins, kind="stable")
-    slopes = np.cumsum(program.prices[order]) - (program.nu or 0.0)  # to the right of each bend
+    slopes = np.cumsum(program.prices[order]) - (program.nu or 0.0)  # slopes right of each bend
     ends = margins[order]
     first = min(int(np.searchsorted(slopes, -SAME_SHARE)), len(ends) - 1)
     last = min(int(np.searchsorted(slopes, SAME_SHARE, side="right")), len(ends) - 1)
