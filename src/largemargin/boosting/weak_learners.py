@@ -30,6 +30,7 @@ from sklearn.utils.validation import has_fit_parameter
 from largemargin.base.classifier import Classifier
 from largemargin.base.labels import as_common_labels, numbers_in
 from largemargin.boosting.examples import Examples
+from largemargin.runtime.arrays import MatrixLike
 from largemargin.runtime.showing import shown
 
 LARGEST_SEED = 2**31 - 1  # seeds of base learners are below
@@ -47,7 +48,7 @@ class Stump:
     left: Any
     right: Any
 
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: MatrixLike) -> np.ndarray:
         """The label of each row."""
         above = column(X, self.feature) > self.threshold
         return np.array([self.left, self.right])[above.astype(np.intp)]

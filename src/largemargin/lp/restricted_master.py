@@ -25,7 +25,7 @@ from largemargin.lp.kernel_values import KernelValues, OutOfTime
 from largemargin.lp.programs import Program
 from largemargin.runtime.progress import Watch
 
-CLASSES = (1.0, -1.0)
+CLASSES = (1.0, -1.0)  # the signs of the two classes, each of which has one variable for its errors
 SOME = 1024  # variables that are added before anyone looks at the clock again
 
 
