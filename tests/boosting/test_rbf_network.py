@@ -6,7 +6,7 @@ import scipy.sparse as sp
 from scipy.optimize import approx_fprime
 
 from largemargin.boosting import RBFNetwork
-from largemargin.boosting.rbf_training import _Problem, kmeans
+from largemargin.boosting.rbf_training import _ReducedObjective, kmeans
 
 from .problems import noisy, several
 
@@ -43,7 +43,7 @@ def test_gradient():
     rng = np.random.default_rng(0)
     X, d = rng.normal(size=(30, 2)), rng.random(30)
     Y = rng.normal(size=(30, 2))
-    problem = _Problem(X, Y, d / d.sum(), 1e-2, (4, 2))
+    problem = _ReducedObjective(X, Y, d / d.sum(), 1e-2, (4, 2))
     point = rng.normal(size=12)
     expected = approx_fprime(point, lambda v: problem(v)[0], 1e-7)
     assert np.allclose(problem(point)[1], expected, atol=1e-6)

@@ -8,10 +8,17 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog, minimize, minimize_scalar
 
 from largemargin.hyperplane.barrier import Barrier, cones, ratios, soft
-from largemargin.hyperplane.norms import Norm, conjugate, length
-from largemargin.hyperplane.preconditioner import Coordinates
-from largemargin.hyperplane.program import Program, Proposal, best_threshold, judge, objective
-from largemargin.lp.duplicates import distinct
+from largemargin.hyperplane.preconditioner import Preconditioner
+from largemargin.hyperplane.program import (
+    Norm,
+    Program,
+    Proposal,
+    best_threshold,
+    conjugate,
+    judge,
+    length,
+    objective,
+)
 
 from . import twin
 from .test_estimator import overlapping
@@ -114,7 +121,7 @@ def somewhere(shape, p, C, threshold=True, form=np.asarray):
 
 
 def second_derivatives(barrier, at):
-    return np.array([barrier.turned(at, unit) for unit in np.eye(len(at.x))])
+    return np.array([barrier.hessian_product(at, unit) for unit in np.eye(len(at.x))])
 
 
 @pytest.mark.parametrize("p", [1.05, 1.5, 2.0, 4.0, 60.0])
@@ -141,10 +148,10 @@ def test_derivatives_of_the_barrier(p, C):
 def test_second_derivatives_are_1_in_their_coordinates(shape, p, C, threshold, form):
     barrier, x = somewhere(shape, p, C, threshold, form)
     at = barrier.at(x, 0.05)
-    coordinates = Coordinates(barrier, at)
+    coordinates = Preconditioner(barrier, at)
     units = np.eye(len(x))
-    P = np.array([coordinates.out(unit) for unit in units]).T
-    back = np.array([coordinates.back(unit) for unit in units]).T
+    P = np.array([coordinates.apply(unit) for unit in units]).T
+    back = np.array([coordinates.apply_transpose(unit) for unit in units]).T
     np.testing.assert_allclose(back, P.T, atol=1e-12)
     H = second_derivatives(barrier, at)
     np.testing.assert_allclose(P.T @ H @ P, units, atol=1e-12)
@@ -169,9 +176,9 @@ def test_coordinates_where_curvatures_span_twenty_orders(shape, form):
     at.weights = 10.0 ** np.random.default_rng(1).uniform(-8, 8, len(y))
     at.curvature[: barrier.n] = 1.0
     at.curvature[barrier.n - 1] = 1e-10
-    coordinates = Coordinates(barrier, at)
+    coordinates = Preconditioner(barrier, at)
     z = np.random.default_rng(2).normal(size=len(at.x))
-    product = coordinates.back(barrier.turned(at, coordinates.out(z)))
+    product = coordinates.apply_transpose(barrier.hessian_product(at, coordinates.apply(z)))
     np.testing.assert_allclose(product, z, atol=1e-4)
     assert coordinates.multipliers(at) @ y == pytest.approx(0, abs=1e-6)
 
@@ -237,30 +244,6 @@ def test_the_gap_is_never_below_the_truth(p):
         worth = judge(program, proposal)
         assert worth.objective >= least * (1 - 1e-6)
         assert worth.objective * (1 - worth.gap) <= least * (1 + 1e-6)
-
-
-def test_copies_are_one():
-    rng = np.random.default_rng(5)
-    X = rng.integers(0, 2, size=(200, 3)).astype(float)
-    X[X == 0] = rng.choice([0.0, -0.0], (X == 0).sum())
-    labels, weights = rng.integers(0, 2, 200), rng.integers(1, 5, 200).astype(float)
-    few = distinct(X, labels, weights)
-    first, totals = few.first, few.weights
-    pairs = {}
-    for row, label, weight in zip(X, labels, weights, strict=True):
-        key = (*(row + 0.0).tolist(), int(label))
-        pairs[key] = pairs.get(key, 0) + weight
-    found = {
-        (*(X[i] + 0.0).tolist(), int(labels[i])): total
-        for i, total in zip(first, totals, strict=True)
-    }
-    assert found == pairs
-    order = rng.permutation(200)
-    again = distinct(sp.csr_array(X[order]), labels[order], weights[order])
-    np.testing.assert_array_equal(X[order][again.first], X[first])
-    np.testing.assert_array_equal(again.weights, totals)
-    np.testing.assert_array_equal(again.group, few.group[order])
-    np.testing.assert_array_equal(X[first[few.group]], X)
 
 
 def test_length_neither_overflows_nor_vanishes():

@@ -6,8 +6,10 @@ import warnings
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 from largemargin import LPSVC, AdaptiveMarginSVC, LeaveOneOutSVC, NuLPSVC
+from largemargin.lp.duplicates import merge_duplicates
 
 MACHINES = [LPSVC(C=3.0), NuLPSVC(nu=0.1), LeaveOneOutSVC(), AdaptiveMarginSVC(lam=0.3)]
 
@@ -92,3 +94,27 @@ def test_a_precomputed_kernel_has_the_same_objective(machine):
         copied = fitted(machine, K[np.ix_(rows, rows)], y[rows])
         gap = (weighted.dual_gap_ + copied.dual_gap_ + 1e-9) * max(1e-2, *weighted.objective_)
         assert abs(weighted.objective_ - copied.objective_) <= gap
+
+
+def test_copies_are_one():
+    rng = np.random.default_rng(5)
+    X = rng.integers(0, 2, size=(200, 3)).astype(float)
+    X[X == 0] = rng.choice([0.0, -0.0], (X == 0).sum())
+    labels, weights = rng.integers(0, 2, 200), rng.integers(1, 5, 200).astype(float)
+    few = merge_duplicates(X, labels, weights)
+    first, totals = few.first, few.weights
+    pairs = {}
+    for row, label, weight in zip(X, labels, weights, strict=True):
+        key = (*(row + 0.0).tolist(), int(label))
+        pairs[key] = pairs.get(key, 0) + weight
+    found = {
+        (*(X[i] + 0.0).tolist(), int(labels[i])): total
+        for i, total in zip(first, totals, strict=True)
+    }
+    assert found == pairs
+    order = rng.permutation(200)
+    again = merge_duplicates(sp.csr_array(X[order]), labels[order], weights[order])
+    np.testing.assert_array_equal(X[order][again.first], X[first])
+    np.testing.assert_array_equal(again.weights, totals)
+    np.testing.assert_array_equal(again.group, few.group[order])
+    np.testing.assert_array_equal(X[first[few.group]], X)

@@ -91,8 +91,8 @@ def test_a_time_limit_and_a_word_to_stop(monkeypatch):
 
 
 def test_a_stalled_simplex_is_followed_by_other_ways(monkeypatch):
-    monkeypatch.setattr(highs, "FEWEST", 20)
-    monkeypatch.setattr(highs, "PATIENCE", 0)
+    monkeypatch.setattr(highs, "BASE_STEPS", 20)
+    monkeypatch.setattr(highs, "STEPS_PER_LINE", 0)
     tried = []
     attempt = LinearProgram._try
 

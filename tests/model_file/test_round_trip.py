@@ -139,9 +139,9 @@ def test_a_chunk_without_any_mistake_before(again):
     model = VotedPerceptron(degree=2, random_state=0)
     X, y = data(30)
     model.partial_fit(X[:1], y[:1], classes=[0, 1, 2])
-    model._run.basis.truncate(0)
-    model._run.trace.truncate(0, 1)
-    model.n_mistakes_ = model._run.trace.n_mistakes()
+    model._state.basis.truncate(0)
+    model._state.trace.truncate(0, 1)
+    model.n_mistakes_ = model._state.trace.n_mistakes()
     loaded = again(model)
     assert loaded.n_support_ == 0
     assert loaded.predict(X).tolist() == model.predict(X).tolist()

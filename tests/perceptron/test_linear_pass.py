@@ -55,7 +55,7 @@ def test_weights_are_those_of_the_trace(sparse, threshold):
     X, y = rng.normal(size=(300, 7)), rng.integers(0, 4, 300)
     model = VotedPerceptron(kernel="linear", epochs=2, fit_intercept=threshold)
     model.fit(sp.csr_array(X) if sparse else X, y)
-    run = model._run
+    run = model._state
     again = weights_of(run.trace, run.basis, 7, threshold)
     assert np.array_equal(again, run._weights)
     assert np.allclose(again[:, :7], model.coef_)

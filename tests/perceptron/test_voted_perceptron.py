@@ -9,7 +9,7 @@ import scipy.sparse as sp
 
 from largemargin import VotedPerceptron
 from largemargin.kernels.functions import Polynomial
-from largemargin.perceptron.kernel_pass import OnlinePass
+from largemargin.perceptron.kernel_pass import KernelPass
 
 from .test_kernel_pass import integers, power
 from .twin import RULES, mistakes_of, signs_of, small_tiles, train
@@ -227,7 +227,7 @@ def test_the_model_depends_on_neither_threads_nor_memory(precision, kernel):
     settings = {"kernel": kernel.split()[-1], "degree": 3, "epochs": 6, "precision": precision}
     models = []
     with small_tiles(rows=128, slots=64, unit=16, ahead=6, guesses=64, known=128, few=32):
-        least = OnlinePass.held(3, 1500, np.dtype(precision))
+        least = KernelPass.held(3, 1500, np.dtype(precision))
         for jobs, memory in ((1, "1GB"), (2, least), (3, least), (3, least + 10**6), (1, least)):
             model = VotedPerceptron(n_jobs=jobs, memory=memory, **settings).fit(X, y)
             models.append(model.set_params(memory="1GB"))
@@ -236,7 +236,7 @@ def test_the_model_depends_on_neither_threads_nor_memory(precision, kernel):
     for model, score in zip(models[1:], scores[1:], strict=True):
         for name, values in models[0].trace_.arrays().items():
             assert np.array_equal(model.trace_.arrays()[name], values), name
-        assert np.array_equal(model._run.basis.examples, models[0]._run.basis.examples)
+        assert np.array_equal(model._state.basis.examples, models[0]._state.basis.examples)
         assert same(score, scores[0])
 
 
@@ -273,7 +273,7 @@ def test_decision_values_do_not_depend_on_memory(precision):
     X_test = rng.normal(size=(400, 20))
     model = VotedPerceptron(degree=3, epochs=3, precision=precision, n_jobs=2).fit(X, y)
     truth = model.decision_functions(X_test, RULES[:6])
-    column = model.n_support_ * model._run.basis.dtype.itemsize
+    column = model.n_support_ * model._state.basis.dtype.itemsize
     for columns in (600, 256, 50, 3):
         model.set_params(memory=columns * column)
         assert same(model.decision_functions(X_test, RULES[:6]), truth), columns
@@ -300,7 +300,7 @@ def test_tiles_are_kept_within_the_memory(monkeypatch, jobs):
 
     monkeypatch.setattr(gram, "TileCache", Counting)
     with small_tiles(rows=128, slots=64, unit=16, guesses=64, known=128):
-        least = OnlinePass.held(jobs, X.shape[0], np.dtype(np.float64))
+        least = KernelPass.held(jobs, X.shape[0], np.dtype(np.float64))
         VotedPerceptron(epochs=6, n_jobs=jobs, memory=least + 500_000).fit(X, y)
     assert 0 < caches[0].claimed <= caches[0].budget == 500_000
 

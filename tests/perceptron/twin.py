@@ -52,7 +52,7 @@ def train(K, signs, epochs=1, order=None):
 
 def mistakes_of(model):
     """The trace of a fitted model in the form of `train`."""
-    trace, examples = model.trace_, model._run.basis.examples
+    trace, examples = model.trace_, model._state.basis.examples
     fields = (examples[trace.slot], trace.problem, trace.sign, trace.step, trace.score)
     return [Mistake(*entry) for entry in zip(*(f.tolist() for f in fields), strict=True)]
 

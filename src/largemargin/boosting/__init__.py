@@ -2,6 +2,6 @@
 
 from largemargin.boosting.adaboost import AdaBoost
 from largemargin.boosting.rbf_network import RBFNetwork
-from largemargin.boosting.stumps import Stump
+from largemargin.boosting.weak_learners import Stump
 
 __all__ = ["AdaBoost", "RBFNetwork", "Stump"]

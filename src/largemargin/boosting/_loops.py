@@ -1,8 +1,8 @@
 """Compiled loops of boosting: arithmetic on plain arrays.
 
-A scan is a stretch of `rows` from starts[s] to starts[s + 1], in the order of a feature; row i is
-written ~i, which is negative, if there is a threshold after it. What a stump gets right there is
-the weight of the heaviest class on the near side of the threshold and of the heaviest beyond.
+A scan is `rows` from starts[s] to starts[s + 1], in the order of a feature; row i is written ~i,
+which is negative, if there is a threshold after it. What a decision stump gets right there is the
+weight of the heaviest class on the near side of the threshold and of the heaviest beyond.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def most_right(rows, starts, labels, weights, totals, near, best):
             i = rows[e]
             if i >= 0:
                 near[labels[i]] += weights[i]
-            else:
+            else:  # the last row of its value: only here can a threshold be
                 near[labels[~i]] += weights[~i]
                 right = _right(near, totals)
                 if right > most:
@@ -48,6 +48,8 @@ def most_right_of_two(rows, starts, signed, totals, best):
             else:
                 near += signed[~i]
                 any_threshold = True
+                # both answers are linear in P, so its extremes are all that is needed: no classes,
+                # no comparison with the best stump inside the loop
                 if near < low:
                     low = near
                 if near > high:
@@ -84,6 +86,7 @@ def sums_above(values, threshold, labels, weights, sums):
 
 @njit(cache=True, nogil=True)
 def _right(near, totals):
+    """The weight that the best pair of classes gets right, from the weights on the near side."""
     inside, outside = near[0], totals[0] - near[0]
     for k in range(1, len(totals)):
         if near[k] > inside:
@@ -95,7 +98,8 @@ def _right(near, totals):
 
 @njit(cache=True, nogil=True)
 def regularized_loss(alpha, z, w, weights, scores, influence, norm, C):
-    """log J of AdaBoost_Reg with the step alpha, and its derivative.
+    """log J of AdaBoost_Reg, its regularized exponential loss, with the step alpha; and the
+    derivative of log J.
 
     d/dalpha of |alpha| mu = (A + alpha w)^2 / (B + alpha) is u (2 w - u) with
     u = (A + alpha w) / (B + alpha), which is w where A = B = 0.
@@ -105,7 +109,8 @@ def regularized_loss(alpha, z, w, weights, scores, influence, norm, C):
     for i in range(len(z)):
         u = (influence[i] + alpha * w[i]) / norm if norm > 0 else w[i]
         exponent = -scores[i] - alpha * z[i] - C * norm * u * u
-        if exponent > top:  # what was added up so far, relative to the new largest
+        # terms are relative to the largest exponent so far, so that none overflows: one pass
+        if exponent > top:
             shrink = math.exp(top - exponent)
             total *= shrink
             slope *= shrink

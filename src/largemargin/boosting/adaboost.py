@@ -18,9 +18,15 @@ from sklearn.utils.validation import check_is_fitted
 from largemargin.base.classifier import Classifier, checked_weights
 from largemargin.base.labels import numbers_in
 from largemargin.boosting.examples import Examples
-from largemargin.boosting.learners import EstimatorLearner, check_estimator
 from largemargin.boosting.rounds import Ensemble, Learner, boost
-from largemargin.boosting.stumps import Stump, StumpLearner, column
+from largemargin.boosting.weak_learners import (
+    EstimatorLearner,
+    Stump,
+    StumpLearner,
+    check_estimator,
+    column,
+)
+from largemargin.runtime.arrays import Matrix, MatrixLike, VectorLike
 from largemargin.runtime.progress import Watch, check_seconds
 from largemargin.runtime.showing import shown
 
@@ -28,7 +34,7 @@ from largemargin.runtime.showing import shown
 class AdaBoost(Classifier):
     """AdaBoost of Freund and Schapire, and its regularized form.
 
-    Rounds of a base learner, each on the examples weighted by how they fared so far; the answer is
+    Rounds of a weak learner, each on the examples weighted by how they fared so far; the answer is
     the convex combination f = sum_t alpha_t g_t / sum_t alpha_t of the classifiers found. Two
     classes are exactly the table of the textbook (below); more are SAMME, which is the same with
     ln(K - 1) added in alpha.
@@ -83,11 +89,11 @@ class AdaBoost(Classifier):
     Smola, A. J., Bartlett, P. L., Schoelkopf, B. and Schuurmans, D., eds. (2000). Advances in Large
     Margin Classifiers. MIT Press. Table 1.2 and theorem 1.12.
 
-    Raetsch, G., Onoda, T. and Mueller, K.-R. (2001). Soft margins for AdaBoost. Machine Learning
-    42.
+    Raetsch, G., Onoda, T. and Mueller, K.-R. (2001). Soft margins for AdaBoost. Machine
+    Learning 42.
 
-    Zhu, J., Zou, H., Rosset, S. and Hastie, T. (2009). Multi-class AdaBoost. Statistics and Its
-    Interface 2.
+    Zhu, J., Zou, H., Rosset, S. and Hastie, T. (2009). Multi-class AdaBoost. Statistics and
+    Its Interface 2.
 
     Examples
     --------
@@ -129,7 +135,7 @@ class AdaBoost(Classifier):
     def _accepts_sparse(self) -> bool | str:  # type: ignore[override]
         return "csr" if self.__sklearn_tags__().input_tags.sparse else False
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: MatrixLike, y: VectorLike, sample_weight: VectorLike = None) -> Self:
         """Train on the rows of X.
 
         Parameters
@@ -192,41 +198,43 @@ class AdaBoost(Classifier):
             return
         warnings.warn(message, ConvergenceWarning, stacklevel=3)
 
-    def decision_function(self, X: Any) -> np.ndarray:
+    def decision_function(self, X: MatrixLike) -> np.ndarray:
         """f for the rows of X, from -1 to 1 (positive for `classes_[1]`); with more than two
         classes the share of the vote of each, from 0 to 1.
         """
         (scores,) = deque(self._staged_scores(X), maxlen=1)
         return scores
 
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: MatrixLike) -> np.ndarray:
         """The class with the largest score, for each row of X."""
         return self.classes_of(self.decision_function(X))
 
-    def staged_decision_function(self, X: Any) -> Iterator[np.ndarray]:
+    def staged_decision_function(self, X: MatrixLike) -> Iterator[np.ndarray]:
         """`decision_function` after each round."""
         yield from self._staged_scores(X)
 
-    def staged_predict(self, X: Any) -> Iterator[np.ndarray]:
+    def staged_predict(self, X: MatrixLike) -> Iterator[np.ndarray]:
         """`predict` after each round."""
         for scores in self._staged_scores(X):
             yield self.classes_of(scores)
 
-    def margins(self, X: Any, y: Any) -> np.ndarray:
+    def margins(self, X: MatrixLike, y: VectorLike) -> np.ndarray:
         """The margin of each row: y f(x) with y of -1 and 1; with more than two classes its share
         of the vote less the largest share of another class. From -1 to 1, positive if right.
         """
         labels = self._labels_of(X, y)
         return self.margins_of(self.decision_function(X), labels)
 
-    def staged_margins(self, X: Any, y: Any) -> Iterator[np.ndarray]:
+    def staged_margins(self, X: MatrixLike, y: VectorLike) -> Iterator[np.ndarray]:
         """`margins` after each round."""
         labels = self._labels_of(X, y)
         for scores in self._staged_scores(X):
             yield self.margins_of(scores, labels)
 
-    def margin_error(self, X: Any, y: Any, rho: float, sample_weight: Any = None) -> float:
-        """The share of rows with a margin below rho, (1.30); rho = 0 counts errors but for ties."""
+    def margin_error(
+        self, X: MatrixLike, y: VectorLike, rho: float, sample_weight: VectorLike = None
+    ) -> float:
+        """The share of rows with a margin below rho, (1.30); rho = 0 counts errors without ties."""
         _check_rho(rho)
         margins = self.margins(X, y)
         weights = checked_weights(X, margins, sample_weight)
@@ -235,9 +243,11 @@ class AdaBoost(Classifier):
     def margin_error_bound(self, rho: float) -> float:
         """What theorem 1.12 says the margin error on the training data is at most.
 
-        For two classes 2^T prod_t sqrt(eps_t^(1 - rho) (1 - eps_t)^(1 + rho)), (1.86). For K of
-        them the same proof gives prod_t K / (K - 1) eps_t ((K - 1) (1 - eps_t) / eps_t)^((1 +
-        rho) / 2), since a margin is at least twice the share of the own class less 1.
+        For two classes, (1.86), and for K of them by the same proof, since a margin is at least
+        twice the share of the own class less 1:
+
+            2^T prod_t sqrt(eps_t^(1 - rho) (1 - eps_t)^(1 + rho))
+            prod_t K / (K - 1) eps_t ((K - 1) (1 - eps_t) / eps_t)^((1 + rho) / 2)
 
         Parameters
         ----------
@@ -264,7 +274,7 @@ class AdaBoost(Classifier):
             logs += (1 + rho) / 2 * (np.log(others) + np.log1p(-errors))
         return float(np.exp(logs.sum()))
 
-    def _staged_scores(self, X: Any) -> Iterator[np.ndarray]:
+    def _staged_scores(self, X: MatrixLike) -> Iterator[np.ndarray]:
         """f after each round."""
         check_is_fitted(self)
         X = self.validate(X, reset=False)
@@ -281,7 +291,7 @@ class AdaBoost(Classifier):
             total += alpha
             yield votes / total
 
-    def _answers(self, X: Any) -> Iterator[np.ndarray]:
+    def _answers(self, X: Matrix) -> Iterator[np.ndarray]:
         """The class numbers that each classifier answers with."""
         if self.estimators_ and isinstance(self.estimators_[0], Stump):
             yield from self._stump_answers(X)
@@ -289,7 +299,7 @@ class AdaBoost(Classifier):
         for classifier in self.estimators_:
             yield numbers_in(self.classes_, classifier.predict(X))
 
-    def _stump_answers(self, X: Any) -> Iterator[np.ndarray]:
+    def _stump_answers(self, X: Matrix) -> Iterator[np.ndarray]:
         X = sp.csc_array(X) if sp.issparse(X) else X
         pairs = [[stump.left, stump.right] for stump in self.estimators_]
         sides = numbers_in(self.classes_, np.array(pairs, self.classes_.dtype))
@@ -299,7 +309,7 @@ class AdaBoost(Classifier):
                 columns[stump.feature] = np.ascontiguousarray(column(X, stump.feature))
             yield np.where(columns[stump.feature] <= stump.threshold, left, right)
 
-    def _labels_of(self, X: Any, y: Any) -> np.ndarray:
+    def _labels_of(self, X: MatrixLike, y: VectorLike) -> np.ndarray:
         check_is_fitted(self)
         y = np.asarray(y)
         n = X.shape[0] if hasattr(X, "shape") else len(X)
@@ -319,7 +329,7 @@ class AdaBoost(Classifier):
         others = scores.copy()
         rows = np.arange(len(labels))
         others[rows, labels] = -np.inf
-        return scores[rows, labels] - others.max(axis=1)
+        return np.asarray(scores[rows, labels] - others.max(axis=1))
 
     def check_parameters(self) -> None:
         rounds: Any = self.n_rounds

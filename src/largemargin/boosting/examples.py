@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -11,6 +10,7 @@ from largemargin.base.classifier import Classifier, checked_weights
 from largemargin.base.fingerprint import Fingerprint
 from largemargin.base.labels import find_classes, too_few
 from largemargin.base.training_set import fingerprint_of
+from largemargin.runtime.arrays import Matrix, MatrixLike, VectorLike
 
 
 @dataclass(frozen=True)
@@ -19,7 +19,7 @@ class Examples:
     fingerprint is that of all rows given.
     """
 
-    X: Any
+    X: Matrix
     y: np.ndarray
     weights: np.ndarray
     labels: np.ndarray
@@ -27,8 +27,10 @@ class Examples:
     fingerprint: Fingerprint
 
     @classmethod
-    def of(cls, model: Classifier, X: Any, y: Any, sample_weight: Any) -> Examples:
-        """What `fit` of a model was given, checked."""
+    def of(
+        cls, model: Classifier, X: MatrixLike, y: VectorLike, sample_weight: VectorLike
+    ) -> Examples:
+        """The examples that `fit` of a model was given, checked."""
         X, y = model.validate(X, y)
         weights = checked_weights(X, y, sample_weight)
         given = X, y, weights

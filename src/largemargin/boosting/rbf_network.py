@@ -7,7 +7,6 @@ from numbers import Integral, Real
 from typing import Any, Self
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
@@ -15,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from largemargin.base.classifier import Classifier
 from largemargin.boosting.examples import Examples
 from largemargin.boosting.rbf_training import Network, basis_values, train
+from largemargin.runtime.arrays import Matrix, MatrixLike, VectorLike
 from largemargin.runtime.progress import Watch, check_seconds
 from largemargin.runtime.showing import shown
 from largemargin.runtime.threads import single_thread
@@ -27,7 +27,7 @@ class RBFNetwork(Classifier):
 
     Centres start from a weighted k-means, widths from the distance to the nearest other centre.
     A few quasi-Newton steps then move both, with the output weights at their optimum throughout.
-    It is the base learner with which regularized AdaBoost was published: weak with few centres and
+    It is the weak learner with which regularized AdaBoost was published: weak with few centres and
     few steps, and quick.
 
     Parameters
@@ -41,10 +41,8 @@ class RBFNetwork(Classifier):
         is no optimisation to run to its end.
     random_state : int, RandomState or None, default=None
         For the start of the k-means.
-    max_seconds : float or None, default=None
-        Stop after so many seconds, with a warning and a model that can be used. So does Ctrl-C.
-    verbose : int, default=0
-        1 shows a progress bar.
+    max_seconds, verbose :
+        As for `AdaBoost`.
 
     Attributes
     ----------
@@ -53,7 +51,7 @@ class RBFNetwork(Classifier):
     widths_ : array of shape (n_centers,)
         sigma of exp(-|x - c|^2 / (2 sigma^2)).
     coef_ : array of shape (n_outputs, n_centers)
-        Output weights: one output for two classes, else one a class.
+        Output weights: one output for two classes, else one per class.
     objective_ : float
         Half the weighted mean squared error plus half the price of the weights.
     n_iter_ : int
@@ -65,8 +63,8 @@ class RBFNetwork(Classifier):
 
     References
     ----------
-    Raetsch, G., Onoda, T. and Mueller, K.-R. (2001). Soft margins for AdaBoost. Machine Learning
-    42.
+    Raetsch, G., Onoda, T. and Mueller, K.-R. (2001). Soft margins for AdaBoost. Machine
+    Learning 42.
 
     Examples
     --------
@@ -96,7 +94,7 @@ class RBFNetwork(Classifier):
         self.max_seconds = max_seconds
         self.verbose = verbose
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: MatrixLike, y: VectorLike, sample_weight: VectorLike = None) -> Self:
         """Train on the rows of X.
 
         Parameters
@@ -153,17 +151,17 @@ class RBFNetwork(Classifier):
         self.objective_ = network.objective
         self.n_iter_ = max(1, network.n_iter)
 
-    def decision_function(self, X: Any) -> np.ndarray:
-        """Outputs for the rows of X: one a row for two classes (positive for `classes_[1]`), else
-        one a class.
+    def decision_function(self, X: MatrixLike) -> np.ndarray:
+        """Outputs for the rows of X: one per row for two classes (positive for `classes_[1]`), else
+        one per class.
         """
         check_is_fitted(self)
         if not self.is_valid(X):
             X = self.validate(X, reset=False)
         outputs = basis_values(_dense(X), self.centers_, self.widths_) @ self.coef_.T
-        return outputs[:, 0] if len(self.classes_) == 2 else outputs
+        return np.asarray(outputs[:, 0] if len(self.classes_) == 2 else outputs)
 
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: MatrixLike) -> np.ndarray:
         """The class with the largest output, for each row of X."""
         return self.classes_of(self.decision_function(X))
 
@@ -193,5 +191,5 @@ def _targets(n_classes: int) -> np.ndarray:
     return 2.0 * np.eye(n_classes) - 1.0
 
 
-def _dense(X: Any) -> np.ndarray:
-    return np.asarray(X.toarray() if sp.issparse(X) else X, np.float64)
+def _dense(X: Matrix) -> np.ndarray:
+    return np.asarray(X if isinstance(X, np.ndarray) else X.toarray(), np.float64)

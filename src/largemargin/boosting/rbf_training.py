@@ -21,17 +21,17 @@ from typing import Any
 import numpy as np
 from scipy.optimize import minimize
 
-MOST_LLOYD_STEPS = 10  # a start need not be a local optimum
+MOST_LLOYD_STEPS = 10  # Lloyd's steps at most: a start need not be a local optimum
 BEYOND = (
     "centres, widths and output weights of these data are more or less than float64 can compute "
     "with: scale the data (to 0..1, say)"
 )
-LARGEST_SQUARE = 1e290  # sums of many of them must still be finite
+LARGEST_SQUARE = 1e290  # squared norm of a row at most: sums of many of them must be finite
 
 
 @dataclass(frozen=True)
 class Network:
-    """Centres, a row each, their widths, and their output weights, a column an output."""
+    """Centres, one per row, their widths, and their output weights, one column per output."""
 
     centers: np.ndarray
     widths: np.ndarray
@@ -41,7 +41,7 @@ class Network:
 
 
 def basis_values(X: np.ndarray, centers: np.ndarray, widths: np.ndarray) -> np.ndarray:
-    """g_k(x_i), a row an example."""
+    """g_k(x_i), one row per example."""
     middle = centers.mean(axis=0)  # far from the origin, differences of squares lose digits
     X, centers = X - middle, centers - middle
     return _gaussians(_extended(X), centers, widths)
@@ -65,7 +65,7 @@ def train(
     `after_step` is called after every step and says whether to go on; `look` is asked in between
     whether to stop with what there is.
     """
-    with np.errstate(all="ignore"):  # what is no number is refused below
+    with np.errstate(all="ignore"):  # infinities and NaN are refused below
         found = _trained(
             X, labels, targets, weights, n_centers, regularization, max_iter, random_state,
             after_step, look,
@@ -88,11 +88,11 @@ def _trained(
     after_step: Callable[[], bool],
     look: Callable[[], Any],
 ) -> Network:
-    X, labels, d = _distinct(X, labels, weights)
+    X, labels, d = _merge_duplicates(X, labels, weights)
     middle = d @ X
     X = X - middle
     centers = kmeans(X, d, n_centers, random_state, look)
-    problem = _Problem(X, targets[labels], d, regularization, centers.shape, look)
+    problem = _ReducedObjective(X, targets[labels], d, regularization, centers.shape, look)
     start = np.concatenate([centers.ravel(), np.log(_first_widths(X, d, centers))])
     best, n_iter = _descend(problem, start, max_iter, after_step)
     centers, widths = problem.parts(best.vector)
@@ -100,7 +100,7 @@ def _trained(
 
 
 def _descend(
-    problem: _Problem, start: np.ndarray, max_iter: int, after_step: Callable[[], bool]
+    problem: _ReducedObjective, start: np.ndarray, max_iter: int, after_step: Callable[[], bool]
 ) -> tuple[_Fitted, int]:
     """Quasi-Newton steps; returns where they end and how many they were."""
     n_iter = 0
@@ -125,7 +125,7 @@ def _descend(
 
 
 class _OutOfTime(Exception):
-    """There is no time to evaluate a function any more."""
+    """There is no time left to evaluate the objective."""
 
 
 @dataclass(frozen=True)
@@ -137,7 +137,7 @@ class _Fitted:
     value: float
 
 
-class _Problem:
+class _ReducedObjective:
     """E and its gradient, as a function of centres and logarithms of widths in one vector."""
 
     def __init__(
@@ -146,7 +146,7 @@ class _Problem:
         Y: np.ndarray,
         d: np.ndarray,
         regularization: float,
-        shape: tuple,
+        shape: tuple[int, int],
         look: Callable[[], Any] = lambda: False,
     ) -> None:
         self.X, self.Y, self.d = _extended(X), Y, d[:, None]
@@ -154,7 +154,7 @@ class _Problem:
         self.regularization = regularization
         self.shape = shape
         self.look = look
-        self.best: _Fitted | None = None  # of all that were evaluated
+        self.best: _Fitted | None = None  # the best of all that were evaluated
 
     def parts(self, vector: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Centres and widths."""
@@ -194,7 +194,7 @@ class _Problem:
         centers, widths = self.parts(vector)
         G, W, residual = self._evaluate(vector)
         G *= (self.d * residual) @ W.T  # G_ik dE/dG_ik, which d log G_ik is to be summed with
-        sums = G.T @ self.X  # of x, |x|^2 and 1
+        sums = G.T @ self.X  # sums of x, |x|^2 and 1
         precisions = widths**-2
         by_center = (sums[:, :-2] - sums[:, -1:] * centers) * precisions[:, None]
         squares = (sums * _coefficients(centers)).sum(axis=1)
@@ -225,7 +225,7 @@ def _coefficients(centers: np.ndarray) -> np.ndarray:
 def _squares(extended: np.ndarray, centers: np.ndarray) -> np.ndarray:
     """Squared distances of rows to centres."""
     squares = extended @ _coefficients(centers).T
-    return np.maximum(squares, 0.0, out=squares)
+    return np.asarray(np.maximum(squares, 0.0, out=squares))
 
 
 def _gaussians(extended: np.ndarray, centers: np.ndarray, widths: np.ndarray) -> np.ndarray:
@@ -290,10 +290,12 @@ def _first_widths(X: np.ndarray, d: np.ndarray, centers: np.ndarray) -> np.ndarr
     return np.where(nearest > 1e-6 * spread, nearest, spread)
 
 
-def _distinct(
+def _merge_duplicates(
     X: np.ndarray, labels: np.ndarray, weights: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Equal examples as one, with the sum of their weights as a share of all, in a fixed order."""
+    """Equal examples merged into one, in the order of their values; their weights are added up, as
+    a share of all weights.
+    """
     order = np.lexsort((labels, *X.T[::-1]))
     X, labels, weights = X[order], labels[order], weights[order]
     starts = np.ones(len(labels), bool)

@@ -1,4 +1,4 @@
-"""AdaBoost: rounds of a base learner, each on the examples weighted by how they fared so far.
+"""AdaBoost: rounds of a weak learner, each on the examples weighted by how they fared so far.
 
     D_1(i) = s_i / sum s
     g_t = L(X, Y, D_t),   eps_t = sum_i D_t(i) 1{g_t(x_i) != y_i}
@@ -6,8 +6,9 @@
     f = sum_t alpha_t g_t / sum_t alpha_t
 
 (Advances in Large Margin Classifiers, table 1.2; s_i is the weight of an example, 1 if none is
-given.) alpha_t minimises sum_i s_i exp(-y_i sum_r alpha_r g_r(x_i)), and D_{t+1} is proportional to
-the terms of that sum: this is how it is computed here, which is the table's recursion unrolled.
+given.) alpha_t minimises the exponential loss, sum_i s_i exp(-y_i sum_r alpha_r g_r(x_i)), and
+D_{t+1} is proportional to its terms. This is how D is computed here: it is the recursion of the
+table, unrolled.
 
 Many classes are SAMME (Zhu, Zou, Rosset & Hastie 2009): y_i g(x_i) becomes
 
@@ -22,8 +23,8 @@ had. With w_i^(r) = D_r(i) / s_i, the weight of one copy, and |alpha| = sum_r al
     alpha_t minimises  J = sum_i s_i exp(-sum_r alpha_r z_r(i) - C |alpha| mu_i)  over alpha_t >= 0,
 
 and D_{t+1} is proportional to its terms. In the letters of that paper b = 2 alpha. J need not be
-convex, and where C is so large that every error is forgiven it falls for ever: alpha_t is at
-most `LARGEST_STEP`.
+convex, and where C is so large that every error is forgiven it falls for ever: so alpha_t is
+`LARGEST_STEP` at most.
 """
 
 from __future__ import annotations
@@ -40,10 +41,10 @@ from largemargin.runtime.progress import Watch
 
 Learner = Callable[[np.ndarray], tuple[Any, np.ndarray]]
 
-LARGEST_STEP = 20.0
-_HALF = 1e-10  # an error that is one half to rounding is one half
-_TINY = 1e-300  # a weight that becomes small does not become none
-_GRID = np.concatenate([[0.0], np.geomspace(1e-3, LARGEST_STEP, 24)])
+LARGEST_STEP = 20.0  # alpha_t of AdaBoost_Reg at most
+_CHANCE_ROUNDING = 1e-10  # an error less than this below that of chance is chance
+_LEAST_WEIGHT = 1e-300  # relative weight of an example at least: small, but never none
+_STEP_GRID = np.concatenate([[0.0], np.geomspace(1e-3, LARGEST_STEP, 24)])  # alpha_t to start from
 
 
 @dataclass
@@ -71,9 +72,9 @@ def boost(
     of chance, 1/2 (1 - 1/K): such a classifier is left out, unless it is the first.
     """
     ensemble = Ensemble()
-    state = _State(examples.weights, regularization)
+    state = _ExponentialLoss(examples.weights, regularization)
     n_classes = len(examples.classes)
-    chance = 1 - 1 / n_classes - _HALF
+    chance = 1 - 1 / n_classes - _CHANCE_ROUNDING
     for _ in range(n_rounds):
         D = state.distribution()
         classifier, answers = learner(D)
@@ -100,8 +101,8 @@ def boost(
     return ensemble
 
 
-class _State:
-    """The sums over rounds that the weights of the examples are made from."""
+class _ExponentialLoss:
+    """The sums over rounds that the exponential loss and the weights of examples are made of."""
 
     def __init__(self, weights: np.ndarray, regularization: float) -> None:
         self.weights = weights.copy()  # writable, for the compiled loop
@@ -111,17 +112,18 @@ class _State:
         self.norm = 0.0  # |alpha|
 
     def distribution(self) -> np.ndarray:
+        """D of the next round: the terms of the loss, divided by their sum."""
         exponent = -self.scores
         if self.C > 0 and self.norm > 0:
             exponent = exponent - self.C * self.influence**2 / self.norm
-        D = self.weights * np.maximum(np.exp(exponent - exponent.max()), _TINY)
-        return D / D.sum()
+        D = self.weights * np.maximum(np.exp(exponent - exponent.max()), _LEAST_WEIGHT)
+        return np.asarray(D / D.sum())
 
     def step(self, z: np.ndarray, D: np.ndarray, error: float, n_classes: int) -> float:
         """Choose alpha_t, and take it in."""
-        error = max(error, _TINY)
+        error = max(error, _LEAST_WEIGHT)
         if self.C > 0:
-            alpha = self._search(z, D / self.weights)
+            alpha = self._line_search(z, D / self.weights)
         else:
             alpha = 0.5 * (np.log((1 - error) / error) + np.log(n_classes - 1))
         if alpha > 0:
@@ -130,17 +132,18 @@ class _State:
             self.norm += alpha
         return float(alpha)
 
-    def _search(self, z: np.ndarray, w: np.ndarray) -> float:
-        """The least of J on a grid, made exact between its neighbours by J' = 0."""
+    def _line_search(self, z: np.ndarray, w: np.ndarray) -> float:
+        """The alpha_t of least J on a grid, made exact between its neighbours by J' = 0."""
         from largemargin.boosting._loops import regularized_loss
 
         def loss(alpha: float) -> tuple[float, float]:
-            return regularized_loss(
+            value, slope = regularized_loss(
                 alpha, z, w, self.weights, self.scores, self.influence, self.norm, self.C
             )
+            return value, slope
 
-        best = int(np.argmin([loss(alpha)[0] for alpha in _GRID]))
-        low, high = _GRID[max(best - 1, 0)], _GRID[min(best + 1, len(_GRID) - 1)]
+        best = int(np.argmin([loss(alpha)[0] for alpha in _STEP_GRID]))
+        low, high = _STEP_GRID[max(best - 1, 0)], _STEP_GRID[min(best + 1, len(_STEP_GRID) - 1)]
         if loss(low)[1] >= 0 or loss(high)[1] <= 0:  # the end of the range
-            return float(_GRID[best])
+            return float(_STEP_GRID[best])
         return float(brentq(lambda alpha: loss(alpha)[1], low, high, xtol=1e-14))

@@ -13,9 +13,8 @@ import numpy as np
 from sklearn.base import clone
 
 from largemargin.base.labels import numbers_in
-from largemargin.boosting.learners import LARGEST_SEED
 from largemargin.boosting.rbf_network import RBFNetwork
-from largemargin.boosting.stumps import Stump
+from largemargin.boosting.weak_learners import LARGEST_SEED, Stump
 from largemargin.model_file.arrays import (
     LARGEST,
     check_array,

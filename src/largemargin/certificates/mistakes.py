@@ -169,7 +169,7 @@ def _own_vectors(fitted: Fitted) -> Iterator[Comparison]:
     rules = [("last", False), ("average", False)]
     scores = model.decision_functions(fitted.X, rules)
     for rule in rules:
-        outputs, coefs = scores[rule].T.reshape(fitted.signs.shape), model._expansion(rule)
+        outputs, coefs = scores[rule].T.reshape(fitted.signs.shape), model.coefficients(rule)
         # |w|^2 = sum_j c_j w.x_j
         squares = np.einsum("ij,ij->i", coefs, outputs[:, fitted.basis.examples])
         norms = np.sqrt(np.maximum(squares, 0.0))
@@ -193,7 +193,7 @@ def radii(fitted: Fitted) -> list[float]:
     """R of each problem, rounded up, or what the perceptron's vector needs in its place."""
     made = np.asarray(fitted.model.n_mistakes_, float)
     rule = ("last", False)
-    coefs = fitted.model._expansion(rule)
+    coefs = fitted.model.coefficients(rule)
     norms = norms_of(fitted.basis, coefs, fitted.X, fitted.foreign)
     assert norms is not None
     errors = expansion_errors(fitted.basis, coefs, fitted.X, fitted.squares)
@@ -261,7 +261,7 @@ def statements(model: Any, X: Any, y: Any, asked: Asked) -> tuple[int, list[Stat
 def examine(model: Any, X: Any, y: Any) -> Fitted:
     """A voted perceptron beside data, by the vector that decides, if it is one."""
     X, labels = checked(model, X, y)
-    run = model._run
+    state = model.state
     scores = model.decision_function(X)
     signs = signs_of(labels, len(model.classes_))
     several = (
@@ -270,8 +270,8 @@ def examine(model: Any, X: Any, y: Any) -> Fitted:
         else ""
     )
     return Fitted(
-        model, X, labels, numbers_of(model, scores), signs, rows_of(scores), run.kernel, run.basis,
-        model._expansion(), np.zeros(len(signs)), recorded(model, X, labels), one_vector=several,
+        model, X, labels, numbers_of(model, scores), signs, rows_of(scores), state.kernel, state.basis,
+        model.coefficients(), np.zeros(len(signs)), recorded(model, X, labels), one_vector=several,
     )  # fmt: skip
 
 

@@ -17,8 +17,9 @@ is a smooth convex function of x = (w, tau, b) everywhere,
 
     F(w, tau, b) = sum_j omega(w_j, tau) + sum_i phi(z_i) + (1/r - 1/p) tau^r - mu n (1 - k) log tau
 
-whose minimum tends to the solution as mu -> 0. Multipliers come with it: alpha_i = -phi'(z_i),
-within their bounds always.
+whose minima for falling mu are the central path: they satisfy the KKT conditions with mu in place
+of 0 in the products of multipliers and slacks, and tend to the solution as mu -> 0. The Lagrange
+multipliers of the examples come with them: alpha_i = -phi'(z_i), within their bounds always.
 
 C = inf has no xi_i but one e for all, z_i >= 1 - e, of a price that no separable data pays.
 """
@@ -31,17 +32,19 @@ import numpy as np
 import scipy.sparse as sp
 
 from largemargin.hyperplane.program import Program, Proposal
+from largemargin.runtime.arrays import Matrix
 
-HALVINGS = 40
-EXACT = 1e-14
+RATIO_STEPS = 40  # steps of Newton's method or bisection for rho, at most
+RATIO_RESIDUAL = 1e-14  # relative residual of the equation for rho at which it counts as solved
 
 
 @dataclass
-class Point:
-    """A point x = (w, tau, e, b), of which there are those needed, and what is known there.
+class BarrierPoint:
+    """F and its derivatives at a point x = (w, tau, e, b), without those of tau, e and b that a
+    program does not need.
 
-    The second derivatives of F are diag(curvature), `cross` between w and tau, and A'DA with the
-    weights D.
+    The second derivatives are diag(curvature), `cross` between w and tau, and A'DA with D the
+    diagonal matrix of `weights`.
     """
 
     x: np.ndarray
@@ -56,7 +59,8 @@ class Point:
 class Barrier:
     """F for one program, in units in which the largest feature is 1.
 
-    z = A x, and all but the threshold, which is last, have curvature of their own.
+    z = A x. The threshold is the last coordinate of x, and the only one without curvature of its
+    own in F.
     """
 
     def __init__(self, program: Program) -> None:
@@ -65,13 +69,15 @@ class Barrier:
         self.unit = float(abs(program.X).max()) or 1.0
         self.y, self.hard, self.threshold = program.y, program.hard, program.threshold
         self.m, self.n = program.X.shape
-        self.scale = self.unit**self.r  # of the objective and of alpha
+        self.scale = self.unit**self.r  # factor on the objective and on alpha
         self.c = program.C * program.s * self.scale
-        self.order = 2 * self.m + 3 * self.n  # of the barrier: the gap of a centre is this times mu
+        # the barrier's parameter: the duality gap of a point on the central path is mu times it
+        self.order = 2 * self.m + 3 * self.n
         self.dear = 100.0  # the price of e
-        self._state(program)
+        self._build(program)
 
-    def _state(self, program: Program) -> None:
+    def _build(self, program: Program) -> None:
+        """A, and the places of tau and e in x."""
         signs = (program.y / self.unit)[:, None]
         columns = []
         self.tau = self.e = None
@@ -85,21 +91,22 @@ class Barrier:
         if self.threshold:
             columns.append(self.y)
         others = np.array(columns).T.reshape(self.m, len(columns))
-        if sp.issparse(program.X):
-            self.A = sp.hstack([program.X.multiply(signs), others], format="csr")
-        else:
+        self.A: Matrix
+        if isinstance(program.X, np.ndarray):
             self.A = np.hstack([signs * program.X, others])
+        else:
+            self.A = sp.hstack([program.X.multiply(signs), others], format="csr")
 
     @property
     def first_mu(self) -> float:
-        return (self.dear if self.hard else float(self.c.sum())) / self.m
+        return float((self.dear if self.hard else float(self.c.sum())) / self.m)
 
-    def raise_price(self, at: Point, mu: float) -> None:
-        """Where e costs more than a centre is off by, it is there to stay at this price."""
+    def raise_price(self, at: BarrierPoint, mu: float) -> None:
+        """Make e dearer where it costs more than the gap: it would stay at this price."""
         if self.e is not None and self.dear * at.x[self.e] > mu * self.order:
             self.dear *= 100.0
 
-    def proposal(self, at: Point, alpha: np.ndarray, steps: int) -> Proposal:
+    def proposal(self, at: BarrierPoint, alpha: np.ndarray, steps: int) -> Proposal:
         """A point in the program's own units."""
         b = float(at.x[-1]) if self.threshold else 0.0
         return Proposal(at.x[: self.n] / self.unit, b, alpha / self.scale, steps)
@@ -112,8 +119,8 @@ class Barrier:
             x[self.e] = 2.0
         return x
 
-    def at(self, x: np.ndarray, mu: float) -> Point | None:
-        """What F is like at a point; None outside its domain."""
+    def at(self, x: np.ndarray, mu: float) -> BarrierPoint | None:
+        """F and its derivatives at a point; None outside its domain."""
         if (x[self.n : self.n_curved] <= 0).any():
             return None
         d = np.asarray(self.A @ x) - 1
@@ -139,15 +146,15 @@ class Barrier:
             value += self.dear * e - mu * np.log(e)
             first[self.e], second[self.e] = self.dear - mu / e, mu / e**2
         gradient = first - np.asarray(self.A.T @ alpha)
-        return Point(x, value, alpha, gradient, second, omega.cross, weights)
+        return BarrierPoint(x, value, alpha, gradient, second, omega.cross, weights)
 
-    def turned(self, at: Point, v: np.ndarray) -> np.ndarray:
-        """The second derivatives times v."""
+    def hessian_product(self, at: BarrierPoint, v: np.ndarray) -> np.ndarray:
+        """The second derivatives at a point times v."""
         product = at.curvature * v + np.asarray(self.A.T @ (at.weights * (self.A @ v)))
         if self.tau is not None:
             product[: self.n] += at.cross * v[self.tau]
             product[self.tau] += at.cross @ v[: self.n]
-        return product
+        return np.asarray(product)
 
 
 @dataclass
@@ -163,10 +170,12 @@ class Cones:
 
 
 def cones(w: np.ndarray, tau: float, p: float, k: float, mu: float) -> Cones:
-    """omega(w_j, tau) = min over t of  t/p - mu log(G - w^2) - mu (1 - 1/p) log t,
-    G = t^(2/p) tau^(2k).
+    """omega of each feature, summed, and its derivatives:
 
-    At the minimum t = mu (p + 1 + 2 rho) with rho = w^2 / (G - w^2), the number to look for. In
+        omega(w_j, tau) = min over t of  t/p - mu log(G - w_j^2) - mu (1 - 1/p) log t,
+        G = t^(2/p) tau^(2k)
+
+    At the minimum t = mu (p + 1 + 2 rho) with rho = w_j^2 / (G - w_j^2), the number to look for. In
     terms of it no difference of nearly equal numbers is left in the derivatives.
     """
     a = 1 / p
@@ -190,8 +199,8 @@ def cones(w: np.ndarray, tau: float, p: float, k: float, mu: float) -> Cones:
 def ratios(w: np.ndarray, shift: float, p: float, mu: float) -> np.ndarray:
     """rho > 0 with  (2/p) log(mu (p + 1 + 2 rho)) + shift - log w^2 = log(1 + 1/rho).
 
-    The difference of the two sides rises with x = log rho, from a slope of 1 to one of 2/p: by
-    Newton's method in x, within brackets.
+    The difference of the two sides rises with x = log rho, with a slope that goes from 1 to 2/p.
+    It is solved by Newton's method in x, within brackets.
     """
     found = np.zeros_like(w)
     used = np.abs(w) > 1e-150
@@ -199,18 +208,18 @@ def ratios(w: np.ndarray, shift: float, p: float, mu: float) -> np.ndarray:
     level = shift + 2 / p * np.log(mu) - logs
 
     def difference(x: np.ndarray) -> np.ndarray:
-        return level + 2 / p * np.log(p + 1 + 2 * np.exp(x)) - np.logaddexp(0, -x)
+        return np.asarray(level + 2 / p * np.log(p + 1 + 2 * np.exp(x)) - np.logaddexp(0, -x))
 
     # the two ends of the curve, as lines, are both below it
     x = np.maximum(-(level + 2 / p * np.log(p + 1)), -(p / 2) * level - np.log(2))
     lo, hi = np.full_like(x, -700.0), np.full_like(x, 300.0)
     x = np.clip(x, lo, hi)
-    for _ in range(HALVINGS):
+    for _ in range(RATIO_STEPS):
         f = difference(x)
         lo, hi = np.where(f < 0, x, lo), np.where(f > 0, x, hi)
         slope = 4 / p / (2 + (p + 1) * np.exp(-x)) + 1 / (1 + np.exp(x))
         new = x - f / slope
-        settled = np.abs(f) <= EXACT * (1 + np.abs(level))
+        settled = np.abs(f) <= RATIO_RESIDUAL * (1 + np.abs(level))
         x = np.where(settled | ((new >= lo) & (new <= hi)), new, (lo + hi) / 2)
         if settled.all():
             break
@@ -219,10 +228,11 @@ def ratios(w: np.ndarray, shift: float, p: float, mu: float) -> np.ndarray:
 
 
 def soft(d: np.ndarray, c: np.ndarray, mu: float) -> tuple[np.ndarray, np.ndarray, float]:
-    """The multipliers alpha, phi'' and the sum of phi, for
-    phi = min over xi of  c xi - mu log xi - mu log(xi + d),  d = z - 1.
+    """The multipliers alpha, phi'' and the sum of phi:
 
-    The minimum is at xi = (2 mu - c d + R) / 2c,  R^2 = c^2 d^2 + 4 mu^2.
+        phi = min over xi of  c xi - mu log xi - mu log(xi + d),   d = z - 1
+
+    The minimum is at the slack xi = (2 mu - c d + R) / 2c with R^2 = c^2 d^2 + 4 mu^2.
     """
     cd = c * d
     R = np.hypot(cd, 2 * mu)

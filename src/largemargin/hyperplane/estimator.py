@@ -15,17 +15,17 @@ from largemargin.base.classifier import KernelClassifier, check_positive
 from largemargin.base.training_set import TrainingSet
 from largemargin.hyperplane.central_path import solve_smooth
 from largemargin.hyperplane.linear_norms import solve_linear
-from largemargin.hyperplane.norms import Norm
-from largemargin.hyperplane.program import Hyperplane, Program, Proposal, judge
-from largemargin.lp.duplicates import distinct
+from largemargin.hyperplane.program import Hyperplane, Norm, Program, Proposal, judge
+from largemargin.lp.duplicates import merge_duplicates
 from largemargin.lp.estimator import sides
+from largemargin.runtime.arrays import Matrix, MatrixLike, VectorLike
 from largemargin.runtime.progress import Watch, check_seconds
 from largemargin.runtime.threads import single_thread
 from largemargin.svm.svc import SMALLEST_C, SVC
 
-SMALLEST_SIZE = 1e-300  # whose inverse is no infinite number yet
+SMALLEST_SIZE = 1e-300  # the smallest size of data whose inverse is still finite
 BEYOND = "more or less than float64 can compute with: scale the data (to 0..1, say)"
-SVM_TOL = 1e-5  # for the support vector machine, beyond which it is exact wherever it can be
+SVM_TOL = 1e-5  # tolerance of the support vector machine, which is exact beyond it where it can be
 
 
 class MaxMarginHyperplane(KernelClassifier):
@@ -51,7 +51,7 @@ class MaxMarginHyperplane(KernelClassifier):
     fit_intercept : bool, default=True
         Whether there is a threshold b; without, the hyperplane goes through the origin.
     class_weight : dict, "balanced" or None, default=None
-        Factors of the weights of examples, a class.
+        Factors of the weights of examples, one per class.
     tol : float, default=1e-7
         The largest relative duality gap of a solution that is accepted without a warning. What is
         reached is usually far below.
@@ -66,8 +66,8 @@ class MaxMarginHyperplane(KernelClassifier):
     ----------
     classes_ : array of shape (n_classes,)
     coef_ : array of shape (n_problems, n_features)
-        w, a row a problem: one for two classes, positive for `classes_[1]`; else one a class,
-        against the rest.
+        w, one row per problem: one problem for two classes, positive for `classes_[1]`; else one
+        per class, against the rest.
     intercept_ : array of shape (n_problems,)
     margin_ : array of shape (n_problems,)
         The smallest y (w.x + b) / |w|_p of the training examples: the distance of the nearest to
@@ -117,7 +117,7 @@ class MaxMarginHyperplane(KernelClassifier):
     [0.5 0.5] 2.0
     """
 
-    # what a training set is seen through
+    # the kernel that a training set is seen through
     kernel, degree, gamma, coef0, precision = "linear", 1, "auto", 0.0, "float64"
 
     def __init__(
@@ -141,7 +141,7 @@ class MaxMarginHyperplane(KernelClassifier):
         self.max_seconds = max_seconds
         self.verbose = verbose
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: MatrixLike, y: VectorLike, sample_weight: VectorLike = None) -> Self:
         """Train on the rows of X.
 
         Parameters
@@ -160,11 +160,11 @@ class MaxMarginHyperplane(KernelClassifier):
             self.check_parameters()
             X, y = self.validate(X, y)
             data = TrainingSet(self, X, y, sample_weight)
-            few = distinct(data.X, data.labels, data.weights)
+            few = merge_duplicates(data.X, data.labels, data.weights)
             data.X, data.labels = data.X[few.first], data.labels[few.first]
             data.weights = few.weights
             check_size(data.X)
-            # what is no number is refused; the bits of a product depend on its threads
+            # infinities and NaN are refused below; the bits of a product depend on its threads
             with np.errstate(all="ignore"), single_thread():
                 found = [checked(one) for one in self._solve(data)]
             self.set_fitted(data, found)
@@ -248,18 +248,18 @@ class MaxMarginHyperplane(KernelClassifier):
             return
         warnings.warn(message, ConvergenceWarning, stacklevel=3)
 
-    def decision_function(self, X: Any) -> np.ndarray:
-        """w.x + b of the rows of X: one a row for two classes (positive for `classes_[1]`), else
-        one a class, the largest of which `predict` answers with.
+    def decision_function(self, X: MatrixLike) -> np.ndarray:
+        """w.x + b of the rows of X: one number per row for two classes (positive for
+        `classes_[1]`), else one per class, the largest of which `predict` answers with.
         """
         if not hasattr(self, "coef_"):
             check_is_fitted(self)
         if not self.is_valid(X):
             X = self.validate(X, reset=False)
         scores = np.asarray(X @ self.coef_.T, np.float64) + self.intercept_
-        return scores[:, 0] if len(self.classes_) == 2 else scores
+        return np.asarray(scores[:, 0]) if len(self.classes_) == 2 else scores
 
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: MatrixLike) -> np.ndarray:
         """The class with the largest score, for each row of X."""
         return self.classes_of(self.decision_function(X))
 
@@ -281,7 +281,7 @@ class MaxMarginHyperplane(KernelClassifier):
         check_seconds(self.max_seconds)
 
 
-def check_size(X: Any) -> None:
+def check_size(X: Matrix) -> None:
     """Refuse data whose hyperplanes have no size that float64 can hold."""
     largest = float(abs(X).max()) if X.shape[1] else 0.0
     if 0 < largest < SMALLEST_SIZE:
@@ -291,7 +291,7 @@ def check_size(X: Any) -> None:
 
 
 def checked(found: Hyperplane) -> Hyperplane:
-    """What was found of a problem, refused if it is not made of numbers."""
+    """A hyperplane, refused if it has infinities or NaN where it should not."""
     known = [found.w.sum(), found.b]
     if found.separable:
         known += [found.objective] if np.isfinite(found.margin) and found.margin > 0 else []

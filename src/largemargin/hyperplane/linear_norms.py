@@ -6,18 +6,18 @@
     p = 1,  q = inf:   -1 <= v_j <= 1
     p = inf,  q = 1:   v = plus - minus,  plus, minus >= 0,  sum_j (plus_j + minus_j) <= 1
 
-It has a row a feature and a column an example, the other way round from the program in w: there
-are usually more examples than features, and the simplex method works in a basis as large as there
-are rows. The multipliers of the rows of v are w, that of the sum of y alpha is b.
+It has one row per feature and one column per example, the other way round from the program in w:
+there are usually more examples than features, and the simplex method works in a basis as large as
+there are rows. The Lagrange multipliers of the rows of v are w, that of the sum of y alpha is b.
 
-With more features than examples, the sum of |v_j| is approached from below instead. Features are in
-as many blocks as there are examples, and t_k, the block's part of the sum, is at least sigma.v for
-any signs sigma; those of the last solution are added, one row a block, until no block asks for
-more. w is then the sum of the signs times their multipliers. (100 x 10,000: 10 s, where the
-program above takes minutes.)
+With more features than examples, the sum of |v_j| is approached from below instead, by cutting
+planes. Features are in as many blocks as there are examples, and t_k, the block's part of the sum,
+is at least sigma.v for any signs sigma; those of the last solution are added, one row per block,
+until no block asks for more. w is then the sum of the signs times their multipliers. (100 x 10,000:
+10 s, where the program above takes minutes.)
 
-C = inf would leave it unbounded for data that cannot be separated; so the sum of alpha, which is 1
-over the margin, has a bound, which shows that there is no such margin where it is reached.
+C = inf would leave it unbounded for data that cannot be separated. So the sum of alpha, which is 1
+over the margin, has an upper bound; where it is reached, there is no such margin.
 """
 
 from __future__ import annotations
@@ -32,24 +32,24 @@ from largemargin.hyperplane.program import Program, Proposal
 from largemargin.lp.highs import OPTIMAL, LinearProgram, Outcome
 from largemargin.runtime.progress import Watch
 
-ROUNDS = 1000  # of signs
-CLOSE = 1e-10  # what a block may lack, relative to the sum
+ROUNDS = 1000  # rounds of cutting planes at most
+CUT_VIOLATION = 1e-10  # what a block may lack, relative to the sum, without another cutting plane
 
 
 def solve_linear(program: Program, watch: Watch) -> Proposal:
     """The solution that HiGHS gives, or why there is none."""
-    stated = Stated(program, watch)
+    scaled = ScaledDual(program, watch)
     if program.norm.p == 1:
-        return stated.by_features()
+        return scaled.by_features()
     m, n = program.X.shape
-    return stated.by_signs() if n > m else stated.by_parts()
+    return scaled.by_signs() if n > m else scaled.by_parts()
 
 
-class Stated:
-    """A program in the units that suit HiGHS, which is not left to scale.
+class ScaledDual:
+    """The dual of a program in units that suit HiGHS, which does not scale it itself.
 
-    Features are in units of the largest, alpha in units of its largest bound if that is below 1:
-    it would be lost in tolerances.
+    Features are in units of the largest, alpha in units of its largest bound if that is below 1,
+    since it would be lost in tolerances.
     """
 
     def __init__(self, program: Program, watch: Watch) -> None:
@@ -107,7 +107,7 @@ class Stated:
                 break
             v = np.asarray(self.V @ outcome.x[:m])
             lack = np.add.reduceat(np.abs(v), starts) - outcome.x[m:]
-            if lack.max() <= CLOSE / self.unit:
+            if lack.max() <= CUT_VIOLATION / self.unit:
                 break
         shares = outcome.duals[first:].reshape(len(taken), m)
         widths = np.diff(np.append(starts, n))
@@ -149,7 +149,7 @@ class Stated:
         return bool(self.watch.stopped)
 
     def _proposal(self, outcome: Outcome, w: np.ndarray, row: int) -> Proposal:
-        """In the program's own units; b is the multiplier of the given row."""
+        """The hyperplane in the program's own units; b is the multiplier of the given row."""
         m = len(self.program.y)
         trouble = self.watch.stopped
         if outcome.status != OPTIMAL and not trouble:
@@ -164,7 +164,7 @@ def _block_sums(V: Any, sigma: np.ndarray, starts: np.ndarray) -> np.ndarray:
     blocks = np.repeat(np.arange(len(starts)), np.diff(np.append(starts, len(sigma))))
     picker = sp.csr_array((sigma, (blocks, np.arange(len(sigma)))), (len(starts), len(sigma)))
     found = picker @ V
-    return found.toarray() if sp.issparse(found) else found
+    return np.asarray(found.toarray() if sp.issparse(found) else found)
 
 
 def _stack(parts: list[Any]) -> Any:

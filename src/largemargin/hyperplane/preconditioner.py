@@ -1,10 +1,11 @@
-"""Coordinates in which the second derivatives of a barrier at a point are 1.
+"""A preconditioner: coordinates in which the second derivatives of a barrier at a point are 1.
 
     H = diag(h) + c t' + t c' + A'DA        h, c: of the barrier's own terms, t the unit vector of
-                                            tau; D diagonal, one entry an example
+                                            tau; D diagonal, one entry per example
 
-The coordinates z of x = P z have PP' = H^-1, so that a minimiser that knows nothing of units finds
-its way, though h and D span twenty orders of magnitude near a solution. P is made of
+The coordinates z of x = P z have PP' = H^-1, so that the conjugate gradients of a minimiser that
+knows nothing of units take few steps, though h and D span twenty orders of magnitude near a
+solution. P is made of
 
     w = w' + lift tau        which takes out c
     b = b' - mean'x          which takes the threshold out of A'DA, as it has no h: the other
@@ -23,24 +24,23 @@ where pivots make the rows of R fall, so that small ones are not lost among larg
 from __future__ import annotations
 
 import numpy as np
-import scipy.sparse as sp
 from scipy.linalg import LinAlgError, cho_solve, cholesky, qr, solve_triangular
 
-from largemargin.hyperplane.barrier import Barrier, Point
+from largemargin.hyperplane.barrier import Barrier, BarrierPoint
 
-LOST = 1e-14  # of a number, where it is a difference
+CANCELLATION = 1e-14  # relative size below which the difference of two numbers is rounding alone
 
 
-class Coordinates:
-    """Raises LinAlgError where rounding or overflow leaves no coordinates."""
+class Preconditioner:
+    """P at a point. Raises LinAlgError where rounding or overflow leaves no coordinates."""
 
-    def __init__(self, barrier: Barrier, at: Point) -> None:
+    def __init__(self, barrier: Barrier, at: BarrierPoint) -> None:
         self.n, self.k, self.tau = barrier.n, barrier.n_curved, barrier.tau
         own, A = at.curvature[: self.k].copy(), barrier.A[:, : self.k]
-        A = A.toarray() if sp.issparse(A) else A.copy()
+        A = A.copy() if isinstance(A, np.ndarray) else A.toarray()
         self.lift = at.cross / -own[: self.n]
         if self.tau is not None:
-            own[self.tau] = max(own[self.tau] + at.cross @ self.lift, LOST * own[self.tau])
+            own[self.tau] = max(own[self.tau] + at.cross @ self.lift, CANCELLATION * own[self.tau])
             A[:, self.tau] = A[:, : self.n] @ self.lift
         self.unit, self.example = 1 / np.sqrt(own), np.sqrt(at.weights)
         A *= self.example[:, None]
@@ -63,7 +63,7 @@ class Coordinates:
             raise LinAlgError("the second derivatives are no numbers")
         self.L = cholesky(square, lower=True, check_finite=False)
 
-    def out(self, z: np.ndarray) -> np.ndarray:
+    def apply(self, z: np.ndarray) -> np.ndarray:
         """x = P z."""
         root = self._root(z[: self.k], 1)
         x = np.append(self.unit * root, (z[self.k :] - self.mean @ root) / self.length)
@@ -71,29 +71,29 @@ class Coordinates:
             x[: self.n] += self.lift * x[self.tau]
         return x
 
-    def back(self, gradient: np.ndarray) -> np.ndarray:
+    def apply_transpose(self, gradient: np.ndarray) -> np.ndarray:
         """P'g."""
         g, rest = self._freed(gradient)
         return np.append(self._root(g, 0), rest)
 
     def _freed(self, gradient: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """P'g but for S', of the threshold apart."""
+        """P'g without S', and the part of the threshold by itself."""
         g, rest = gradient[: self.k].copy(), gradient[self.k :] / self.length
         if self.tau is not None:
             g[self.tau] += self.lift @ g[: self.n]
         return self.unit * g - self.mean * rest.sum(), rest
 
     def _root(self, z: np.ndarray, trans: int) -> np.ndarray:
-        """S z, or S'z."""
+        """S z with trans=1, S'z with trans=0."""
         within = self.Q.T @ z
         turned = solve_triangular(self.L, within, trans=trans, lower=True, check_finite=False)
         return np.asarray(z + self.Q @ (turned - within))
 
-    def multipliers(self, at: Point) -> np.ndarray:
-        """Those of a Newton step from the point.
+    def multipliers(self, at: BarrierPoint) -> np.ndarray:
+        """The Lagrange multipliers after a Newton step from the point.
 
-        They satisfy the condition on their sum, where those of the point itself are quotients of
-        small numbers.
+        They satisfy the condition on their sum. Those of the point itself need not, since they are
+        quotients of small numbers.
         """
         g, rest = self._freed(at.gradient)
         u = self.R.T @ cho_solve((self.L, True), self.Q.T @ g, check_finite=False)

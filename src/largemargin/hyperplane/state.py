@@ -1,5 +1,5 @@
-"""What a fitted hyperplane holds, for the model file: w and b of each problem, and what is known of
-it.
+"""What a fitted hyperplane holds, for the model file: w and b of each problem, and what is known
+of the solution.
 """
 
 from __future__ import annotations

@@ -9,12 +9,14 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from largemargin.lp.column_generation import Search, Solved
-from largemargin.lp.distinct_set import DistinctSet
+from largemargin.lp.column_generation import ColumnGeneration
+from largemargin.lp.duplicates import DistinctSet
 from largemargin.lp.estimator import LinearProgramMachine, checked, sides
 from largemargin.lp.exact_values import ExactValues
 from largemargin.lp.kernel_values import KernelValues
 from largemargin.lp.programs import Program, adaptive_margin
+from largemargin.lp.proof import Solution
+from largemargin.runtime.arrays import MatrixLike, VectorLike
 from largemargin.runtime.progress import Watch
 
 
@@ -96,7 +98,11 @@ class AdaptiveMarginSVC(LinearProgramMachine):
         self.verbose = verbose
 
     def path(
-        self, X: Any, y: Any, lams: Sequence[float], sample_weight: Any = None
+        self,
+        X: MatrixLike,
+        y: VectorLike,
+        lams: Sequence[float],
+        sample_weight: VectorLike = None,
     ) -> list[AdaptiveMarginSVC]:
         """Fit one machine for each value of lambda, over shared kernel values.
 
@@ -119,7 +125,7 @@ class AdaptiveMarginSVC(LinearProgramMachine):
         for model in models:
             model.check_parameters()
         X, y = template.validate(X, y)
-        with template._sitting(X, y, sample_weight, len(models)) as (data, values, exact, watch):
+        with template.session(X, y, sample_weight, len(models)) as (data, values, exact, watch):
             found = template._solve_path(data, models, values, exact, watch)
         for model, solved in zip(models, found, strict=True):
             model.set_fitted(data, solved)
@@ -136,19 +142,19 @@ class AdaptiveMarginSVC(LinearProgramMachine):
         values: KernelValues,
         exact: ExactValues,
         watch: Watch,
-    ) -> list[list[Solved]]:
-        """What each model found of each problem."""
-        found: list[list[Solved]] = [[] for _ in models]
+    ) -> list[list[Solution]]:
+        """The solutions of the problems, one list per model."""
+        found: list[list[Solution]] = [[] for _ in models]
         order = np.argsort([model.lam for model in models], kind="stable")
         for signs in sides(data):
-            search = None
+            solver = None
             for k in order:
-                program = models[k]._program(signs, data.weights, exact.diagonal)
-                if search is None:
-                    search = Search(program, values, watch)
+                program = models[k].program(signs, data.weights, exact.diagonal)
+                if solver is None:
+                    solver = ColumnGeneration(program, values, watch)
                 else:
-                    search.change(program.own)
-                found[k].append(checked(search.run(self._accepted(data), exact)))
+                    solver.change(program.own)
+                found[k].append(checked(solver.run(self.accepted_gap(data), exact)))
                 watch.advance(1)
         return found
 
@@ -156,11 +162,11 @@ class AdaptiveMarginSVC(LinearProgramMachine):
         super().check_parameters()
         check_lam(self.lam)
 
-    def _program(self, signs: np.ndarray, weights: np.ndarray, diagonal: np.ndarray) -> Program:
+    def program(self, signs: np.ndarray, weights: np.ndarray, diagonal: np.ndarray) -> Program:
         return adaptive_margin(signs, weights, diagonal, float(self.lam))
 
     @property
-    def _has_own_part(self) -> bool:
+    def has_own_part(self) -> bool:
         return self.lam > 0
 
 

@@ -1,14 +1,17 @@
-"""Solving a program (see `programs`) by growing the part of it that HiGHS holds (see `master`).
+"""Solving a program (see `programs`) by column generation: HiGHS holds a restricted master (see
+`restricted_master`), which grows by the columns and rows that its own solution shows to be missing.
 
 A few examples in a hundred have a coefficient, and few lie at the margin; the others are plain
 errors or plainly right. So:
 
 1. Solve the whole program of a sample of the examples. Its scores tell errors, examples near the
    margin and others apart in a sample four times as large, and so on until it is all of them.
-2. Solve the part, from the last basis. Give a variable to each example that was left out on the
-   wrong side of the margin, and a coefficient to those j for which sum_i u_i B_ij exceeds the cost
-   by most, no two of them much alike. Forget coefficients that are far from being used.
-3. End when there are none. The part's solution is then one of the whole.
+2. Solve the restricted master, from the last basis. Give a variable to each example that was left
+   out on the wrong side of the margin. By pricing, give a coefficient to those j for which
+   sum_i u_i B_ij exceeds the cost by most, no two of them much alike. Drop coefficients that are
+   far from being used.
+3. End when nothing is missing. Then the KKT conditions hold for the whole program, and the solution
+   of the restricted master is its solution.
 
 The margins and sums of the whole are products with kernel rows; only those that changed are taken.
 The solution is accepted when the objective, computed anew from the coefficients, meets the dual
@@ -17,7 +20,7 @@ The solution is accepted when the objective, computed anew from the coefficients
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -25,62 +28,45 @@ from largemargin.lp.exact_values import ExactValues
 from largemargin.lp.highs import OPTIMAL
 from largemargin.lp.kernel_values import KernelValues, OutOfTime
 from largemargin.lp.programs import Program
-from largemargin.lp.proof import Proof, prove, unproven
-from largemargin.lp.restricted_master import CLASSES, Master, Point
+from largemargin.lp.proof import Solution, prove, unproven
+from largemargin.lp.restricted_master import CLASSES, MasterSolution, RestrictedMaster
 from largemargin.runtime.progress import Watch
 
-SAMPLE = 400  # examples whose program is solved as a whole
-GROWTH = 4  # from a sample to the next
-NEAR = (0.0, 2.0)  # margins that may end at 1
-NEW_COEFFICIENTS = 50
-NEW_EXAMPLES = 200
-CANDIDATES = 400  # those looked at to find some that differ
-ALIKE = 0.9
-MANY = 0.4  # of a sample, with coefficients
-UNUSED = 0.02  # of a row's largest entry: slack of a coefficient that will hardly be used
-FORGETTING = 30  # rounds of a sample, after which nothing is forgotten any more: so it ends
-SMALL_MARGIN = 1e-6  # of the largest kernel value
-NEGLIGIBLE = 1e-10  # of the objective
-LOSSLESS = 1e-10  # of the objective of no coefficients
-PRECISION = 1e-9  # of a scaled row or a margin
-STRICT = 1e3  # times as exact as HiGHS's tolerances are
-LITTLE = 10**9  # multiplications: what a fit that was stopped may still do for its bound
+SAMPLE = 400  # examples of the first sample, whose program is solved as a whole
+GROWTH = 4  # factor from the size of one sample to that of the next
+NEAR = (0.0, 2.0)  # relative margins between which an example may still end at the margin
+NEW_COEFFICIENTS = 50  # coefficients added in a round, or as many as are in use if that is more
+NEW_EXAMPLES = 200  # examples that are given a variable in a round, at most
+CANDIDATES = 400  # coefficients compared with each other to find new ones that differ
+ALIKE = 0.9  # cosine of two examples in feature space above which they are much alike
+MANY = 0.4  # share of a sample with coefficients above which the next sample is solved as a whole
+UNUSED = 0.02  # slack in the dual, relative to a row's largest entry, of an unused coefficient
+FORGETTING = 30  # rounds of a sample after which no coefficient is dropped, so that it ends
+SMALL_MARGIN = 1e-6  # least rho, relative to the largest kernel value, that PRECISION refers to
+NEGLIGIBLE = 1e-10  # share of the objective that Parzen windows, where nothing is better, may cost
+LOSSLESS = 1e-10  # share of the objective of no coefficients that is rounding errors
+PRECISION = 1e-9  # violation, of a scaled row or relative to a margin, that is not mended any more
+STRICT = 1e3  # factor on the entries of rows, and so on HiGHS's accuracy, in the second attempt
+LITTLE = 10**9  # multiplications that a fit that was stopped may still do for its bound
 
 
-@dataclass(frozen=True)
-class Solved:
-    """How a program ended: coefficients, threshold and margin, the objective and its relative gap.
-
-    `reason` is why it is not the solution, and empty if it is.
-    """
-
-    examples: np.ndarray
-    coefs: np.ndarray
-    b: float
-    rho: float
-    objective: float
-    gap: float
-    n_steps: int
-    reason: str
-
-
-class Search:
+class ColumnGeneration:
     """The rounds on one program; kept to go on from when the program changes a little."""
 
     def __init__(self, program: Program, values: KernelValues, watch: Watch) -> None:
         self.program, self.values, self.watch = program, values, watch
-        self.master = Master(program, values, watch, program.unit)
+        self.master = RestrictedMaster(program, values, watch, program.unit)
         self.n_steps = self.n_rounds = 0
         self._duals = np.zeros(len(program))
-        self._sums = np.zeros(len(program))  # sum_i u_i B_ij of these duals
+        self._sums = np.zeros(len(program))  # sum_i u_i B_ij for these duals
         self._order = shuffled(program.signs)
-        self._inside = np.zeros(len(program), bool)  # the sample
-        self._best: Point | None = None
+        self._inside = np.zeros(len(program), bool)  # whether an example is in the sample
+        self._best: MasterSolution | None = None
         self._objective = np.inf
         self._begun = False
 
     def change(self, own: np.ndarray) -> None:
-        """Go on with the program in which coefficients take so much from their own margins."""
+        """Go on with the program in which coefficients take `own` from their own margins."""
         self._sums -= (own - self.program.own) * self._duals
         self.master.set_own(own)
         self.program = self.master.program
@@ -89,7 +75,7 @@ class Search:
         if before is not None and not self.watch.look():
             self._keep_best(before)
 
-    def run(self, tol: float, exact: ExactValues) -> Solved:
+    def run(self, tol: float, exact: ExactValues) -> Solution:
         """Solve, and prove what the solution is worth; if that is not enough, once more from
         scratch, in units that suit the solution found.
         """
@@ -112,15 +98,12 @@ class Search:
             reason = self.watch.stopped
         if not reason and not proof.gap <= tol:
             reason = f"rounding errors leave a gap of {proof.gap:.3g}"
-        return Solved(
-            proof.examples, proof.coefs, proof.b, proof.rho, proof.objective, proof.gap,
-            self.n_steps, reason,
-        )  # fmt: skip
+        return replace(proof, n_steps=self.n_steps, reason=reason)
 
-    def _proof(self, point: Point | None, exact: ExactValues) -> Proof:
-        """Of the best coefficients known, by the duals of a point of the whole program.
+    def _proof(self, point: MasterSolution | None, exact: ExactValues) -> Solution:
+        """The best coefficients known, proven by the duals of a solution of the restricted master.
 
-        If it was stopped, no more than a little is computed for it.
+        If it was stopped, no more than a little is computed for the proof.
         """
         best, duals = self._best, self._duals_of(point, exact)
         if best is None:
@@ -136,7 +119,7 @@ class Search:
         windows = self._windows(exact)
         return prove(self.program, exact, windows, duals, self.watch.look, as_it_is=True)
 
-    def _affordable(self, point: Point | None, exact: ExactValues) -> bool:
+    def _affordable(self, point: MasterSolution | None, exact: ExactValues) -> bool:
         """Whether a finer proof, which takes a hundred times as long, is little work still."""
         count = int(np.count_nonzero(self._best.coefs)) if self._best is not None else 0
         count += int(np.count_nonzero(point.duals)) if point is not None else 0
@@ -146,27 +129,29 @@ class Search:
         """Whether sums over so many examples are more than a fit that was stopped may still do."""
         return bool(self.watch.look()) and exact.work(count) > LITTLE
 
-    def _duals_of(self, point: Point | None, exact: ExactValues) -> np.ndarray | None:
-        """Those that a bound can be made of, if there is time to."""
+    def _duals_of(self, point: MasterSolution | None, exact: ExactValues) -> np.ndarray | None:
+        """The duals of a solution, if they are feasible for all examples and there is time."""
         if point is None or self.master.raised != 1:
             return None
         much = self._too_much(exact, int(np.count_nonzero(point.duals)))
         return None if much else point.duals
 
-    def _given_way(self, point: Point) -> Point:
-        """With the threshold moved to the larger side.
+    def _given_way(self, point: MasterSolution) -> MasterSolution:
+        """The same solution with the threshold moved to the larger side.
 
         At the largest feasible nu the smaller side is at its bounds, and rho may be as large as one
-        likes, with b as much nearer to the larger side, at no cost; for larger values it would be.
+        likes at no cost, if b moves as much to the larger side. For a larger nu it would do so.
         """
         larger = 1.0 if self.program.prices @ self.program.signs > 0 else -1.0
         return replace(point, b=point.b + larger * point.rho, rho=2 * point.rho)
 
-    def _rounds(self, unit: float | None = None, strict: float = 1.0) -> tuple[Point | None, str]:
-        """Solve and grow until nothing is missing; the last solution, and why it is not one of the
-        whole. With a unit it is that of a new beginning.
+    def _rounds(
+        self, unit: float | None = None, strict: float = 1.0
+    ) -> tuple[MasterSolution | None, str]:
+        """Solve and grow until nothing is missing. Returns the last solution, and why it is not one
+        of the whole. With a unit, it begins anew in that unit.
         """
-        point: Point | None = None
+        point: MasterSolution | None = None
         growing, afresh = True, unit is not None
         try:
             while growing and not self.watch.look():
@@ -187,8 +172,8 @@ class Search:
         return point, self.watch.stopped
 
     def _begin(self, unit: float, strict: float = 1.0) -> None:
-        """The whole program of a sample."""
-        self.master = Master(self.program, self.values, self.watch, unit, strict)
+        """A restricted master that is the whole program of a sample."""
+        self.master = RestrictedMaster(self.program, self.values, self.watch, unit, strict)
         n = len(self.program)
         sample = np.sort(self._order[: n if n <= 1.5 * SAMPLE else SAMPLE])
         self._inside[:] = False
@@ -199,7 +184,7 @@ class Search:
         self.master.add_coefficients(sample)
         self._begun = True
 
-    def _widen(self, point: Point, margins: np.ndarray) -> bool:
+    def _widen(self, point: MasterSolution, margins: np.ndarray) -> bool:
         """Go from a sample that is solved to a larger one, unless it was all."""
         n, size, master = len(self.program), int(self._inside.sum()), self.master
         if size == n:
@@ -209,7 +194,7 @@ class Search:
         self.n_rounds = 0
         master.set_sample(np.flatnonzero(self._inside))
         if np.count_nonzero(point.coefs) > MANY * size:
-            # where most examples have a coefficient, a part is harder to solve than the whole
+            # where most examples have a coefficient, a part of them is harder to solve than all
             master.add_examples(np.sort(new))
             master.add_coefficients(np.sort(new))
             return True
@@ -221,28 +206,28 @@ class Search:
         master.add_examples(np.sort(new[~(wrong | right)[new]]))
         return True
 
-    def _at_bound(self, point: Point) -> np.ndarray:
+    def _at_bound(self, point: MasterSolution) -> np.ndarray:
         duals = point.duals[self.master.examples]
         top = self.program.prices[self.master.examples] * self.master.raised
-        return (duals == 0) | (duals == top)
+        return np.asarray((duals == 0) | (duals == top))
 
-    def _anything(self, exact: ExactValues) -> Point:
-        """What there is without any solution: no coefficients, or, if they must have a sum, Parzen
-        windows of a few.
+    def _anything(self, exact: ExactValues) -> MasterSolution:
+        """What to answer with if nothing was solved: no coefficients, or, if they must have a sum,
+        Parzen windows of a few examples.
         """
         if self.program.nu is None:
-            return Point(np.arange(0), np.empty(0), self._duals, 0.0)
+            return MasterSolution(np.arange(0), np.empty(0), self._duals, 0.0)
         few = self._few(exact)
         prices = self.program.prices[few]
-        return Point(few, prices / prices.sum(), self._duals, 0.0, 0.0, 0.0)
+        return MasterSolution(few, prices / prices.sum(), self._duals, 0.0, 0.0, 0.0)
 
     def _few(self, exact: ExactValues) -> np.ndarray:
-        """So many examples that sums over them are little work."""
+        """As many examples as can be summed over with little work."""
         return np.sort(self._order[: min(SAMPLE, max(2, LITTLE // exact.work(1)))])
 
-    def _windows(self, exact: ExactValues) -> Point:
-        """Parzen windows, of a size that does not count, in place of no coefficients at all; of a
-        few if it was stopped.
+    def _windows(self, exact: ExactValues) -> MasterSolution:
+        """Parzen windows of a negligible size in place of no coefficients at all; those of a few
+        examples if it was stopped.
 
         With lambda above sum_i y_i y_j k_ij / k_jj for all j (or with a C so low) the best
         coefficients are zero, which decides nothing. The limit that the chapter speaks of, all
@@ -253,73 +238,77 @@ class Search:
         prices, objective = program.prices[some], float(program.prices.sum())
         most = program.cost + objective * program.size + program.own[some] * prices
         size = NEGLIGIBLE * objective / max(float(prices @ most), objective)
-        return Point(some, size * prices, self._duals, 0.0)
+        return MasterSolution(some, size * prices, self._duals, 0.0)
 
     @property
     def _no_loss(self) -> float:
-        """An objective that is rounding errors."""
+        """An objective that is made of rounding errors alone."""
         return LOSSLESS * float(self.program.prices.sum())
 
-    def _of_least_sum(self, proof: Proof, exact: ExactValues) -> Proof:
+    def _of_least_sum(self, proof: Solution, exact: ExactValues) -> Solution:
         """Of the many solutions without any loss, the one of least sum of coefficients.
 
-        It is the LP machine with a price that no slack is worth: u sums to the sum of coefficients,
-        so no u_i is above that of a solution known already.
+        It is the LP machine with a price of slack that is never paid: u sums to the sum of
+        coefficients, so no u_i is above the sum of a solution that is known already.
         """
         prices = np.full(len(self.program), 2 * float(proof.coefs.sum()))
-        search = Search(replace(self.program, prices=prices, cost=1.0), self.values, self.watch)
-        search._rounds()
-        self.n_steps += search.n_steps
-        best = search._best
+        program = replace(self.program, prices=prices, cost=1.0)
+        least = ColumnGeneration(program, self.values, self.watch)
+        least._rounds()
+        self.n_steps += least.n_steps
+        best = least._best
         if best is None or self._too_much(exact, int(np.count_nonzero(best.coefs))):
             return proof
         found = prove(self.program, exact, best, None)
         return found if found.objective <= self._no_loss else proof
 
-    def _keep_best(self, point: Point) -> np.ndarray:
-        """The margins of a point, which is kept if there is no better."""
+    def _keep_best(self, point: MasterSolution) -> np.ndarray:
+        """The margins of a solution, which is kept if none is better."""
         margins = self.master.margins(point)
         objective = self.program.objective(point.coefs, margins, point.rho)
         if self._best is None or objective < self._objective:
             self._best, self._objective = point, objective
         return margins
 
-    def _excess(self, duals: np.ndarray, level: float) -> np.ndarray:
-        """What sum_i u_i B_ij exceeds its largest allowed value by, in the scale of a row."""
+    def _reduced_costs(self, duals: np.ndarray, level: float) -> np.ndarray:
+        """Pricing: what sum_i u_i B_ij exceeds its largest allowed value by, in the scale of a row,
+        for all j. Where it is positive, a coefficient of j would lower the objective.
+        """
         changed = np.flatnonzero(duals != self._duals)
-        self._sums += self.master.reduced(changed, (duals - self._duals)[changed])
+        self._sums += self.master.dual_sums(changed, (duals - self._duals)[changed])
         self._duals = duals
-        # the largest B_ij of each j, as far as they are known
+        # the largest B_ij of each j, as far as it is known
         scales = np.maximum(self.values.largest, np.abs(self.values.diagonal - self.program.own))
         scales *= self.master.unit / self.master.strict
         over = self._sums - level
-        return np.divide(over, scales, out=np.full(len(over), -np.inf), where=scales > 0)
+        nothing = np.full(len(over), -np.inf)
+        return np.asarray(np.divide(over, scales, out=nothing, where=scales > 0))
 
-    def _grow(self, point: Point, margins: np.ndarray) -> bool:
-        """Add what is missing, if anything is."""
+    def _grow(self, point: MasterSolution, margins: np.ndarray) -> bool:
+        """Add the columns and rows that are missing; False if none is."""
         master = self.master
-        excess = self._excess(point.duals, point.level)
-        excess[~self._inside] = -np.inf
+        reduced = self._reduced_costs(point.duals, point.level)
+        reduced[~self._inside] = -np.inf
         if self.n_rounds < FORGETTING:
             unused = point.coefs == 0
-            unused &= excess[master.coefficients] < -UNUSED * master.strict
+            unused &= reduced[master.coefficients] < -UNUSED * master.strict
             if unused.sum() > 0.2 * len(unused):
                 master.drop_coefficients(np.flatnonzero(unused))
         lack = np.where(master.is_error, margins - point.rho, point.rho - margins)
         lack[master.in_examples | ~self._inside] = 0.0
-        excess[master.in_coefficients] = -np.inf
+        reduced[master.in_coefficients] = -np.inf
         wrong = largest_of(
             lack, NEW_EXAMPLES, PRECISION * max(point.rho, SMALL_MARGIN * self.program.size)
         )
-        new = self._differing(excess, int(np.count_nonzero(point.coefs)))
+        new = self._differing(reduced, int(np.count_nonzero(point.coefs)))
         master.add_examples(wrong)
         master.add_coefficients(new)
         return len(wrong) > 0 or len(new) > 0
 
-    def _differing(self, excess: np.ndarray, count: int) -> np.ndarray:
-        """The coefficients of largest excess, without those much like one that exceeds more."""
+    def _differing(self, reduced: np.ndarray, count: int) -> np.ndarray:
+        """The coefficients of largest reduced cost, without those much like one that has more."""
         count = max(count, NEW_COEFFICIENTS)
-        first = largest_of(excess, max(count, CANDIDATES), PRECISION)
+        first = largest_of(reduced, max(count, CANDIDATES), PRECISION)
         if len(first) <= count:
             return first
         y, diagonal = self.program.signs[first], np.sqrt(np.abs(self.values.diagonal[first]))
@@ -340,8 +329,8 @@ def largest_of(values: np.ndarray, count: int, least: float) -> np.ndarray:
 
 
 def shuffled(signs: np.ndarray) -> np.ndarray:
-    """All examples in an order, always the same, in which any first part has both classes as the
-    whole has them.
+    """All examples in an order, always the same, of which any first part has both classes in the
+    proportion of the whole.
     """
     rank = np.empty(len(signs))
     generator = np.random.default_rng(0)

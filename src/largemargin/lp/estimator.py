@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from numbers import Integral
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -14,20 +14,33 @@ from sklearn.exceptions import ConvergenceWarning
 from largemargin.base.classifier import check_positive
 from largemargin.base.expansion import ExpansionClassifier
 from largemargin.base.training_set import TrainingSet
-from largemargin.lp.column_generation import Search, Solved
-from largemargin.lp.distinct_set import DistinctSet
+from largemargin.lp.column_generation import ColumnGeneration
+from largemargin.lp.duplicates import DistinctSet
 from largemargin.lp.exact_values import ExactValues
 from largemargin.lp.kernel_values import KernelValues, OutOfTime, kernel_values
 from largemargin.lp.programs import Program
+from largemargin.lp.proof import Solution
+from largemargin.runtime.arrays import Matrix, MatrixLike, VectorLike
 from largemargin.runtime.memory import memory_bytes
 from largemargin.runtime.progress import Watch, check_seconds
 from largemargin.runtime.threads import workers
 
-LEAST_SINGLE = 1e-5  # float32 values of k(x, z) and k(z, x) are the same to rounding only
+# The least relative gap that is asked for with kernel values in float32, where k(x, z) and k(z, x)
+# are the same to rounding only.
+LEAST_SINGLE_GAP = 1e-5
 
 
 class LinearProgramMachine(ExpansionClassifier):
-    """Training; subclasses say which program a problem of two sides is."""
+    """Training; subclasses say which program a problem of two sides is.
+
+    A subclass has a `program`, and may have a `check_data` and a `has_own_part` of its own; it
+    calls `session` and `accepted_gap`.
+    """
+
+    PROTOCOL: ClassVar[tuple[str, ...]] = (
+        *ExpansionClassifier.PROTOCOL,
+        "accepted_gap", "check_data", "has_own_part", "program", "session",
+    )  # fmt: skip
 
     degree: int
     gamma: float | str
@@ -39,7 +52,7 @@ class LinearProgramMachine(ExpansionClassifier):
     precision: str
     verbose: int
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: MatrixLike, y: VectorLike, sample_weight: VectorLike = None) -> Self:
         """Train on the rows of X.
 
         Parameters
@@ -61,24 +74,24 @@ class LinearProgramMachine(ExpansionClassifier):
         with self.rolled_back_on_error():
             self.check_parameters()
             X, y = self.validate(X, y)
-            with self._sitting(X, y, sample_weight) as (data, values, exact, watch):
+            with self.session(X, y, sample_weight) as (data, values, exact, watch):
                 solved = []
                 for signs in sides(data):
-                    program = self._program(signs, data.weights, exact.diagonal)
-                    search = Search(program, values, watch)
-                    solved.append(checked(search.run(self._accepted(data), exact)))
+                    program = self.program(signs, data.weights, exact.diagonal)
+                    solver = ColumnGeneration(program, values, watch)
+                    solved.append(checked(solver.run(self.accepted_gap(data), exact)))
                     watch.advance(1)
             self.set_fitted(data, solved)
         self.warn_unless_converged(solved)
         return self
 
-    def _accepted(self, data: DistinctSet) -> float:
-        """The largest relative gap of a solution."""
-        return max(self.tol, LEAST_SINGLE) if data.dtype == np.float32 else self.tol
+    def accepted_gap(self, data: DistinctSet) -> float:
+        """The largest relative gap with which a solution counts as one."""
+        return max(self.tol, LEAST_SINGLE_GAP) if data.dtype == np.float32 else self.tol
 
     @contextmanager
-    def _sitting(
-        self, X: Any, y: np.ndarray, sample_weight: Any, n_models: int = 1
+    def session(
+        self, X: Matrix, y: np.ndarray, sample_weight: VectorLike, n_models: int = 1
     ) -> Iterator[tuple[DistinctSet, KernelValues, ExactValues, Watch]]:
         """The examples, kernel values for all the problems, and a watch over all that is done."""
         n_classes = len(np.unique(y))
@@ -91,36 +104,37 @@ class LinearProgramMachine(ExpansionClassifier):
             if watch.look():
                 raise OutOfTime
 
-        # numbers that are none are refused when a problem is solved
+        # infinities and NaN are refused when a problem is solved
         with watch, workers(self.n_jobs) as team, np.errstate(all="ignore"):
             data = DistinctSet(self, X, y, sample_weight)
-            self._check_data(data)
+            self.check_data(data)
             enough = len(data) ** 2 * data.dtype.itemsize
             memory = memory_bytes(self.memory, enough=enough)
             values = kernel_values(data.X, data.kernel, data.dtype, memory, team, look)
             yield data, values, ExactValues(data.X, data.kernel, team), watch
 
-    def _program(self, signs: np.ndarray, weights: np.ndarray, diagonal: np.ndarray) -> Program:
+    def program(self, signs: np.ndarray, weights: np.ndarray, diagonal: np.ndarray) -> Program:
+        """The linear program of a problem of two sides; `diagonal` has the values k(x_i, x_i)."""
         raise NotImplementedError
 
     @property
-    def _has_own_part(self) -> bool:
-        """Whether an example's coefficient counts in its own margin, which copies then share."""
+    def has_own_part(self) -> bool:
+        """Whether a coefficient counts in its own example's margin, so that duplicates share it."""
         return False
 
-    def set_fitted(self, data: DistinctSet, solved: Sequence[Solved]) -> None:
+    def set_fitted(self, data: DistinctSet, solved: Sequence[Solution]) -> None:
         """Make the fitted attributes."""
         coefs = np.zeros((len(solved), len(data)))
         for row, signs, one in zip(coefs, sides(data), solved, strict=True):
             row[one.examples] = signs[one.examples] * one.coefs
-        given, coefs = data.as_given(coefs, self._has_own_part)
+        given, coefs = data.as_given(coefs, self.has_own_part)
         self.set_expansion(given, coefs, np.array([one.b for one in solved]))
         self.objective_ = np.array([one.objective for one in solved])
         self.dual_gap_ = np.array([one.gap for one in solved])
         self.n_iter_ = np.array([max(1, one.n_steps) for one in solved])
         self.converged_ = not any(one.reason for one in solved)
 
-    def warn_unless_converged(self, solved: Sequence[Solved]) -> None:
+    def warn_unless_converged(self, solved: Sequence[Solution]) -> None:
         """Warn of what kept the fit from its solution."""
         reasons = [one.reason for one in solved if one.reason]
         if reasons:
@@ -132,7 +146,7 @@ class LinearProgramMachine(ExpansionClassifier):
                 stacklevel=3,
             )
 
-    def _check_data(self, data: DistinctSet) -> None:
+    def check_data(self, data: DistinctSet) -> None:
         """Refuse data that a subclass cannot be trained on."""
 
     def check_parameters(self) -> None:
@@ -142,8 +156,8 @@ class LinearProgramMachine(ExpansionClassifier):
         check_seconds(self.max_seconds)
 
 
-def checked(solved: Solved) -> Solved:
-    """What was found of a problem, refused if it is not made of numbers."""
+def checked(solved: Solution) -> Solution:
+    """A solution, refused if it has infinities or NaN."""
     known = (solved.coefs.sum(), solved.b, solved.rho, solved.objective)
     if not np.isfinite(known).all() or np.isnan(solved.gap):
         raise ValueError(

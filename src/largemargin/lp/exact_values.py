@@ -1,9 +1,9 @@
 """Sums of kernel values for the proof of a solution: in float64 or beyond, of the examples
 themselves, with a bound of what rounding can have done to them.
 
-What a solver works with may be float32, and without what is tiny (see `kernel_values`). What its
-solution is worth is computed here once more, a strip of values at a time, from values that nothing
-was dropped from. With u the unit of rounding, n features and i, j two examples, the error of
+A solver may work with float32 and without tiny values (see `kernel_values`). What its solution is
+worth is computed here once more, a strip of values at a time, from values of which none was
+dropped. With u the unit of rounding, n features and i, j two examples, the error of
 k(x_i, x_j) is at most
 
     |k_ij| (base + share_i + share_j) + size_i size_j
@@ -15,6 +15,10 @@ k(x_i, x_j) is at most
     Laplacian                     likewise (n + 4) u gamma (|x_i - c|_1 + |x_j - c|_1), any c
 
 Values that a user gives, as a matrix or by a function, are what they are.
+
+`Kernel.rounding` bounds the values that a model scores with: of examples that were rounded to the
+model's type, by kernels that may be a user's function, and never in extended precision. Its bounds
+are looser for that, and a gap that is told with them would be larger.
 """
 
 from __future__ import annotations
@@ -36,65 +40,67 @@ from largemargin.kernels.functions import (
     Sigmoid,
     squared_norms,
 )
+from largemargin.runtime.arrays import Matrix
 from largemargin.runtime.threads import Workers
 
-UNIT = float(np.finfo(np.float64).eps) / 2
-FINER = float(np.finfo(np.longdouble).eps) / 2  # the same where there is nothing beyond float64
+UNIT = float(np.finfo(np.float64).eps) / 2  # the unit of rounding of float64
+# The unit of rounding of the longest floating-point numbers; where nothing is beyond float64, UNIT.
+LONG_UNIT = float(np.finfo(np.longdouble).eps) / 2
 BLOCK = 128  # terms that one product sums: its error grows with their number
 HEIGHT = 2048  # rows of a strip
-ELEMENTARY = 8  # units: of an exponential or a hyperbolic tangent, and what follows it
-KNOWN = (Linear, Polynomial, Sigmoid, Gaussian, Laplacian)
+ELEMENTARY = 8  # units of rounding that an exponential or hyperbolic tangent and the rest may cost
+KNOWN = (Linear, Polynomial, Sigmoid, Gaussian, Laplacian)  # kernels whose rounding is known
 
 
 @dataclass(frozen=True)
-class Rounding:
-    """How far kernel values may be off; `shares` and `sizes` are a number an example."""
+class ErrorBounds:
+    """How far kernel values may be off; `shares` and `sizes` have one number per example."""
 
     base: float
     shares: np.ndarray
     sizes: np.ndarray
 
 
-def rounding_of(kernel: Kernel, X: Any, unit: float) -> Rounding:
-    """What is known of values of a kernel among the rows of X, computed to a unit of rounding."""
+def error_bounds(kernel: Kernel, X: Matrix, unit: float) -> ErrorBounds:
+    """The errors of a kernel's values among the rows of X, computed to a unit of rounding."""
     n, nothing = X.shape[0], np.zeros(X.shape[0])
     if not isinstance(kernel, KNOWN):
-        return Rounding(0.0, nothing, nothing)
-    terms = int(np.diff(X.indptr).max(initial=0)) if sp.issparse(X) else X.shape[1]
+        return ErrorBounds(0.0, nothing, nothing)
+    terms = X.shape[1] if isinstance(X, np.ndarray) else int(np.diff(X.indptr).max(initial=0))
     sum_error = (terms + 4) * unit
     if isinstance(kernel, Laplacian):
         middle = np.asarray(X.mean(axis=0)).ravel()
         apart = np.empty(n)
         for first in range(0, n, HEIGHT):
             part = X[first : first + HEIGHT]
-            part = part.toarray() if sp.issparse(part) else part
+            part = part if isinstance(part, np.ndarray) else part.toarray()
             apart[first : first + HEIGHT] = np.abs(part - middle).sum(axis=1)
-        return Rounding(ELEMENTARY * unit, sum_error * kernel.gamma * apart, nothing)
+        return ErrorBounds(ELEMENTARY * unit, sum_error * kernel.gamma * apart, nothing)
     squares = squared_norms(X)
     if isinstance(kernel, Gaussian):
-        return Rounding(ELEMENTARY * unit, 2 * sum_error * kernel.gamma * squares, nothing)
+        return ErrorBounds(ELEMENTARY * unit, 2 * sum_error * kernel.gamma * squares, nothing)
     if isinstance(kernel, Linear):
-        return Rounding(0.0, nothing, np.sqrt(sum_error * squares))
+        return ErrorBounds(0.0, nothing, np.sqrt(sum_error * squares))
     inner = kernel.gamma * squares + abs(kernel.coef0)
     if isinstance(kernel, Sigmoid):
-        return Rounding(ELEMENTARY * unit, nothing, np.sqrt(sum_error * inner))
+        return ErrorBounds(ELEMENTARY * unit, nothing, np.sqrt(sum_error * inner))
     factors = max(1, kernel.degree)
-    return Rounding(0.0, nothing, np.sqrt(factors * sum_error) * inner ** (factors / 2))
+    return ErrorBounds(0.0, nothing, np.sqrt(factors * sum_error) * inner ** (factors / 2))
 
 
 class ExactValues:
-    """Kernel values among the rows of X, as `gram.prepare` gave them; with `finer`, in the longest
+    """Kernel values among the rows of X, as `prepare` gave them; with `finer`, in the longest
     floating-point numbers there are, which takes a hundred times as long.
     """
 
-    def __init__(self, X: Any, kernel: Kernel, team: Workers, finer: bool = False) -> None:
+    def __init__(self, X: Matrix, kernel: Kernel, team: Workers, finer: bool = False) -> None:
         self.X, self.kernel, self.team = X, kernel, team
         self.longer = finer and isinstance(kernel, KNOWN) and not sp.issparse(X)
         self.dtype = np.longdouble if finer else np.float64
-        self.unit = FINER if finer else UNIT
-        self.rounding = rounding_of(kernel, X, FINER if self.longer else UNIT)
+        self.unit = LONG_UNIT if finer else UNIT
+        self.rounding = error_bounds(kernel, X, LONG_UNIT if self.longer else UNIT)
         self.diagonal = np.asarray(kernel.diag(X), np.float64)
-        # of the diagonal of a Gaussian and a Laplacian nothing was computed
+        # the diagonal of a Gaussian or a Laplacian is 1 and was not computed
         self.diagonal_errors = self.rounding.sizes**2
 
     def __len__(self) -> int:
@@ -106,7 +112,8 @@ class ExactValues:
 
     def work(self, count: int) -> int:
         """Multiplications that sums over so many examples take, about."""
-        width = self.X.indptr[-1] / len(self) if sp.issparse(self.X) else self.X.shape[1]
+        X = self.X
+        width = X.shape[1] if isinstance(X, np.ndarray) else X.indptr[-1] / len(self)
         return int(len(self) * count * (30 + (0 if self.kernel.by_column else width)))
 
     def sums(
@@ -119,8 +126,8 @@ class ExactValues:
         stopped: Callable[[], Any] = lambda: False,
     ) -> tuple[np.ndarray, np.ndarray] | None:
         """For all i, the sum over some j of coefs_j (k(x_i, x_j) - [i = j] own_j), and a bound of
-        its error, in which coefficients may be rounded twice; without `scores` they may not, and
-        k(x_j, x_i) takes the place of k(x_i, x_j).
+        its error. The bound allows for coefficients that are rounded twice more; without `scores`
+        it does not, and k(x_j, x_i) takes the place of k(x_i, x_j).
 
         None if it was stopped.
         """
@@ -158,7 +165,7 @@ class ExactValues:
         relative = self.diagonal_errors[examples] / np.where(diagonal > 0, diagonal, 1.0)
         error[examples] += sizes * (own * (4 * UNIT + relative) + 2 * UNIT * diagonal)
         error += UNIT * np.abs(total).astype(np.float64)
-        if scores:  # of coefficients that will be multiplied and shared among copies
+        if scores:  # coefficients will be multiplied, and shared among duplicates
             error += 2 * UNIT * weight
         return total.astype(np.float64), error * (1 + 1e-6)
 
@@ -188,7 +195,7 @@ def longer_values(kernel: Any, A: np.ndarray, B: np.ndarray) -> np.ndarray:
         return np.asarray(np.exp(-np.longdouble(kernel.gamma) * apart))
     products = A @ B.T
     if isinstance(kernel, Linear):
-        return products
+        return np.asarray(products)
     gamma = np.longdouble(kernel.gamma)
     if isinstance(kernel, Gaussian):
         apart = (A * A).sum(axis=1)[:, None] + (B * B).sum(axis=1) - 2 * products

@@ -21,20 +21,22 @@ from largemargin.runtime import progress as watch
 OPTIMAL, INFEASIBLE, UNBOUNDED, STOPPED, FAILED = (
     "optimal", "infeasible", "unbounded", "stopped", "failed",
 )  # fmt: skip
-# each a way to solve, the first from the last basis: (solver, presolve, whether to start afresh)
+# Ways to solve: solver, presolve, whether to start afresh. The first starts from the last basis.
 WAYS = (("simplex", "off", False), ("simplex", "on", True), ("ipm", "on", True))
-# A simplex that takes more steps than so many, and so many a row and column, counts as stalled. The
-# time would depend on the machine, and with it the solution where there are several.
-FEWEST, PATIENCE = 1000, 5
-SLICE = 0.5  # seconds of a simplex at a time, in between which it can be stopped
-SMALLEST = 1e-12  # entries below are zero to HiGHS, which allows no less
+# A simplex that takes more than BASE_STEPS steps, and STEPS_PER_LINE more for each row and column,
+# counts as stalled. A limit of time would depend on the machine, and so would the solution where
+# there are several.
+BASE_STEPS, STEPS_PER_LINE = 1000, 5
+SLICE = 0.5  # seconds that the simplex runs before it is asked whether to stop
+SMALLEST_ENTRY = 1e-12  # entries of the matrix below this are zero to HiGHS, which allows no less
 
 
 @dataclass(frozen=True)
 class Outcome:
     """How a solve ended, with the solution if it is "optimal".
 
-    `duals` are the multipliers of the rows: what the objective gains by a unit of their bounds.
+    `duals` are the Lagrange multipliers of the rows: what the objective gains when their bounds
+    grow by one unit.
     """
 
     status: str
@@ -58,11 +60,12 @@ class LinearProgram:
         import highspy
 
         self._highspy = highspy
-        self._highs: Any = highspy.Highs()
+        make: Any = highspy.Highs
+        self._highs = make()
         for option, value in (
             ("output_flag", False), ("threads", 1),
             ("primal_feasibility_tolerance", 1e-9), ("dual_feasibility_tolerance", 1e-9),
-            ("small_matrix_value", SMALLEST),
+            ("small_matrix_value", SMALLEST_ENTRY),
         ):  # fmt: skip
             self._highs.setOptionValue(option, value)
         if maximize:
@@ -75,8 +78,8 @@ class LinearProgram:
         return self._n_rows, self._n_columns
 
     def add_columns(self, costs: Any, lower: Any, upper: Any, matrix: Any = None) -> None:
-        """More variables; `matrix`, dense or sparse, has their coefficients, a row a row of the
-        program.
+        """More variables; `matrix`, dense or sparse, has their coefficients in the rows of the
+        program, one column per variable.
         """
         count = len(np.atleast_1d(costs))
         entries = np.empty((count, 0)) if matrix is None else matrix.T
@@ -85,7 +88,7 @@ class LinearProgram:
         self._n_columns += count
 
     def add_rows(self, matrix: np.ndarray, lower: Any, upper: Any) -> None:
-        """More constraints; `matrix` has a column a variable of the program."""
+        """More constraints; `matrix` has one column per variable of the program."""
         count = len(matrix)
         arrays = [np.broadcast_to(np.asarray(part, float), count) for part in (lower, upper)]
         self._checked(self._highs.addRows(count, *arrays, *_entries(matrix)))
@@ -111,7 +114,7 @@ class LinearProgram:
         self._checked(self._highs.changeRowBounds(row, lower, upper))
 
     def set_column(self, column: int, cost: float, values: np.ndarray) -> None:
-        """Another cost and other coefficients, a number a row, for a variable."""
+        """Another cost and other coefficients, one number per row, for a variable."""
         self._checked(self._highs.changeColCost(column, cost))
         for row, value in enumerate(values.tolist()):
             self._highs.changeCoeff(row, column, value)
@@ -146,7 +149,7 @@ class LinearProgram:
         highs.setOptionValue("simplex_scale_strategy", 2 if afresh else 0)
         highs.setOptionValue("solver", solver)
         highs.setOptionValue("presolve", presolve)
-        most = FEWEST + PATIENCE * sum(self.shape)
+        most = BASE_STEPS + STEPS_PER_LINE * sum(self.shape)
         n_steps = 0
         while True:
             highs.setOptionValue("simplex_iteration_limit", most - n_steps)
@@ -159,7 +162,7 @@ class LinearProgram:
             out_of_time = stopped() or watch.clock() >= until
             if outcome.status != STOPPED or n_steps >= most or out_of_time:
                 return outcome
-            highs.setOptionValue("presolve", "off")  # on from the basis reached
+            highs.setOptionValue("presolve", "off")  # go on from the basis that was reached
 
     def _outcome(self, n_before: int) -> Outcome:
         status, of = self._highs.getModelStatus(), self._highspy.HighsModelStatus

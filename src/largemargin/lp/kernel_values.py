@@ -1,6 +1,6 @@
-"""Kernel values for linear programs: all of them for small data, rows on request for large.
+"""Kernel values for linear programs: all of them for small data, rows on request for large data.
 
-Values below TRACE of the diagonal are made zero. A Gaussian so narrow that its values are 1e-15
+Values below TRACE times the diagonal are made zero. A Gaussian so narrow that its values are 1e-15
 would have coefficients of 1e15, which no solver can tell from infinity; values of 1e-9 on the other
 hand can be all that a machine has to go by, and stay.
 """
@@ -9,18 +9,19 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 
 from largemargin.kernels.functions import Kernel
 from largemargin.kernels.rows import BLOCK, KernelRows, Task, whole_gram
+from largemargin.runtime.arrays import Matrix
 from largemargin.runtime.threads import Workers
 
-TRACE = 1e-12
-WHOLE = 2048  # rows up to which all values are computed at once
-SEGMENT = 8192  # columns at most
-AT_A_TIME = 1024  # rows computed before anyone looks at the clock again
+TRACE = 1e-12  # kernel values below this fraction of the diagonal are made zero
+WHOLE = 2048  # examples up to which all values are computed at once
+SEGMENT = 8192  # columns of a segment of kernel rows, at most
+AT_A_TIME = 1024  # kernel rows computed before anyone looks at the clock again
 
 
 class OutOfTime(Exception):
@@ -28,10 +29,14 @@ class OutOfTime(Exception):
 
 
 class KernelValues(Protocol):
-    """Values k(x_i, x_j), a row a j: what a coefficient of j adds to each score."""
+    """Values k(x_i, x_j), one row per j: what a coefficient of j adds to each score.
+
+    `largest` has the largest absolute value in each column outside the diagonal, of those that were
+    computed so far.
+    """
 
     diagonal: np.ndarray
-    largest: np.ndarray  # of the other absolute values in each column, as far as they were computed
+    largest: np.ndarray
 
     def rows(self, examples: np.ndarray, columns: np.ndarray) -> np.ndarray:
         """A block of values."""
@@ -39,8 +44,8 @@ class KernelValues(Protocol):
     def scores(self, examples: np.ndarray, coefs: np.ndarray) -> np.ndarray:
         """sum_j coefs_j k(x_i, x_j) for all i."""
 
-    def prices(self, examples: np.ndarray, duals: np.ndarray) -> np.ndarray:
-        """sum_i duals_i k(x_i, x_j) for all j."""
+    def transposed_scores(self, examples: np.ndarray, duals: np.ndarray) -> np.ndarray:
+        """sum_i duals_i k(x_i, x_j) for all j, which pricing needs."""
 
     def among(self, examples: np.ndarray) -> np.ndarray:
         """The values among some examples, not kept."""
@@ -50,7 +55,7 @@ class WholeGram:
     """All values; they need not be symmetric."""
 
     def __init__(self, gram: np.ndarray) -> None:
-        self.gram = gram  # of j down, i across
+        self.gram = gram  # k(x_i, x_j) in row j and column i
         self.diagonal = np.diagonal(gram).astype(np.float64)
         self._transposed = gram
         off = np.abs(gram)
@@ -58,7 +63,7 @@ class WholeGram:
         self.largest = off.max(axis=1, initial=0.0)
 
     @classmethod
-    def of(cls, X: Any, kernel: Kernel, dtype: np.dtype, team: Workers) -> WholeGram:
+    def of(cls, X: Matrix, kernel: Kernel, dtype: np.dtype, team: Workers) -> WholeGram:
         gram = whole_gram(X, np.arange(X.shape[0]), kernel, dtype, team)
         drop_traces(gram, np.diagonal(gram).copy(), np.diagonal(gram).copy())
         made = cls(gram)
@@ -67,29 +72,29 @@ class WholeGram:
         return made
 
     def rows(self, examples: np.ndarray, columns: np.ndarray) -> np.ndarray:
-        return self.gram[np.ix_(examples, columns)]
+        return np.asarray(self.gram[np.ix_(examples, columns)])
 
     def scores(self, examples: np.ndarray, coefs: np.ndarray) -> np.ndarray:
-        return coefs @ self.gram[examples]
+        return np.asarray(coefs @ self.gram[examples])
 
-    def prices(self, examples: np.ndarray, duals: np.ndarray) -> np.ndarray:
-        return duals @ self._transposed[examples]
+    def transposed_scores(self, examples: np.ndarray, duals: np.ndarray) -> np.ndarray:
+        return np.asarray(duals @ self._transposed[examples])
 
     def among(self, examples: np.ndarray) -> np.ndarray:
-        return self.gram[np.ix_(examples, examples)]
+        return np.asarray(self.gram[np.ix_(examples, examples)])
 
 
 class GramRows(KernelRows):
-    """Rows computed when they are asked for, and kept within the memory; the kernel is taken to be
-    symmetric.
+    """Rows that are computed when they are asked for, and kept within the memory. The kernel is
+    taken to be symmetric.
 
-    `look` is called before values are computed, and may raise `OutOfTime`; after that there are
-    none to be had.
+    `look` is called before values are computed, and may raise `OutOfTime`; after that no more
+    values can be had.
     """
 
     def __init__(
         self,
-        X: Any,
+        X: Matrix,
         kernel: Kernel,
         dtype: np.dtype,
         memory: int,
@@ -127,9 +132,9 @@ class GramRows(KernelRows):
             self.announce({s: [examples] for s in everywhere})
             for first in range(0, len(examples), AT_A_TIME):
                 self.fetch({s: [examples[first : first + AT_A_TIME]] for s in everywhere})
-        return self.products(examples, coefs[None])[0]
+        return np.asarray(self.products(examples, coefs[None])[0])
 
-    prices = scores
+    transposed_scores = scores
 
     def among(self, examples: np.ndarray) -> np.ndarray:
         values = self.block(examples)
@@ -147,13 +152,14 @@ class GramRows(KernelRows):
             drop_traces(row[None], self.diagonal[[example]], self.diagonal[columns])
             row[own] = 0.0
             np.maximum(largest, np.abs(row), out=largest)
-            row[own] = self.diagonal[example]  # what is taken from it must leave nothing else
+            # exactly the diagonal: what a program takes from it must not leave rounding errors
+            row[own] = self.diagonal[example]
         with self._lock:
             self.largest[columns] = np.maximum(self.largest[columns], largest)
 
 
 def drop_traces(values: np.ndarray, down: np.ndarray, across: np.ndarray) -> np.ndarray:
-    """Make zero, in place, what is below TRACE of the diagonal."""
+    """Make zero, in place, what is below TRACE times the diagonal."""
     low = TRACE * np.sqrt(np.abs(down))
     high = np.sqrt(np.abs(across))
     for k in range(len(values)):  # a row at a time, while it is in cache
@@ -163,14 +169,14 @@ def drop_traces(values: np.ndarray, down: np.ndarray, across: np.ndarray) -> np.
 
 
 def kernel_values(
-    X: Any,
+    X: Matrix,
     kernel: Kernel,
     dtype: np.dtype,
     memory: int,
     team: Workers,
     look: Callable[[], None] = lambda: None,
 ) -> WholeGram | GramRows:
-    """All values if there are few or they are given, else rows."""
+    """All values if there are few or the user computed them, else rows."""
     n = X.shape[0]
     if kernel.by_column or n <= WHOLE:
         return WholeGram.of(X, kernel, dtype, team)

@@ -79,9 +79,9 @@ class LeaveOneOutSVC(LinearProgramMachine):
         self.precision = precision
         self.verbose = verbose
 
-    def _program(self, signs: np.ndarray, weights: np.ndarray, diagonal: np.ndarray) -> Program:
+    def program(self, signs: np.ndarray, weights: np.ndarray, diagonal: np.ndarray) -> Program:
         return adaptive_margin(signs, weights, diagonal, 1.0)
 
     @property
-    def _has_own_part(self) -> bool:
+    def has_own_part(self) -> bool:
         return True

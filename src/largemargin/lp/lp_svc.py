@@ -37,7 +37,7 @@ class LPSVC(LinearProgramMachine):
     coef0 : float, default=1.0
         Constant of the polynomial and sigmoid kernels.
     class_weight : dict, "balanced" or None, default=None
-        Factors of the weights of examples, a class.
+        Factors of the weights of examples, one per class.
     tol : float, default=1e-7
         The largest relative duality gap of a solution that counts as one. Solutions are those of
         the simplex method, so it says what to accept and saves no time. With kernel values in
@@ -66,9 +66,9 @@ class LPSVC(LinearProgramMachine):
         The examples with a coefficient other than zero in any problem: their sorted positions in
         the training data, their rows, their number.
     dual_coef_, intercept_, coef_ :
-        f = dual_coef_ @ K(support_vectors_, x) + intercept_, a row a problem: one for two classes,
-        positive for `classes_[1]`; else one a class. `coef_` with the linear kernel only. Without a
-        threshold, `intercept_` is zero.
+        f = dual_coef_ @ K(support_vectors_, x) + intercept_, one row per problem: one problem for
+        two classes, positive for `classes_[1]`; else one per class. `coef_` with the linear kernel
+        only. Without a threshold, `intercept_` is zero.
     objective_ : array of shape (n_problems,)
         The objective above, computed in float64 from the coefficients that are kept.
     dual_gap_ : array of shape (n_problems,)
@@ -141,7 +141,7 @@ class LPSVC(LinearProgramMachine):
                 f"C must be finite, got {self.C!r}: for the hard margin use NuLPSVC(nu=0)"
             )
 
-    def _program(self, signs: np.ndarray, weights: np.ndarray, diagonal: np.ndarray) -> Program:
+    def program(self, signs: np.ndarray, weights: np.ndarray, diagonal: np.ndarray) -> Program:
         if not np.isfinite(float(self.C) * float(weights.sum())):
             raise ValueError(
                 f"C={self.C!r} times the weights of the examples is more than float64 can compute "

@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from largemargin.lp.column_generation import Solved
-from largemargin.lp.distinct_set import DistinctSet
+from largemargin.lp.duplicates import DistinctSet
 from largemargin.lp.estimator import LinearProgramMachine, sides
 from largemargin.lp.programs import Program, largest_nu, nu_machine
+from largemargin.lp.proof import Solution
 
-ROUNDING = 1e-12
+NU_ROUNDING = 1e-12  # relative error of the largest feasible nu, which is a quotient of sums
 
 
 class NuLPSVC(LinearProgramMachine):
@@ -34,8 +34,8 @@ class NuLPSVC(LinearProgramMachine):
         Between 0 and twice the smaller class's share of the weight. For two classes a larger value
         is an error; in problems of one class against the rest, or with class weights, it is lowered
         where it has to be, with one warning; with class weights the threshold then gives way too,
-        to the side of more weight. 0 is the limit of small values: the largest margin
-        without errors or, if there is none, the least loss.
+        to the side of more weight. 0 is the limit of small values: the largest margin without
+        errors or, if there is none, the least loss.
     kernel, degree, gamma, coef0, class_weight, tol, max_seconds, memory, n_jobs, precision, \
     verbose :
         As for `LPSVC`.
@@ -105,9 +105,9 @@ class NuLPSVC(LinearProgramMachine):
         if not isinstance(nu, Real) or isinstance(nu, bool) or not 0 <= nu <= 1:
             raise ValueError(f"nu must lie between 0 and 1, got {nu!r}")
 
-    def _check_data(self, data: DistinctSet) -> None:
+    def check_data(self, data: DistinctSet) -> None:
         largest = [largest_nu(signs, data.weights) for signs in sides(data)]
-        short = [nu for nu in largest if nu < self.nu * (1 - ROUNDING)]
+        short = [nu for nu in largest if nu < self.nu * (1 - NU_ROUNDING)]
         if short and data.n_classes == 2 and self.class_weight is None:
             raise ValueError(
                 f"nu={self.nu} is infeasible for these classes: the largest feasible nu is "
@@ -122,16 +122,16 @@ class NuLPSVC(LinearProgramMachine):
                 stacklevel=3,
             )
 
-    def _program(self, signs: np.ndarray, weights: np.ndarray, diagonal: np.ndarray) -> Program:
+    def program(self, signs: np.ndarray, weights: np.ndarray, diagonal: np.ndarray) -> Program:
         largest = largest_nu(signs, weights)
         lowered = self.class_weight is not None and self.nu > largest
         return nu_machine(signs, weights, diagonal, min(float(self.nu), largest), lowered)
 
-    def set_fitted(self, data: DistinctSet, solved: Sequence[Solved]) -> None:
+    def set_fitted(self, data: DistinctSet, solved: Sequence[Solution]) -> None:
         super().set_fitted(data, solved)
         self.margin_ = np.array([one.rho for one in solved])
 
-    def warn_unless_converged(self, solved: Sequence[Solved]) -> None:
+    def warn_unless_converged(self, solved: Sequence[Solution]) -> None:
         super().warn_unless_converged(solved)
         if self.converged_ and not self.margin_.all():
             warnings.warn(

@@ -17,7 +17,8 @@ All are one `Program`, with B_ij = y_i y_j k_ij - [i = j] own_i:
 
     min  cost sum_j alpha_j + sum_i prices_i xi_i - nu rho     B alpha + y b >= 1 (or rho) - xi
 
-which is solved through its dual, whose variables have bounds and need no slacks:
+which is solved through its dual. Its variables u, the Lagrange multipliers of the margins, have
+bounds and need no slacks:
 
     max  sum_i u_i (or -t)     0 <= u_i <= prices_i,  sum_i u_i B_ij <= cost (or t)  for all j
                                and for nu-LP  sum_i y_i u_i = 0,  sum_i u_i >= nu
@@ -32,9 +33,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-MUCH_ROOM = 0.5  # of the least price: below it a margin error costs more than any margin gains
-TRIFLE = 1e-4  # of the objective of no coefficients at all
-TRIFLING_MARGIN = 1e-2  # of the largest kernel value
+# The nu that stands for 0, relative to the least price: below the least price a margin error costs
+# more than any margin gains.
+NU_OF_HARD_MARGIN = 0.5
+# An objective that is as good as zero: relative to the objective of no coefficients at all, or with
+# nu, to nu times the largest kernel value.
+TRIFLING_LOSS = 1e-4
+TRIFLING_MARGIN = 1e-2
 
 
 @dataclass(frozen=True)
@@ -43,8 +48,14 @@ class Program:
 
     Attributes
     ----------
+    signs : array
+        y, +1 and -1.
+    prices : array
+        The price of one unit of slack of each example.
     own : array
         What an example's coefficient takes from its own margin: lambda k_ii / s_i.
+    cost : float
+        The price of one unit of a coefficient.
     nu : float or None
         None where the margin is 1 and there is no threshold.
     size : float
@@ -67,8 +78,8 @@ class Program:
 
     @property
     def unit(self) -> float:
-        """What the dual variables are measured in, to be near 1: the largest price, or their sum nu
-        if that is less, or, between the price and the cost of a margin of 1, the geometric mean.
+        """The unit in which the dual variables are near 1: the largest price, or their sum nu if it
+        is less, or, between the price and the cost of a margin of 1, the geometric mean.
         """
         largest = float(self.prices.max())
         if self.nu is not None:
@@ -76,8 +87,8 @@ class Program:
         return min(largest, float(np.sqrt(largest * self.cost / self.size))) or largest
 
     def unit_at(self, objective: float) -> float:
-        """The same, where an objective near the optimum is known: the duals sum to it or, with nu,
-        to nu if there is a margin.
+        """The same unit, where an objective near the optimum is known: the duals sum to it or, with
+        nu, to nu if there is a margin.
         """
         largest = float(self.prices.max())
         if self.nu is not None:
@@ -95,7 +106,7 @@ class Program:
         if self.cost:
             return float(np.finfo(float).tiny)
         if self.nu is None:
-            return TRIFLE * float(self.prices.sum())
+            return TRIFLING_LOSS * float(self.prices.sum())
         return TRIFLING_MARGIN * self.nu * self.size
 
     @property
@@ -129,7 +140,7 @@ def nu_machine(
     margin can gain: each adds at least its price to the slope of the loss in rho.
     """
     prices = s / s.sum()
-    least = MUCH_ROOM * float(prices.min())
+    least = NU_OF_HARD_MARGIN * float(prices.min())
     nothing = np.zeros(len(y))
     nu = nu if nu > 0 else least
     return Program(y, prices, nothing, largest_of(diagonal), nu=nu, gives_way=gives_way)

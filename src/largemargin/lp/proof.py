@@ -1,12 +1,12 @@
 """What coefficients are worth, and how far from the best: proof of a solution under rounding.
 
-Of the coefficients as they will be stored, `Proof` tells
+Of the coefficients as they will be stored, `Solution` tells
 
     the objective        computed from margins m_i, which are known to an error e_i
     an upper bound       of what it really is: with margins m_i - e_i
-    a lower bound        of what any coefficients have, by dual variables u (see `programs`):
+    a lower bound        of what any coefficients have, by the dual variables u (see `programs`):
                          sums that exceed what they may be, by rounding or otherwise, are counted
-    the gap              between the two bounds, never less than the true one
+    the gap              between the two bounds, never less than the true duality gap
 
 Where coefficients have a cost, u can be divided by what the largest sum exceeds it by. Where they
 have none, or one that is lost beside the price of slack, the bound is one for coefficients up to
@@ -27,16 +27,18 @@ import numpy as np
 
 from largemargin.lp.exact_values import UNIT, ExactValues
 from largemargin.lp.programs import Program
-from largemargin.lp.restricted_master import Point
+from largemargin.lp.restricted_master import MasterSolution
 
-LARGER = 10.0
-SAME = 1e-14  # shares of examples, which sum to 1, that differ by less
+LARGER = 10.0  # factor, on the largest coefficient found, up to which the lower bound holds
+SAME_SHARE = 1e-14  # difference of two sums of prices, which are 1 in all, that is rounding
 
 
 @dataclass(frozen=True)
-class Proof:
-    """Coefficients of `examples`, threshold and margin to be stored, and what is known of them;
-    the gap is relative.
+class Solution:
+    """Coefficients of `examples`, threshold and margin to be stored, and what is known of them: the
+    objective, its relative gap, and the steps of the solver that led here.
+
+    `reason` says why the solver did not solve the program, and is empty if it did.
     """
 
     examples: np.ndarray
@@ -45,19 +47,22 @@ class Proof:
     rho: float
     objective: float
     gap: float
+    n_steps: int = 0
+    reason: str = ""
 
 
 def prove(
     program: Program,
     values: ExactValues,
-    point: Point,
+    point: MasterSolution,
     duals: np.ndarray | None,
     stopped: Callable[[], Any] = lambda: False,
     *,
     as_it_is: bool = False,
-) -> Proof:
-    """A point, little changed unless it is to stay as it is, and its worth; without duals, by what
-    bounds every objective.
+) -> Solution:
+    """A solution of the restricted master and what it is worth for the whole program. Its size or
+    its margin is changed a little, unless it is to stay as it is. Without duals, the lower bound is
+    what bounds every objective.
     """
     y, used = program.signs, np.flatnonzero(point.coefs)
     examples, coefs, b, rho = point.examples[used], point.coefs[used], point.b, point.rho
@@ -83,18 +88,18 @@ def prove(
     if np.isfinite(lower):
         size = max(abs(objective), abs(lower), program.trifle)
         gap = max(upper - lower, upper - objective, 0.0) / size
-    return Proof(examples, coefs, b, rho, objective, gap)
+    return Solution(examples, coefs, b, rho, objective, gap)
 
 
-def unproven(program: Program, point: Point, objective: float) -> Proof:
-    """A point whose worth nobody looked into: all that is known is what bounds every objective."""
+def unproven(program: Program, point: MasterSolution, objective: float) -> Solution:
+    """A solution that was not proven: all that is known is what bounds every objective."""
     gap = np.inf if np.isinf(program.least_objective) else 1.0
-    return Proof(point.examples, point.coefs, point.b, point.rho, objective, gap)
+    return Solution(point.examples, point.coefs, point.b, point.rho, objective, gap)
 
 
 def best_multiple(program: Program, coefs: np.ndarray, margins: np.ndarray) -> float:
-    """The t for which the objective of t times the coefficients is least; of several the one
-    nearest to 1.
+    """The t for which the objective of t times the coefficients is least; of several such t, the
+    one nearest to 1.
 
     In t it is convex and made of lines, with a bend of prices_i m_i at 1 / m_i, where m_i > 0.
     """
@@ -104,7 +109,7 @@ def best_multiple(program: Program, coefs: np.ndarray, margins: np.ndarray) -> f
     bends, jumps = bends[order], jumps[order]
     never = margins <= 0
     last = program.cost * float(coefs.sum()) - float(program.prices[never] @ margins[never])
-    slopes = np.append(last - np.cumsum(jumps[::-1])[::-1], last)  # of the lines in between
+    slopes = np.append(last - np.cumsum(jumps[::-1])[::-1], last)  # one per line between bends
     ends = np.concatenate([[0.0], bends, [np.inf]])
     low, high = (ends[np.searchsorted(slopes, 0.0, side)] for side in ("left", "right"))
     times = float(np.clip(1.0, low, high))
@@ -116,15 +121,15 @@ def best_multiple(program: Program, coefs: np.ndarray, margins: np.ndarray) -> f
 
 
 def best_margin(program: Program, margins: np.ndarray, rho: float) -> float:
-    """The rho of least objective; of several the one nearest to the one given.
+    """The rho of least objective; of several, the one nearest to the rho given.
 
     The objective is convex in rho and made of lines, with a bend of prices_i at each margin.
     """
     order = np.argsort(margins, kind="stable")
-    slopes = np.cumsum(program.prices[order]) - (program.nu or 0.0)  # to the right of each bend
+    slopes = np.cumsum(program.prices[order]) - (program.nu or 0.0)  # slopes right of each bend
     ends = margins[order]
-    first = min(int(np.searchsorted(slopes, -SAME)), len(ends) - 1)
-    last = min(int(np.searchsorted(slopes, SAME, side="right")), len(ends) - 1)
+    first = min(int(np.searchsorted(slopes, -SAME_SHARE)), len(ends) - 1)
+    last = min(int(np.searchsorted(slopes, SAME_SHARE, side="right")), len(ends) - 1)
     best = float(np.clip(rho, max(ends[first], 0.0), max(ends[last], 0.0)))
 
     def objective(value: float) -> float:
@@ -141,7 +146,7 @@ def bound(
     threshold: float,
     stopped: Callable[[], Any],
 ) -> float:
-    """What no objective is below, by dual variables that are feasible but for rounding; minus
+    """What no objective is below, by dual variables that are feasible but for rounding; it is minus
     infinity if it was stopped.
     """
     y = program.signs
@@ -152,7 +157,7 @@ def bound(
     found = values.sums(used, duals[used] * y[used], program.own, scores=False, stopped=stopped)
     if found is None:
         return -np.inf
-    sums = y * found[0] + found[1]  # at most
+    sums = y * found[0] + found[1]  # upper bounds of sum_i u_i B_ij
     total = float(duals.sum()) * (1 - len(y) * UNIT)
     if program.nu is not None:
         # what b and rho could gain by sums that are not quite what they should be
@@ -168,7 +173,7 @@ def bound(
 
 
 def balanced(duals: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """The heavier side scaled down to the other."""
+    """Duals with equal sums on both sides: the heavier side is scaled down."""
     positive, negative = float(duals[y > 0].sum()), float(duals[y < 0].sum())
     if positive > negative:
         return np.where(y > 0, duals * (negative / positive), duals)

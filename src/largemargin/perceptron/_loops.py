@@ -1,7 +1,7 @@
 """Compiled loops of the voted perceptron: arithmetic on plain arrays.
 
-Scores are kept a row a problem, so that every inner loop runs over consecutive examples and
-vectorises.
+Scores are kept with one row per problem: so every inner loop runs over consecutive examples, and
+the compiler vectorises it.
 """
 
 from __future__ import annotations
@@ -34,12 +34,15 @@ def smallest_margins(scores, start, stop, labels, positive, out):
 
 
 @njit(cache=True, nogil=True)
-def walk(scores, base, start, stop, labels, positive, column, values, rows, problems, signs, wrong):
+def run_block(
+    scores, base, start, stop, labels, positive, column, values, rows, problems, signs, wrong
+):
     """Run the perceptron over examples start..stop of the block that begins at `base`.
 
     `values[column[i - base]]` holds the kernel values of example i against the block; column is -1
-    where they are not at hand, and a mistake there ends the walk. Returns the example to go on from
-    and the number of mistakes, which are written to rows, problems, signs and wrong (the scores).
+    where they were not computed yet, and a mistake there ends the run. Returns the example to go on
+    from and the number of mistakes, of which rows, problems and signs are written down, and the
+    scores in `wrong`.
     """
     made = 0
     width = values.shape[1]
@@ -50,9 +53,13 @@ def walk(scores, base, start, stop, labels, positive, column, values, rows, prob
                 continue
             c = column[i - base]
             if c < 0:
+                # the row is the same for all problems, so none of this example's was updated yet:
+                # the next run begins with it again
                 return i, made
             rows[made], problems[made], signs[made], wrong[made] = i, p, sign, scores[p, i]
             made += 1
+            # f_p += y_p k(x_i, .) on the whole block at once: scores are always up to date, so an
+            # example costs one comparison per problem and a mistake one row of kernel values
             row = scores[p, base : base + width]
             new = values[c]
             for j in range(width):
@@ -61,14 +68,13 @@ def walk(scores, base, start, stop, labels, positive, column, values, rows, prob
 
 
 @njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz"})
-def walk_dense(
+def run_dense_block(
     X, start, stop, labels, positive, weights, first, bias, rows, problems, signs, wrong
 ):
-    """The perceptron with explicit vectors over rows start..stop; `bias` is 1 with a threshold,
-    else 0.
+    """Run the perceptron with explicit vectors over rows start..stop.
 
-    The last column of `weights` is the threshold. Only problems first, first + 1, ... of
-    `positive` are run.
+    The last column of `weights` is the threshold; `bias` is 1 if there is one, else 0. `positive`
+    and `weights` are those of the problems first, first + 1, ... alone, which this thread runs.
     """
     made = 0
     width = X.shape[1]
@@ -77,7 +83,7 @@ def walk_dense(
         for p in range(len(positive)):
             w = weights[p]
             score = bias * w[width]
-            for j in range(width):
+            for j in range(width):  # reassociation lets the compiler sum several terms at a time
                 score += w[j] * x[j]
             sign = 1.0 if labels[i] == positive[p] else -1.0
             if sign * score > 0.0:
@@ -91,23 +97,11 @@ def walk_dense(
 
 
 @njit(cache=True, nogil=True)
-def walk_sparse(
-    data,
-    indices,
-    indptr,
-    start,
-    stop,
-    labels,
-    positive,
-    weights,
-    first,
-    bias,
-    rows,
-    problems,
-    signs,
-    wrong,
-):
-    """`walk_dense` for CSR rows."""
+def run_sparse_block(
+    data, indices, indptr, start, stop, labels, positive, weights, first, bias, rows, problems,
+    signs, wrong,
+):  # fmt: skip
+    """`run_dense_block` for CSR rows."""
     made = 0
     width = weights.shape[1] - 1
     for i in range(start, stop):
@@ -129,7 +123,7 @@ def walk_sparse(
 
 
 @njit(cache=True, nogil=True)
-def settle(current, p, duration, scale, want, vote, total, unit_total):
+def add_survival(current, p, duration, scale, want, vote, total, unit_total):
     """Add what problem p's vector, with scores `current`, earned by surviving `duration` steps."""
     width = vote.shape[1]
     if want[0]:
@@ -145,14 +139,14 @@ def settle(current, p, duration, scale, want, vote, total, unit_total):
 
 
 @njit(cache=True, nogil=True)
-def follow(
+def replay(
     values, mistakes, inverse_norms, start, until, want, picks, draws, state, vote, total,
     unit_total, picked, drawn, unit_drawn,
 ):  # fmt: skip
-    """Follow the scores of some examples through the trace, from mistake `start` to step `until`.
+    """Replay the trace for some examples, from mistake `start` to step `until`.
 
-    values : kernel values, a row a slot and a column an example.
-    mistakes : rows problem, slot, sign, step, one column a mistake.
+    values : kernel values, one row per slot and one column per example.
+    mistakes : rows problem, slot, sign, step; one column per mistake.
     want : whether vote, total and unit_total (of scores over norms) are wanted.
     picks : rows (mistake, row of `picked`), by mistake: the scores of the vector it made.
     draws : rows (step r, example, stage), by r: the scores of the vectors alive after r steps.
@@ -172,9 +166,11 @@ def follow(
                 drawn[stage, p, i] = state[p, i]
                 unit_drawn[stage, p, i] = scale[p] * state[p, i]
             draw += 1
+        # A vector earns its votes in one go, when it dies: each mistake touches one problem only.
+        # At the end of the stage, all vectors that are still alive earn theirs.
         first, last = (mistakes[0, e], mistakes[0, e] + 1) if more else (0, n_problems)
         for p in range(first, last):
-            settle(state, p, step - since[p], scale[p], want, vote, total, unit_total)
+            add_survival(state, p, step - since[p], scale[p], want, vote, total, unit_total)
             since[p] = step
         if not more:
             return e, pick, draw
@@ -190,16 +186,17 @@ def follow(
 
 
 @njit(cache=True, nogil=True)
-def follow_few(
+def replay_few(
     values, mistakes, inverse_norms, start, until, want, picks, draws, state, vote, total,
     unit_total, picked, drawn, unit_drawn,
 ):  # fmt: skip
-    """`follow` one example after the other: for a few of them, loops over examples do not pay."""
+    """`replay` one example after the other: for a few of them, loops over examples do not pay."""
     n_problems, width = vote.shape
     birth, inverse = state[n_problems], state[n_problems + 1]
     since, scale = birth.copy(), inverse.copy()
     e, pick, draw = start, 0, 0
     for j in range(width):
+        # every example begins with the vectors as they were, whose birth is the same for all
         since[:] = birth
         scale[:] = inverse
         e, pick, draw = start, 0, 0

@@ -1,16 +1,17 @@
 """The online pass of the voted perceptron, in blocks.
 
-For each example in order, and each problem p:   mistake  <=>  y_p f_p(x) <= 0   ->   f_p += y_p
-k(x, .)
+For each example in order, and each problem p:
+
+    mistake  <=>  y_p f_p(x) <= 0   ->   f_p += y_p k(x, .)
 
 The pass is sequential, kernel values are not. A block of examples is brought up to date when it is
 visited: the mistakes made elsewhere since its last visit are applied to it in a few well-shaped
-products. Other threads do most of that ahead of the walk, for the next AHEAD blocks, with the
-mistakes known so far. Inside the block, the walk needs only the rows of the kernel matrix of
+products. Other threads do most of that ahead of the run, for the next AHEAD blocks, with the
+mistakes known so far. Inside the block, the run needs only the rows of the kernel matrix of
 examples that err there. They are guessed - those that would err if nothing changed, then the
-nearest to erring - and computed together; an example that errs unforeseen stops the walk for
-another round. The mistakes are exactly those of the one-by-one algorithm (Freund & Schapire 1999,
-figure 1).
+nearest to erring - and computed together; an example that errs unforeseen stops the run for
+another round of guesses. The mistakes are exactly those of the one-by-one algorithm (Freund &
+Schapire 1999, figure 1).
 """
 
 from __future__ import annotations
@@ -25,17 +26,18 @@ from largemargin.kernels.basis import SLOTS, Basis
 from largemargin.kernels.tiles import WIDTH_STEP, Gram, tile_width
 from largemargin.perceptron.trace import Trace
 from largemargin.perceptron.updates import Regulars, Updates
+from largemargin.runtime.arrays import Matrix
 from largemargin.runtime.threads import Workers
 
 AHEAD = 6  # blocks brought up to date before their turn
-GUESSES = 32  # the most examples whose kernel rows are computed in one round
-KNOWN = 256  # kernel rows of a block held at a time
+GUESSES = 32  # examples whose kernel rows are computed in one round, at most
+KNOWN = 256  # kernel rows within a block that are held at a time
 
 
 class SlotBook:
     """Which slot of the basis each example has, given out in the order of first mistakes."""
 
-    def __init__(self, X: Any, basis: Basis, positions: np.ndarray) -> None:
+    def __init__(self, X: Matrix, basis: Basis, positions: np.ndarray) -> None:
         self.X = X
         self.basis = basis
         self.positions = positions
@@ -48,11 +50,11 @@ class SlotBook:
         size = len(self.basis)
         self.basis.add(self.X[fresh], self.positions[fresh])
         self._slots[fresh] = np.arange(size, size + len(fresh))
-        return self._slots[rows]
+        return np.asarray(self._slots[rows])
 
 
-class OnlinePass:
-    """The state of a run over the rows of X: the decision values of every example.
+class KernelPass:
+    """A pass over the rows of X, and the decision values of every example.
 
     A block is a row tile of the Gram engine.
 
@@ -72,7 +74,7 @@ class OnlinePass:
 
     def __init__(
         self,
-        X: Any,
+        X: Matrix,
         basis: Basis,
         cache_bytes: int,
         workers: Workers,
@@ -96,27 +98,26 @@ class OnlinePass:
         self._seen = np.zeros(self.n_blocks, np.int64)  # mistakes that each block has been told of
         self._ahead: dict[int, Future[Any]] = {}
         self._tasks: dict[Future[Any], Callable[[], Any]] = {}
-        self._column = np.empty(
-            gram.width, np.int64
-        )  # of each example of the block: its kernel row
+        # the kernel row of each example of the block, or -1
+        self._column = np.empty(gram.width, np.int64)
         self._kernel_rows = np.empty((KNOWN, gram.width), gram.dtype)
 
     @staticmethod
     def held(n_workers: int, n_rows: int, dtype: np.dtype) -> int:
-        """Bytes of kernel values that a run holds besides what it keeps."""
-        return (KNOWN + n_workers * SLOTS) * tile_width(n_rows) * dtype.itemsize
+        """Bytes of kernel values that a pass holds besides those that it keeps."""
+        return int((KNOWN + n_workers * SLOTS) * tile_width(n_rows) * dtype.itemsize)
 
     def visit(self, block: int) -> int:
         """Run over one block and return how many examples it has."""
         first = block * self.gram.width
-        stop = min(first + self.gram.width, self.gram.n_rows)
+        stop = min(first + self.gram.width, int(self.gram.n_rows))
         if block in self._ahead:
             task = self._ahead.pop(block)
             self.workers.wait(self._tasks, task)
             del self._tasks[task]
         self._updates(block).apply(self.gram, block, self.scores)
         before = len(self.trace)
-        self._walk(first, stop)
+        self._run_block(first, stop)
         self.regulars.note_visits(np.unique(self.trace.slot[before:]))
         self.trace.n_steps += stop - first
         self._seen[block] = len(self.trace)
@@ -129,8 +130,8 @@ class OnlinePass:
         return Updates(self.trace, int(self._seen[block]), self.basis, self.regulars)
 
     def _look_ahead(self, block: int) -> None:
-        """Have a block brought up to date with what is known now. When does not depend on the
-        threads.
+        """Have a block brought up to date with the mistakes known now. Which mistakes those are
+        does not depend on the threads.
         """
         updates = self._updates(block)
         self._seen[block] = len(self.trace)
@@ -142,8 +143,9 @@ class OnlinePass:
         self._ahead[block] = task
         self._tasks[task] = work
 
-    def _walk(self, first: int, stop: int) -> None:
-        from largemargin.perceptron._loops import walk
+    def _run_block(self, first: int, stop: int) -> None:
+        """Run over examples first..stop, in rounds: guess who errs, compute kernel rows, go on."""
+        from largemargin.perceptron._loops import run_block
 
         room = (stop - first) * len(self.positive)
         rows, problems = np.empty(room, np.int64), np.empty(room, np.int64)
@@ -158,7 +160,7 @@ class OnlinePass:
             if guesses is None:
                 return
             known = self._add_kernel_rows(first, guesses, known)
-            at, made = walk(
+            at, made = run_block(
                 self.scores, first, at, stop, self.labels, self.positive, self._column,
                 self._kernel_rows, rows, problems, signs, wrong,
             )  # fmt: skip
@@ -175,10 +177,9 @@ class OnlinePass:
             )
 
     def _guess(self, first: int, at: int, stop: int) -> np.ndarray | None:
-        """Examples whose kernel rows the walk from `at` is likely to want and does not have; None
-        if none errs.
-
-        Those that err if nothing changes, in their order, then those nearest to erring.
+        """Examples whose kernel rows the run from `at` is likely to want and does not have: those
+        that err if nothing changes, in their order, then those nearest to erring. None if no
+        example errs any more.
         """
         from largemargin.perceptron._loops import smallest_margins
 
@@ -195,8 +196,8 @@ class OnlinePass:
         return at + erring
 
     def _add_kernel_rows(self, first: int, guesses: np.ndarray, known: int) -> int:
-        """Compute the kernel rows of some examples within their block; returns how many are known
-        now.
+        """Compute the kernel rows of some examples within their block. Returns the number of rows
+        that are known now.
         """
         if not len(guesses):
             return known

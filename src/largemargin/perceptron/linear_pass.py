@@ -16,17 +16,20 @@ from largemargin.kernels.basis import Basis
 from largemargin.kernels.functions import squared_norms
 from largemargin.perceptron.kernel_pass import SlotBook
 from largemargin.perceptron.trace import Trace
+from largemargin.runtime.arrays import Matrix
 from largemargin.runtime.threads import Workers
 
-BLOCK = 4096  # examples between two looks at the clock
+BLOCK = 4096  # examples of a block, after which someone looks at the clock
 
 
 class LinearPass:
-    """A run over the rows of X. `weights` has a row a problem, the threshold in its last column."""
+    """A pass over the rows of X. `weights` has one row per problem; its last column has the
+    thresholds, which are zero without `threshold`.
+    """
 
     def __init__(
         self,
-        X: Any,
+        X: Matrix,
         basis: Basis,
         workers: Workers,
         labels: np.ndarray,
@@ -48,15 +51,16 @@ class LinearPass:
 
     @property
     def n_blocks(self) -> int:
-        return -(-self.X.shape[0] // BLOCK)
+        return -(-int(self.X.shape[0]) // BLOCK)
 
     def visit(self, block: int) -> int:
         """Run over one block and return how many examples it has."""
-        first, stop = block * BLOCK, min((block + 1) * BLOCK, self.X.shape[0])
+        first, stop = block * BLOCK, min((block + 1) * BLOCK, int(self.X.shape[0]))
         groups = np.array_split(np.arange(len(self.positive)), self.workers.count)
         parts: list[list[np.ndarray]] = []
         self.workers.map(
-            lambda group: parts.append(self._run(first, stop, group)), [g for g in groups if len(g)]
+            lambda group: parts.append(self._run_block(first, stop, group)),
+            [g for g in groups if len(g)],
         )
         rows, problems, signs, wrong = (np.concatenate(field) for field in zip(*parts, strict=True))
         order = np.lexsort((problems, rows))
@@ -74,7 +78,7 @@ class LinearPass:
         self.trace.n_steps += stop - first
         return stop - first
 
-    def _run(self, first: int, stop: int, group: np.ndarray) -> list[np.ndarray]:
+    def _run_block(self, first: int, stop: int, group: np.ndarray) -> list[np.ndarray]:
         """The mistakes of some problems: rows, problems, signs, scores."""
         from largemargin.perceptron import _loops
 
@@ -88,9 +92,10 @@ class LinearPass:
         p = int(group[0])
         positive = self.positive[group]
         weights = self.weights[p : p + len(group)]
-        sparse = sp.issparse(self.X)
-        rows = (self.X.data, self.X.indices, self.X.indptr) if sparse else (self.X,)
-        run: Any = _loops.walk_sparse if sparse else _loops.walk_dense
+        X: Any = self.X
+        sparse = sp.issparse(X)
+        rows = (X.data, X.indices, X.indptr) if sparse else (X,)
+        run: Any = _loops.run_sparse_block if sparse else _loops.run_dense_block
         made = run(*rows, first, stop, self.labels, positive, weights, p, self.bias, *mistakes)
         return [field[:made] for field in mistakes]
 

@@ -5,7 +5,7 @@ With prediction vectors v_1 .. v_k of a problem and their survival counts c_1 ..
     vote      sum_i c_i sign(v_i.x)
     average   sum_i c_i (v_i.x)          normalized: sum_i c_i (v_i.x)/|v_i|
     last      v_k.x                      normalized: over |v_k|
-    random    the vector alive after r steps, r drawn uniformly from {0..t} once an example
+    random    the vector alive after r steps, r drawn uniformly from {0..t} once per example;
               normalized: over its norm
     longest   the vector that survived longest
     pocket    of vectors with ever longer runs of correct answers, each that also gets more of the
@@ -28,13 +28,14 @@ from largemargin.base.expansion import strip_of
 from largemargin.kernels.basis import SLOTS, Basis
 from largemargin.kernels.tiles import Gram
 from largemargin.perceptron.trace import Trace
+from largemargin.runtime.arrays import Matrix
 from largemargin.runtime.memory import memory_bytes
 from largemargin.runtime.threads import for_each, workers
 
 METHODS = ("vote", "average", "last", "random", "longest", "pocket", "holdout")
-PICKS = ("last", "longest", "pocket", "holdout")  # rules that use one vector a problem
+PICKS = ("last", "longest", "pocket", "holdout")  # rules that use one vector per problem
 PANEL = 256  # examples whose kernel values with the whole basis a thread holds at a time
-FEW_ROWS = 32  # up to here rows are multiplied as they are, not padded to a panel
+FEW_ROWS = 32  # rows up to which they are multiplied as they are, not padded to a panel
 
 Rule = tuple[str, bool]
 
@@ -61,15 +62,17 @@ def pick(trace: Trace, method: str, until: int, correct: np.ndarray | None) -> n
             chosen[p] = vectors[np.argmax(correct[vectors])]
         else:
             assert correct is not None
-            run = right = 0
+            longest = right = 0  # the longest run of correct answers, and all that are right
             for v in vectors:
-                if counts[v] - 1 > run and correct[v] > right:
-                    run, right, chosen[p] = counts[v] - 1, correct[v], v
+                if counts[v] - 1 > longest and correct[v] > right:
+                    longest, right, chosen[p] = counts[v] - 1, correct[v], v
     return chosen
 
 
-def expansion(trace: Trace, rule: Rule, correct: np.ndarray | None, n_slots: int) -> np.ndarray:
-    """Coefficients, a row a problem and a column a slot, of a rule that is a sum of vectors."""
+def rule_coefficients(
+    trace: Trace, rule: Rule, correct: np.ndarray | None, n_slots: int
+) -> np.ndarray:
+    """Coefficients of a rule that is a sum of vectors: one row per problem, one column per slot."""
     method, normalize = rule
     _, inverse = trace.table()
     coefs = np.zeros((trace.n_problems, n_slots))
@@ -90,7 +93,7 @@ def expansion(trace: Trace, rule: Rule, correct: np.ndarray | None, n_slots: int
 
 
 def decide(
-    X: Any,
+    X: Matrix,
     basis: Basis,
     trace: Trace,
     rules: Sequence[Rule],
@@ -110,18 +113,18 @@ def decide(
     scores = {rule: np.zeros((n_stages, n_problems, n)) for rule in rules}
     if not len(trace) or not n:
         return scores
-    plan = _Plan(trace, rules, stages, correct, n, random_state)
+    replay = _Replay(trace, rules, stages, correct, n, random_state)
 
     def read(values: np.ndarray, lo: int, hi: int) -> None:
-        for rule, found in plan.read(values, lo, hi).items():
+        for rule, found in replay.scores(values, lo, hi).items():
             scores[rule][:, :, lo:hi] = found[:, :, : hi - lo]
 
     for_each_panel(X, basis, read, n_jobs=n_jobs, memory=memory)
     return scores
 
 
-class _Plan:
-    """What `read_trace` must write down on its way for a set of rules and stages."""
+class _Replay:
+    """The replay of a trace for a set of rules and stages, with what it must write down."""
 
     def __init__(
         self,
@@ -155,7 +158,7 @@ class _Plan:
         self.drawing = any(method == "random" for method, _ in rules)
         self.moments = np.empty((0, n), np.int64)
         if self.drawing:
-            # a seed begins anew at each stage, so that it draws as if training had stopped there
+            # a seed begins anew at each stage: it draws as if training had stopped there
             self.moments = np.stack(
                 [check_random_state(random_state).randint(0, t + 1, n, np.int64) for t in stages]
             )
@@ -168,11 +171,11 @@ class _Plan:
         draws = np.stack([moments.ravel(), *np.indices(moments.shape)[::-1].reshape(2, -1)])
         return np.ascontiguousarray(draws[:, np.argsort(draws[0], kind="stable")])
 
-    def read(self, values: np.ndarray, lo: int, hi: int) -> dict[Rule, np.ndarray]:
-        """The scores of examples lo..hi from their kernel values (a row a slot)."""
+    def scores(self, values: np.ndarray, lo: int, hi: int) -> dict[Rule, np.ndarray]:
+        """The scores of examples lo..hi from their kernel values (one row per slot)."""
         from largemargin.perceptron import _loops
 
-        follow: Any = _loops.follow_few if values.shape[1] <= FEW_ROWS else _loops.follow
+        replay: Any = _loops.replay_few if values.shape[1] <= FEW_ROWS else _loops.replay
         n_stages, shape = len(self.stages), (self.n_problems, values.shape[1])
         running = [np.zeros(shape) for _ in self.want]
         sums = [np.empty((n_stages if wanted else 0, *shape)) for wanted in self.want]
@@ -182,7 +185,7 @@ class _Plan:
         state = np.zeros((self.n_problems + 2, max(values.shape[1], self.n_problems)))
         e, pick, draw = 0, 0, 0
         for s, until in enumerate(self.stages):
-            e, made, done = follow(
+            e, made, done = replay(
                 values, self.mistakes, self.inverse, e, until, self.want, self.picks[:, pick:],
                 draws[:, draw:], state, *running, picked, *drawn,
             )  # fmt: skip
@@ -210,7 +213,13 @@ class _Plan:
 
 
 def count_right(
-    X: Any, truth: np.ndarray, basis: Basis, trace: Trace, *, n_jobs: int | None, memory: int | str
+    X: Matrix,
+    truth: np.ndarray,
+    basis: Basis,
+    trace: Trace,
+    *,
+    n_jobs: int | None,
+    memory: int | str,
 ) -> np.ndarray:
     """How many rows of X each prediction vector gets right; truth[p, i] is +1 or -1."""
     from largemargin.perceptron._loops import count_correct
@@ -231,10 +240,10 @@ def count_right(
 
 
 def for_each_panel(
-    X: Any, basis: Basis, work: Any, *, n_jobs: int | None, memory: int | str
+    X: Matrix, basis: Basis, work: Any, *, n_jobs: int | None, memory: int | str
 ) -> None:
-    """Call work(values, lo, hi) for examples lo..hi of X at a time, with their kernel values (a row
-    a slot).
+    """Call work(values, lo, hi) for examples lo..hi of X at a time, with their kernel values (one
+    row per slot).
 
     Values are computed in tiles whose shapes do not depend on threads and memory. A few rows are
     one panel, with tiles so high that predicting one row is one row's work, and threads share out

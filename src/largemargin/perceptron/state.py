@@ -12,7 +12,7 @@ import numpy as np
 
 from largemargin.model_file.arrays import LARGEST, check_array, check_count, check_range
 from largemargin.model_file.basis import BASIS_FACTS, empty_basis, fill_basis, pack_basis
-from largemargin.perceptron.run import Run
+from largemargin.perceptron.learner import PerceptronState
 from largemargin.perceptron.trace import FIELDS
 
 _NUMBERS = ("n_steps", "epoch_length", "n_seen", "n_epochs")
@@ -20,15 +20,15 @@ _NUMBERS = ("n_steps", "epoch_length", "n_seen", "n_epochs")
 
 def pack(model: Any) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """The facts and arrays of a fitted model."""
-    run = model._run
-    trace = run.trace
-    facts, arrays = pack_basis(run.basis)
+    state = model.state
+    trace = state.trace
+    facts, arrays = pack_basis(state.basis)
     facts |= {
         "n_problems": trace.n_problems,
         "n_mistakes": model.n_mistakes_.tolist(),
         "n_steps": int(trace.n_steps),
         "epoch_length": int(trace.epoch_length),
-        "n_seen": int(run.n_seen),
+        "n_seen": int(state.n_seen),
         "n_epochs": int(model.n_epochs_),
         "converged": bool(model.converged_),
         "looked": model._looked,
@@ -44,29 +44,29 @@ def unpack(model: Any, facts: dict[str, Any], arrays: dict[str, np.ndarray]) -> 
     n_problems = 1 if len(model.classes_) == 2 else len(model.classes_)
     _check_facts(facts, n_problems)
     basis = empty_basis(facts)
-    run = Run(basis.kernel, basis.dtype, n_problems)
+    state = PerceptronState(basis.kernel, basis.dtype, n_problems)
     arrays = dict(arrays)
-    fill_basis(run.basis, facts, arrays, model.n_features_in_)
-    _restore_trace(run, arrays, facts)
-    run.n_seen = facts["n_seen"]
+    fill_basis(state.basis, facts, arrays, model.n_features_in_)
+    _restore_trace(state, arrays, facts)
+    state.n_seen = facts["n_seen"]
 
     correct = arrays.pop("correct", None)
     if (correct is not None) != bool(facts["looked"]):
         raise ValueError("method='pocket' or 'holdout' and its counts do not go together")
     if correct is not None:
-        check_array(correct, "correct", np.int64, (len(run.trace),))
+        check_array(correct, "correct", np.int64, (len(state.trace),))
         check_range(correct, "correct", 0, LARGEST)
     if arrays:
         raise ValueError(f"there is an array {sorted(arrays)[0][:60]!r}, which no model has")
-    n_mistakes = run.trace.n_mistakes()
+    n_mistakes = state.trace.n_mistakes()
     if n_mistakes.tolist() != facts["n_mistakes"]:
         raise ValueError("the numbers of mistakes are not those of the trace")
-    model.trace_ = run.trace
+    model.trace_ = state.trace
     model.n_mistakes_ = n_mistakes
     model.n_epochs_ = facts["n_epochs"]
     # older files of streams say so of a last chunk alone; what was held out is not seen at all
-    model.converged_ = facts["converged"] and (run.settled or facts["looked"] == "holdout")
-    model._run = run
+    model.converged_ = facts["converged"] and (state.settled or facts["looked"] == "holdout")
+    model._state = state
     model._correct = correct
     model._looked = facts["looked"]
 
@@ -83,14 +83,16 @@ def _check_facts(facts: dict[str, Any], n_problems: int) -> None:
         raise ValueError("converged or looked is not what it can be")
 
 
-def _restore_trace(run: Run, arrays: dict[str, np.ndarray], facts: dict[str, Any]) -> None:
-    trace = run.trace
+def _restore_trace(
+    state: PerceptronState, arrays: dict[str, np.ndarray], facts: dict[str, Any]
+) -> None:
+    trace = state.trace
     mistakes = {name: arrays.pop(f"trace.{name}") for name in FIELDS}
     size = len(mistakes["slot"])
     for name, dtype in FIELDS.items():
         check_array(mistakes[name], f"trace.{name}", dtype, (size,))
     slot, problem, step = mistakes["slot"], mistakes["problem"], mistakes["step"]
-    check_range(slot, "trace.slot", 0, len(run.basis))
+    check_range(slot, "trace.slot", 0, len(state.basis))
     check_range(problem, "trace.problem", 0, trace.n_problems)
     check_range(step, "trace.step", 0, facts["n_steps"])
     if (np.abs(mistakes["sign"]) != 1).any():

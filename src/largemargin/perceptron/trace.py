@@ -1,7 +1,7 @@
 """The trace: what one run of the perceptron leaves behind.
 
 A run is a sequence of mistakes. For each, the trace records the example (as a slot of the basis),
-the problem (one a class; one in all for two classes), the sign of the update, the step, the score
+the problem (one per class; one in all for two classes), the sign of the update, the step, the score
 that was wrong, and k(x, x). The prediction vectors v_1, v_2, ... of a problem are its mistakes,
 each adding sign * x to the one before; everything the paper says of them is a read of the trace.
 v_0 = 0 is never stored.
@@ -36,7 +36,7 @@ class Trace:
         counts.
     epoch_length : int
         Examples in an epoch; for a stream, the examples seen.
-    slot, problem, sign, step, score, square : arrays, one entry a mistake
+    slot, problem, sign, step, score, square : arrays, one entry per mistake
         `step` counts from 0; `score` is v.x before the update, `square` is k(x, x).
     """
 
@@ -130,7 +130,8 @@ class Trace:
 
     def table(self) -> tuple[np.ndarray, np.ndarray]:
         """What the compiled loops read, worked out once: problem, slot, sign and step of each
-        mistake, and 1/|v| after it (0 for the zero vector)."""
+        mistake, and 1/|v| after it (0 for the zero vector).
+        """
         if self._table is None or self._table[0].shape[1] != len(self):
             norms = self.norms()
             inverse = np.divide(1.0, norms, out=np.zeros_like(norms), where=norms > 0)

@@ -1,5 +1,6 @@
-"""What mistakes do to the examples of other blocks: f_p(x_i) += sign k(x_s, x_i), for many at a
-time.
+"""What mistakes do to the examples of other blocks, for many of them at a time:
+
+    f_p(x_i) += sign k(x_s, x_i)
 
 Most examples that err do so in one epoch or two, and keeping their kernel values costs as much as
 computing them again. An example that errs a fifth time is a **regular**: from then on its values
@@ -17,8 +18,8 @@ from largemargin.kernels.tiles import WIDTH_STEP, Gram
 from largemargin.perceptron.trace import Trace
 
 REGULAR = 5  # visits with a mistake that make an example a regular
-SPARSE = 4  # of a tile of regulars, fewer than so many are computed alone and not kept
-FEW = 256  # below so many slots, dropping zero columns costs more than it saves
+SPARSE = 4  # regulars wanted of a tile below which they are computed alone and not kept
+FEW = 256  # slots below which dropping zero columns costs more than it saves
 
 
 class Regulars:
@@ -27,8 +28,8 @@ class Regulars:
     def __init__(self, basis: Basis) -> None:
         self.all = basis
         self.basis = Basis(basis.kernel, basis.dtype)
-        self._visits = Growing(np.int64)  # of each slot: visits in which it erred
-        self._place = Growing(np.int64)  # of each slot: its place among the regulars, or -1
+        self._visits = Growing(np.int64)  # per slot: the visits in which it erred
+        self._place = Growing(np.int64)  # per slot: its place among the regulars, or -1
         self._make_room()
 
     def _make_room(self) -> None:
@@ -61,8 +62,8 @@ class Batch:
 
 
 class Updates:
-    """The mistakes from number `since` on as they are now, to be applied to any row tile, on any
-    thread.
+    """The mistakes from number `since` on, as they are now: updates that can be applied to any row
+    tile, on any thread.
     """
 
     def __init__(self, trace: Trace, since: int, basis: Basis, regulars: Regulars) -> None:
@@ -97,7 +98,9 @@ class Updates:
             add_updates(scores, first, gram.tile(r, k), batch.rows, batch.problems, batch.coefs)
 
     def _net(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Slots, problems and how often each pair is added in all, in the order of slots."""
+        """Slots, problems and how often each pair is added in all, in the order of slots. Mistakes
+        that cancel each other are left out.
+        """
         pairs, which = np.unique(self.slot * self.n_problems + self.problem, return_inverse=True)
         coefs = np.bincount(which, self.sign, minlength=len(pairs))
         pairs, coefs = pairs[coefs != 0], coefs[coefs != 0]
@@ -106,11 +109,11 @@ class Updates:
     def _split(
         self, slots: np.ndarray, problems: np.ndarray, coefs: np.ndarray
     ) -> tuple[np.ndarray, list[tuple[int, Batch]], list[tuple[int, Batch]]]:
-        """Part the updates into those from tiles that are kept, by tile, and the others, SLOTS
+        """Divide the updates into those from tiles that are kept, by tile, and the others, SLOTS
         slots at a time.
 
-        Returns the distinct slots of the others, (tile of regulars, batch) pairs and (start, batch)
-        pairs.
+        Returns the distinct slots of the others, pairs (tile of regulars, batch), and pairs (start,
+        batch) of the others.
         """
         assert self.places is not None
         place = self.places[slots]

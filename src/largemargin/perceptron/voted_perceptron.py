@@ -27,9 +27,10 @@ from largemargin.kernels.engine import (
     prepare,
 )
 from largemargin.kernels.functions import Kernel
+from largemargin.perceptron.learner import Outcome, PerceptronState
 from largemargin.perceptron.reading import TraceReader
 from largemargin.perceptron.rules import METHODS, count_right
-from largemargin.perceptron.run import Outcome, Run
+from largemargin.runtime.arrays import Matrix, MatrixLike, VectorLike
 from largemargin.runtime.memory import memory_bytes
 from largemargin.runtime.progress import Watch, check_seconds
 from largemargin.runtime.showing import listed, shown
@@ -51,21 +52,21 @@ class VotedPerceptron(TraceReader):
     degree : int, default=4
         Degree of the polynomial (gamma a.b + coef0)^degree.
     gamma : float, "auto" or "scale", default="auto"
-        Kernel coefficient; "auto" is 1 / n_features, "scale" 1 / (n_features * X.var()), in `fit`
-        only.
+        Kernel coefficient; "auto" is 1 / n_features, "scale" is 1 / (n_features * X.var()), which
+        `fit` knows but not `partial_fit`.
     coef0 : float, default=1.0
         Constant of the polynomial and sigmoid kernels.
     epochs : int, default=1
-        Passes over the data. An epoch without a mistake ends the fit: nothing would change any
-        more.
+        Passes over the data. An epoch without a mistake ends the fit, since nothing would change
+        any more.
     method : {"vote", "average", "last", "random", "longest", "pocket", "holdout"}, default="vote"
         How the prediction vectors decide; see Notes. "pocket" and "holdout" look at data again when
         fitting, so they must be chosen before `fit`; between the others one may change at any time.
     normalize : bool, default=False
         Divide every prediction vector by its norm before it is used. It does not change a vote.
     fit_intercept : bool, default=False
-        Add the constant coordinate of the perceptron with a threshold: k(a, b) + 1 in place of k(a,
-        b).
+        Add the constant coordinate of the perceptron with a threshold: the kernel k(a, b) + 1 in
+        place of k(a, b).
     shuffle : bool, default=False
         Visit the examples in a random order, drawn once from `random_state` and kept in every
         epoch. `partial_fit` always keeps the order of the stream.
@@ -95,7 +96,7 @@ class VotedPerceptron(TraceReader):
     trace_ : Trace
         The mistakes in the order in which they were made: the model itself.
     n_mistakes_ : array of shape (n_problems,)
-        Mistakes made in training; one problem for two classes, else one a class.
+        Mistakes made in training; one problem for two classes, else one per class.
     n_epochs_ : int
         Epochs begun.
     converged_ : bool
@@ -172,7 +173,7 @@ class VotedPerceptron(TraceReader):
         self.random_state = random_state
         self.verbose = verbose
 
-    def fit(self, X: Any, y: Any) -> Self:
+    def fit(self, X: MatrixLike, y: VectorLike) -> Self:
         """Run `epochs` times over the training data.
 
         Parameters
@@ -189,7 +190,7 @@ class VotedPerceptron(TraceReader):
         with self.rolled_back_on_error():
             return self._fit(X, y)
 
-    def _fit(self, X: Any, y: Any) -> Self:
+    def _fit(self, X: MatrixLike, y: VectorLike) -> Self:
         self.check_parameters()
         X, y = self.validate(X, y, reset=True)
         classes, labels = find_classes(y)
@@ -204,35 +205,35 @@ class VotedPerceptron(TraceReader):
         kernel = self._make_kernel(X)
         dtype = choose_dtype(self.precision, X.shape[0] <= SMALL_PROBLEM, kernel, X)
         data = prepare(X, kernel, dtype)
-        run = Run(kernel, dtype, _n_problems(classes))
-        run.trace.epoch_length = len(order)
+        state = PerceptronState(kernel, dtype, _n_problems(classes))
+        state.trace.epoch_length = len(order)
         outcome = self._learn(
-            run, data[order] if len(order) < len(y) or self.shuffle else data, labels[order],
+            state, data[order] if len(order) < len(y) or self.shuffle else data, labels[order],
             _positive(classes), order,
             epochs=self.epochs, verbose=self.verbose, max_seconds=self.max_seconds,
             interruptible=True,
         )  # fmt: skip
-        run.n_seen = len(y)  # held-out examples have positions too
+        state.n_seen = len(y)  # held-out examples have positions too
         correct = None
         if self.method in ("pocket", "holdout"):
             look = held_out if self.method == "holdout" else order
             truth = _signs(labels[look], _positive(classes))
             correct = count_right(
-                data[look], truth, run.basis, run.trace,
+                data[look], truth, state.basis, state.trace,
                 n_jobs=self.n_jobs, memory=self.memory,
             )  # fmt: skip
-        self.set_fitted(run, classes, outcome, correct)
+        self.set_fitted(state, classes, outcome, correct)
         self.remember(fingerprint(X, classes, labels))
         if outcome.stopped:
             warnings.warn(
-                f"stopped after {run.trace.n_steps / len(order):.3g} of {self.epochs} epochs "
+                f"stopped after {state.trace.n_steps / len(order):.3g} of {self.epochs} epochs "
                 f"because {outcome.stopped}; the model is of what was seen so far",
                 ConvergenceWarning,
                 stacklevel=3,
             )
         return self
 
-    def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
+    def partial_fit(self, X: MatrixLike, y: VectorLike, classes: VectorLike = None) -> Self:
         """Go on with the next examples of a stream: one pass over them, in their order.
 
         Any chunking of the same stream gives the trace that one epoch of `fit` gives: exactly where
@@ -253,7 +254,7 @@ class VotedPerceptron(TraceReader):
         with self.rolled_back_on_error():
             return self._partial_fit(X, y, classes)
 
-    def _partial_fit(self, X: Any, y: Any, classes: Any) -> Self:
+    def _partial_fit(self, X: MatrixLike, y: VectorLike, classes: VectorLike) -> Self:
         self.check_parameters()
         self.check_streaming()
         first = not hasattr(self, "trace_")
@@ -275,21 +276,21 @@ class VotedPerceptron(TraceReader):
         if first:
             kernel = self._make_kernel(X)
             dtype = choose_dtype(self.precision, X.dtype != np.float32, kernel, X)
-            run = Run(kernel, dtype, _n_problems(known))
+            state = PerceptronState(kernel, dtype, _n_problems(known))
         else:
-            run = self._run
-            if run.kernel.on_products:
-                check_overflow(run.kernel, run.basis.dtype, largest_square(X))
-        one_pass = run.trace.n_steps == run.n_seen  # a stream is one epoch, as long as it lasts
+            state = self._state
+            if state.kernel.on_products:
+                check_overflow(state.kernel, state.basis.dtype, largest_square(X))
+        one_pass = state.trace.n_steps == state.n_seen  # a stream is one epoch, as long as it lasts
         self._learn(
-            run, prepare(X, run.kernel, run.basis.dtype), labels, _positive(known),
-            np.arange(run.n_seen, run.n_seen + X.shape[0]), epochs=1, verbose=0, max_seconds=None,
-            interruptible=False,
+            state, prepare(X, state.kernel, state.basis.dtype), labels, _positive(known),
+            np.arange(state.n_seen, state.n_seen + X.shape[0]), epochs=1, verbose=0,
+            max_seconds=None, interruptible=False,
         )  # fmt: skip
         if one_pass:
-            run.trace.epoch_length = run.n_seen
+            state.trace.epoch_length = state.n_seen
         n_epochs = 1 if first else self.n_epochs_
-        self.set_fitted(run, known, Outcome(n_epochs, run.settled, ""), None)
+        self.set_fitted(state, known, Outcome(n_epochs, state.settled, ""), None)
         self._record = record
         return self
 
@@ -329,7 +330,7 @@ class VotedPerceptron(TraceReader):
                 "use gamma='auto' or a number"
             )
 
-    def _make_kernel(self, X: Any) -> Kernel:
+    def _make_kernel(self, X: Matrix) -> Kernel:
         kernel = kernel_of(self, X)
         return WithConstant(kernel) if self.fit_intercept else kernel
 
@@ -349,8 +350,8 @@ class VotedPerceptron(TraceReader):
 
     def _learn(
         self,
-        run: Run,
-        X: Any,
+        state: PerceptronState,
+        X: Matrix,
         labels: np.ndarray,
         positive: np.ndarray,
         positions: np.ndarray,
@@ -367,20 +368,24 @@ class VotedPerceptron(TraceReader):
             max_seconds=max_seconds,
             interruptible=interruptible,
         )
-        return run.learn(
+        return state.learn(
             X, labels, positive, positions, epochs=epochs, n_jobs=self.n_jobs,
             memory=memory_bytes(self.memory), watch=watch,
         )  # fmt: skip
 
     def set_fitted(
-        self, run: Run, classes: np.ndarray, outcome: Outcome, correct: np.ndarray | None
+        self,
+        state: PerceptronState,
+        classes: np.ndarray,
+        outcome: Outcome,
+        correct: np.ndarray | None,
     ) -> None:
         self.classes_ = classes
-        self.trace_ = run.trace
-        self.n_mistakes_ = run.trace.n_mistakes()
+        self.trace_ = state.trace
+        self.n_mistakes_ = state.trace.n_mistakes()
         self.n_epochs_ = outcome.n_epochs
         self.converged_ = outcome.converged
-        self._run = run
+        self._state = state
         self._correct = correct
         self._looked = self.method if correct is not None else ""
 

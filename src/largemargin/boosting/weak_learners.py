@@ -1,4 +1,7 @@
-"""Stumps of minimum weighted error: one feature, one threshold, a class on either side.
+"""The weak learners of boosting: decision stumps, and any classifier of scikit-learn's kind.
+
+A decision stump is one feature, one threshold and a class on either side. `StumpLearner` finds the
+one of minimum weighted error:
 
     L(X, Y, D) = argmin over j, theta, a, b of  sum_i D_i 1{y_i != (a if x_ij <= theta else b)}
 
@@ -21,22 +24,31 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.base import clone, is_classifier
+from sklearn.utils.validation import has_fit_parameter
 
+from largemargin.base.classifier import Classifier
+from largemargin.base.labels import as_common_labels, numbers_in
 from largemargin.boosting.examples import Examples
+from largemargin.runtime.arrays import MatrixLike
+from largemargin.runtime.showing import shown
 
-ROUNDING = 1e-12  # of the total weight: what sums in another order may differ by
+LARGEST_SEED = 2**31 - 1  # seeds of base learners are below
+WEIGHT_ROUNDING = 1e-12  # difference of two sums of weights, which are 1 in all, that is rounding
 
 
 @dataclass(frozen=True)
 class Stump:
-    """A fitted stump: the label `left` where the feature is at most the threshold, else `right`."""
+    """A fitted decision stump: the label `left` where the feature is at most the threshold, and the
+    label `right` elsewhere.
+    """
 
     feature: int
     threshold: float
     left: Any
     right: Any
 
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: MatrixLike) -> np.ndarray:
         """The label of each row."""
         above = column(X, self.feature) > self.threshold
         return np.array([self.left, self.right])[above.astype(np.intp)]
@@ -62,7 +74,7 @@ class Scans:
 
     @classmethod
     def of(cls, X: Any) -> Scans:
-        """Of an array or a sparse matrix in columns."""
+        """The scans of an array or of a sparse matrix in CSC form."""
         n, n_features = X.shape
         parts = [_scans_of_column(*_entries(X, j), n) for j in range(n_features)]
         scans = [scan for below, above, _ in parts for scan in (below, above)]
@@ -83,7 +95,7 @@ class Scans:
 
 
 def _entries(X: Any, j: int) -> tuple[np.ndarray, np.ndarray]:
-    """The rows of a feature and their values; those of a sparse one that are not zero."""
+    """The rows of a feature and their values; of a sparse feature, those that are not zero."""
     if not sp.issparse(X):
         return np.arange(X.shape[0]), X[:, j]
     part = slice(X.indptr[j], X.indptr[j + 1])
@@ -117,7 +129,7 @@ def _marked(rows: np.ndarray, values: np.ndarray) -> np.ndarray:
 
 
 class StumpLearner:
-    """Finds the stump of minimum weighted error, for one weighting after another."""
+    """Finds the decision stump of minimum weighted error, for one weighting after another."""
 
     def __init__(self, examples: Examples) -> None:
         X = examples.X
@@ -159,12 +171,12 @@ class StumpLearner:
         most = self._best.max()
         if most == 0:
             return None
-        wanted = most - ROUNDING
+        wanted = most - WEIGHT_ROUNDING
         feature = int(np.argmax(self._best >= wanted)) // 2
         for scan in (2 * feature, 2 * feature + 1):  # the lowest threshold is last from above
             entry = entry_reaching(
                 scans.rows, scans.starts[scan], scans.starts[scan + 1], self.labels, D, totals,
-                self._near, wanted - ROUNDING / 1000, scan % 2 == 1,
+                self._near, wanted - WEIGHT_ROUNDING / 1000, scan % 2 == 1,
             )  # fmt: skip
             if entry >= 0:
                 return feature, scans.threshold(entry, scan)
@@ -172,4 +184,45 @@ class StumpLearner:
 
 
 def _first_largest(sums: np.ndarray) -> int:
-    return int(np.argmax(sums >= sums.max() - ROUNDING))
+    return int(np.argmax(sums >= sums.max() - WEIGHT_ROUNDING))
+
+
+class EstimatorLearner:
+    """Any classifier as a weak learner: fits a clone of it for one weighting after another, each
+    with seeds of its own.
+    """
+
+    def __init__(
+        self, estimator: Any, examples: Examples, random_state: np.random.RandomState
+    ) -> None:
+        self.estimator = estimator
+        self.examples = examples
+        self.random_state = random_state
+
+    def __call__(self, D: np.ndarray) -> tuple[Any, np.ndarray]:
+        """A classifier fitted with weights D, and its answers as class numbers."""
+        classifier = clone(self.estimator)
+        seeds = {
+            name: int(self.random_state.randint(LARGEST_SEED))
+            for name in sorted(classifier.get_params(deep=True))
+            if name == "random_state" or name.endswith("__random_state")
+        }
+        classifier.set_params(**seeds)
+        y = self.examples.y
+        if y.dtype.kind == "T" and not isinstance(classifier, Classifier):
+            y = as_common_labels(y)
+        classifier.fit(self.examples.X, y, sample_weight=D)
+        return classifier, numbers_in(self.examples.classes, classifier.predict(self.examples.X))
+
+
+def check_estimator(estimator: Any) -> None:
+    """Refuse what cannot be a weak learner."""
+    if isinstance(estimator, type) or not hasattr(estimator, "fit") or not is_classifier(estimator):
+        raise ValueError(
+            f"estimator must be None, for stumps, or a classifier, got {shown(estimator)}"
+        )
+    if not has_fit_parameter(estimator, "sample_weight"):
+        raise ValueError(
+            f"estimator must take sample_weight in fit, which {type(estimator).__name__} does not: "
+            "use None, for stumps, or a classifier that takes weights"
+        )

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from largemargin.boosting import AdaBoost, Stump
 from largemargin.boosting.examples import Examples
-from largemargin.boosting.stumps import Scans, StumpLearner
+from largemargin.boosting.weak_learners import Scans, StumpLearner
 
 from .problems import coarse, noisy, several
 from .twin import brute_force_stump

@@ -1,26 +1,28 @@
-"""A run of the perceptron: its trace, the basis the trace refers to, and what it takes to go on."""
+"""Training of the perceptron: passes over examples, and the state that they leave, which is a
+trace, the basis that the trace refers to, and what it takes to go on.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from largemargin.kernels.basis import Basis
 from largemargin.kernels.choosing import WithConstant
 from largemargin.kernels.functions import Kernel, Linear
-from largemargin.perceptron.kernel_pass import OnlinePass
+from largemargin.perceptron.kernel_pass import KernelPass
 from largemargin.perceptron.linear_pass import LinearPass, weights_of
 from largemargin.perceptron.trace import Trace
+from largemargin.runtime.arrays import Matrix
 from largemargin.runtime.progress import Watch
 from largemargin.runtime.threads import Workers, workers
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a stretch of training ended: epochs begun, whether the last had no mistake, why it
-    stopped early.
+    """How training ended: the epochs begun, whether the last one had no mistake, and why training
+    stopped early, if it did.
     """
 
     n_epochs: int
@@ -28,15 +30,15 @@ class Outcome:
     stopped: str
 
 
-class Run:
-    """What training leaves behind. `n_seen` counts distinct examples of the data or the stream."""
+class PerceptronState:
+    """What training leaves. `n_seen` counts distinct examples of the data or the stream."""
 
     def __init__(self, kernel: Kernel, dtype: np.dtype, n_problems: int) -> None:
         self.kernel = kernel
         self.basis = Basis(kernel, dtype)
         self.trace = Trace(n_problems)
         self.n_seen = 0
-        # with the linear kernel: the current vectors, and those that rules were asked for
+        # with the linear kernel: the current vectors, and the vectors of rules that were asked for
         self._weights: np.ndarray | None = None
         self.weights_of_rules: dict[tuple[str, bool], np.ndarray] = {}
 
@@ -47,7 +49,7 @@ class Run:
     @property
     def settled(self) -> bool:
         """Whether every example was seen, and right, since the last mistake. A mistake is made on
-        the first, so a stream alone never is.
+        the first example, so a stream alone is never settled.
         """
         trace = self.trace
         last = int(trace.step[-1]) if len(trace) else -1
@@ -60,7 +62,7 @@ class Run:
 
     def learn(
         self,
-        X: Any,
+        X: Matrix,
         labels: np.ndarray,
         positive: np.ndarray,
         positions: np.ndarray,
@@ -70,15 +72,15 @@ class Run:
         memory: int,
         watch: Watch,
     ) -> Outcome:
-        """Go over the rows of X `epochs` times. What fails, or is broken off, leaves no mark."""
+        """Go over the rows of X `epochs` times. A failure leaves everything as it was before."""
         X = self.basis.match(X)
         before = (len(self.basis), len(self.trace), self.trace.n_steps, self.n_seen)
         self.weights_of_rules.clear()
         weights = None if self._weights is None else self._weights.copy()
         try:
             with workers(n_jobs) as team, watch:
-                work = self._start(X, labels, positive, positions, epochs, team, memory)
-                outcome = self._sweep(work, X.shape[0], epochs, watch)
+                one_pass = self._pass_over(X, labels, positive, positions, epochs, team, memory)
+                outcome = self._run_epochs(one_pass, X.shape[0], epochs, watch)
             self.n_seen += X.shape[0]
             return outcome
         except BaseException:
@@ -88,48 +90,41 @@ class Run:
             self._weights = weights
             raise
 
-    def _start(
+    def _pass_over(
         self,
-        X: Any,
+        X: Matrix,
         labels: np.ndarray,
         positive: np.ndarray,
         positions: np.ndarray,
         epochs: int,
         team: Workers,
         memory: int,
-    ) -> OnlinePass | LinearPass:
+    ) -> KernelPass | LinearPass:
         if self.linear:
             if self._weights is None:
                 self._weights = weights_of(self.trace, self.basis, X.shape[1], self.threshold)
             return LinearPass(
-                X,
-                self.basis,
-                team,
-                labels,
-                positive,
-                self.trace,
-                positions,
-                self._weights,
+                X, self.basis, team, labels, positive, self.trace, positions, self._weights,
                 self.threshold,
-            )
-        held = OnlinePass.held(team.count, X.shape[0], self.basis.dtype)
+            )  # fmt: skip
+        held = KernelPass.held(team.count, X.shape[0], self.basis.dtype)
         if memory < held:
             raise ValueError(
                 f"memory={memory} bytes is too little to train with: allow at least {held}"
             )
-        return OnlinePass(
+        return KernelPass(
             X, self.basis, memory - held, team, labels, positive, self.trace, positions, epochs
         )
 
-    def _sweep(
-        self, work: OnlinePass | LinearPass, n_rows: int, epochs: int, watch: Watch
+    def _run_epochs(
+        self, one_pass: KernelPass | LinearPass, n_rows: int, epochs: int, watch: Watch
     ) -> Outcome:
         for epoch in range(1, epochs + 1):
             mistakes = len(self.trace)
-            for block in range(work.n_blocks):
-                seen = work.visit(block)
+            for block in range(one_pass.n_blocks):
+                seen = one_pass.visit(block)
                 watch.advance(seen, f"epoch {epoch}, {len(self.trace)} mistakes")
-                if watch.stopped and block < work.n_blocks - 1:
+                if watch.stopped and block < one_pass.n_blocks - 1:
                     return Outcome(epoch, False, watch.stopped)
             if len(self.trace) == mistakes:
                 # every epoch to come would be like this one: the last vectors survive them all
