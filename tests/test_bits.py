@@ -24,7 +24,7 @@ from largemargin.kernels.exponential import exponentials, gaussians
 from largemargin.kernels.functions import Gaussian, Linear
 from largemargin.kernels.rows import HEIGHTS, PLACES, KernelRows
 from largemargin.lp import kernel_values
-from largemargin.online.scores import _two_by_four
+from largemargin.online.loop import _two_by_four
 from largemargin.runtime.threads import workers
 from largemargin.svm import session
 

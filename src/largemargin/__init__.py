@@ -1,6 +1,7 @@
 """Large-margin classification behind the scikit-learn API.
 
-Names are imported when they are first used, so that the command line can answer at once.
+Names are imported when they are first used, so that the command line can answer at once. The
+machines are those of the table in `machines`.
 """
 
 from __future__ import annotations
@@ -8,80 +9,51 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-if TYPE_CHECKING:
-    from largemargin import boosting, certificates, data, lp, online, svm
-    from largemargin.boosting import AdaBoost, RBFNetwork
-    from largemargin.hyperplane import MaxMarginHyperplane
-    from largemargin.kernels import functions as kernels
-    from largemargin.lp import (
-        LPSVC,
-        AdaptiveMarginSVC,
-        LeaveOneOutSVC,
-        NuLPSVC,
-    )
-    from largemargin.model_file import ModelFileError, describe, load, save
-    from largemargin.online import ALMA, MIRA, ROMMA, AggressivePerceptron
-    from largemargin.perceptron import VotedPerceptron
-    from largemargin.svm import SVC, KernelAdatron, NuSVC
+from largemargin.machines import CARDS
+
+if TYPE_CHECKING:  # what type checkers and editors read; a test holds it to the table
+    from largemargin import boosting as boosting
+    from largemargin import certificates as certificates
+    from largemargin import data as data
+    from largemargin import kernels as kernels
+    from largemargin import lp as lp
+    from largemargin import online as online
+    from largemargin import report as report
+    from largemargin import svm as svm
+    from largemargin.boosting import AdaBoost as AdaBoost
+    from largemargin.boosting import RBFNetwork as RBFNetwork
+    from largemargin.hyperplane import MaxMarginHyperplane as MaxMarginHyperplane
+    from largemargin.lp import LPSVC as LPSVC
+    from largemargin.lp import AdaptiveMarginSVC as AdaptiveMarginSVC
+    from largemargin.lp import LeaveOneOutSVC as LeaveOneOutSVC
+    from largemargin.lp import NuLPSVC as NuLPSVC
+    from largemargin.model_file import ModelFileError as ModelFileError
+    from largemargin.model_file import describe as describe
+    from largemargin.model_file import load as load
+    from largemargin.model_file import save as save
+    from largemargin.online import ALMA as ALMA
+    from largemargin.online import MIRA as MIRA
+    from largemargin.online import ROMMA as ROMMA
+    from largemargin.online import AggressivePerceptron as AggressivePerceptron
+    from largemargin.perceptron import VotedPerceptron as VotedPerceptron
+    from largemargin.svm import SVC as SVC
+    from largemargin.svm import KernelAdatron as KernelAdatron
+    from largemargin.svm import NuSVC as NuSVC
 
 __version__ = "0.1.0"
 
-__all__ = [
-    "ALMA",
-    "LPSVC",
-    "MIRA",
-    "ROMMA",
-    "SVC",
-    "AdaBoost",
-    "AdaptiveMarginSVC",
-    "AggressivePerceptron",
-    "KernelAdatron",
-    "LeaveOneOutSVC",
-    "MaxMarginHyperplane",
-    "ModelFileError",
-    "NuLPSVC",
-    "NuSVC",
-    "RBFNetwork",
-    "VotedPerceptron",
-    "boosting",
-    "certificates",
-    "data",
-    "describe",
-    "kernels",
-    "load",
-    "lp",
-    "online",
-    "save",
-    "svm",
-]
+_PACKAGES = ("boosting", "certificates", "data", "kernels", "lp", "online", "report", "svm")
+_HOMES = {card.name: card.package for card in CARDS} | dict.fromkeys(
+    ("ModelFileError", "describe", "load", "save"), "model_file"
+)
 
-_HOMES = {
-    "ALMA": "largemargin.online",
-    "AdaBoost": "largemargin.boosting",
-    "AggressivePerceptron": "largemargin.online",
-    "MIRA": "largemargin.online",
-    "ROMMA": "largemargin.online",
-    "AdaptiveMarginSVC": "largemargin.lp",
-    "LPSVC": "largemargin.lp",
-    "LeaveOneOutSVC": "largemargin.lp",
-    "NuLPSVC": "largemargin.lp",
-    "MaxMarginHyperplane": "largemargin.hyperplane",
-    "KernelAdatron": "largemargin.svm",
-    "NuSVC": "largemargin.svm",
-    "SVC": "largemargin.svm",
-    "RBFNetwork": "largemargin.boosting",
-    "ModelFileError": "largemargin.model_file",
-    "VotedPerceptron": "largemargin.perceptron",
-    "describe": "largemargin.model_file",
-    "load": "largemargin.model_file",
-    "save": "largemargin.model_file",
-}
+__all__ = sorted([*_HOMES, *_PACKAGES])
 
 
 def __getattr__(name: str) -> Any:
     if name in _HOMES:
-        value = getattr(import_module(_HOMES[name]), name)
-    elif name in __all__:
+        value = getattr(import_module(f"largemargin.{_HOMES[name]}"), name)
+    elif name in _PACKAGES:
         value = import_module(f"largemargin.{name}")
     else:
         raise AttributeError(f"module 'largemargin' has no attribute {name!r}")

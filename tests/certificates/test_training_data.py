@@ -209,15 +209,15 @@ def test_a_fit_that_fails_leaves_the_record():
 
 
 def test_a_stream_that_is_stopped_is_of_what_it_saw(monkeypatch):
-    from largemargin.online.learner import Run
+    from largemargin.online.learner import LearnerState
 
     X, y = blobs(8, n=14)
-    learn = Run.learn
+    learn = LearnerState.learn
 
     def some(self, X, labels, *args, **how):
         return learn(self, X[:9], labels[:9], *args, **how)
 
-    monkeypatch.setattr(Run, "learn", some)
+    monkeypatch.setattr(LearnerState, "learn", some)
     with pytest.warns(UserWarning, match="stopped after 9 of 14"):
         model = largemargin.MIRA().fit(X, y)
     assert known(model, X[:9], y[:9]) is True

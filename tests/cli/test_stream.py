@@ -66,7 +66,7 @@ def test_answers_are_those_before_learning(stream, tmp_path):
     model, errors = MIRA(kernel="poly", degree=2, gamma=1.0, budget=30, random_state=0), 0
     for i, answer in enumerate(found):
         assert answer.get("id") == (None if asked[i] else i)
-        if hasattr(model, "_run"):
+        if hasattr(model, "learner_state"):
             assert answer["prediction"] == model.predict(X[i : i + 1])[0]
             scores = model.decision_function(X[i : i + 1])[0]
             if len(model.classes_) == 2:
@@ -111,7 +111,7 @@ def test_a_trained_model_with_a_scaler_goes_on(run, stream, animals, tmp_path):
     expected = model.predict(np.array(X[:20])).tolist()
     found = answers(stream([*events, '{"x": [1, 2, 3], "y": "ant"}'], "m", "-m", "n"))
     assert [answer["prediction"] for answer in found[:40]] == expected * 2
-    assert load(tmp_path / "n")[-1]._run.tally[0] == 91
+    assert load(tmp_path / "n")[-1].learner_state.tally[0] == 91
     assert "none of the classes" in stream(['{"x": [1, 2, 3], "y": "dog"}'], "m").stderr
 
 
@@ -329,7 +329,7 @@ def test_a_client_that_waits_and_a_signal(number, stream, tmp_path):
         assert running.returncode == 128 + number
         assert out == b""
         assert err.startswith(b"20 lines, 20 learned")
-    assert load(tmp_path / "m")._run.tally[0] == 20
+    assert load(tmp_path / "m").learner_state.tally[0] == 20
     result = stream(events, *POLY, "--checkpoint", "c", "--resume", "-m", "m")
     assert answers(result) == expected[20:]
     assert (tmp_path / "m").read_bytes() == (tmp_path / "whole").read_bytes()

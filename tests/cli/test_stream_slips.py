@@ -13,7 +13,7 @@ import pytest
 
 from largemargin import save
 from largemargin.streaming.checkpoint import model_info, read_checkpoint
-from largemargin.streaming.lock import locked
+from largemargin.streaming.files import locked
 
 from .test_stream_kills import wait_for_a_moment
 
@@ -320,11 +320,11 @@ def test_signals_at_any_moment(run, commands, tmp_path):
 def test_answers_appended_to_their_own_input(commands, tmp_path):
     events = tmp_path / "stdout"  # where the commands of these tests write
     events.write_text('{"x": [1, 2], "y": 0}\n{"x": [2, 1], "y": 1}\n')
-    from largemargin.cli.stream import _is_one_file
+    from largemargin.streaming.input import is_one_file
 
     with events.open() as one, events.open("a") as other, (tmp_path / "x").open("w") as third:
-        assert _is_one_file(one.fileno(), other.fileno())
-        assert not _is_one_file(one.fileno(), third.fileno())
+        assert is_one_file(one.fileno(), other.fileno())
+        assert not is_one_file(one.fileno(), third.fileno())
     command = [sys.executable, "-m", "largemargin", "stream", "mira", "-q"]
     with events.open() as source, events.open("a") as sink:
         done = subprocess.run(command, stdin=source, stdout=sink, stderr=subprocess.PIPE, text=True)

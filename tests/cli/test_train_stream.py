@@ -44,7 +44,7 @@ def test_sparse_file(run, tmp_path):
     dump_svmlight_file(X, np.arange(60) % 3, str(tmp_path / "data.svm"), zero_based=False)
     args = ("--model", "romma", "--stream", "--chunk", 9, "-q", "-o", "m")
     assert run("train", "data.svm", *args).output == ""
-    assert load(tmp_path / "m")._run.tally[0] == 60
+    assert load(tmp_path / "m").learner_state.tally[0] == 60
 
 
 def test_max_seconds(run, animals, tmp_path):
@@ -53,7 +53,7 @@ def test_max_seconds(run, animals, tmp_path):
     )
     assert result.exit_code == 0
     assert result.stderr.startswith("warning: stopped after 30 examples because max_seconds")
-    assert load(tmp_path / "animals.safetensors")._run.tally[0] == 30
+    assert load(tmp_path / "animals.safetensors").learner_state.tally[0] == 30
 
 
 @pytest.mark.parametrize("change", ["grows", "replaced", "removed", "stays"])

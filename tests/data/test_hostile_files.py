@@ -10,9 +10,8 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from largemargin.data import DataError, read, stream
-from largemargin.data import lines as lines_module
-from largemargin.data.limits import MAX_LABEL, MAX_LINE, MAX_NAME
+from largemargin.data import DataError, files, read, stream
+from largemargin.data.errors import MAX_LABEL, MAX_LINE, MAX_NAME
 
 from .writers import put
 
@@ -22,7 +21,7 @@ LONG = "x" * (MAX_LABEL + 1)
 @pytest.mark.parametrize("most", [1 << 18, pytest.param(MAX_LINE, marks=pytest.mark.full)])
 @pytest.mark.parametrize("name", ["a.csv", "a.svm", "a"])
 def test_a_file_without_an_end_of_line(tmp_path, monkeypatch, name, most):
-    monkeypatch.setattr(lines_module, "MAX_LINE", most)
+    monkeypatch.setattr(files, "MAX_LINE", most)
     path = tmp_path / name
     if name == "a":
         put(path, b"1" * (most + 10))
@@ -50,13 +49,13 @@ def test_a_file_without_an_end_of_line(tmp_path, monkeypatch, name, most):
 )
 @pytest.mark.parametrize("read", [read, lambda path: list(stream(path, 1))])
 def test_long_lines(tmp_path, monkeypatch, name, text, line, read):
-    monkeypatch.setattr(lines_module, "MAX_LINE", 100)
+    monkeypatch.setattr(files, "MAX_LINE", 100)
     long = 60 if text.count("{}") == 2 else 100
     path = put(tmp_path / name, text.format("9" * long, "9" * long))
     with pytest.raises(DataError, match=rf"{name}, line {line}: expected a line of at most 100 "):
         read(path)
     put(path, text.format("9" * 60, "9" * 60))
-    monkeypatch.setattr(lines_module, "MAX_LINE", 10_000)
+    monkeypatch.setattr(files, "MAX_LINE", 10_000)
     assert read(path)
 
 

@@ -4,7 +4,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from largemargin.data import DataError
-from largemargin.data.labels import as_labels, bad_label, join_labels, label_kind
+from largemargin.data.labels import (
+    check_label_argument,
+    first_bad_label,
+    join_labels,
+    label_kind,
+    label_position,
+    parse_labels,
+)
 
 KINDS = [
     (["1", "+2", "-3"], [1, 2, -3]),
@@ -27,7 +34,7 @@ KINDS = [
 
 @pytest.mark.parametrize(("raw", "expected"), KINDS)
 def test_labels_of_any_type(raw, expected):
-    labels = as_labels(raw)
+    labels = parse_labels(raw)
     assert labels.tolist() == expected
     assert labels.dtype.kind == ("i" if isinstance(expected[0], int) else "U")
 
@@ -35,7 +42,7 @@ def test_labels_of_any_type(raw, expected):
 @settings(max_examples=50)
 @given(st.lists(st.integers(-(2**63) + 1, 2**63 - 1), min_size=1))
 def test_integers_survive_as_text(values):
-    assert as_labels([str(v) for v in values]).tolist() == values
+    assert parse_labels([str(v) for v in values]).tolist() == values
 
 
 @settings(max_examples=50)
@@ -46,14 +53,54 @@ def test_kind_of_the_whole_is_int_only_if_of_both_parts(first, second):
 
 
 def test_kind_is_forced():
-    assert as_labels(["007"], "str").tolist() == ["007"]
-    assert as_labels(np.array(["007"]), "int").tolist() == [7]
+    assert parse_labels(["007"], "str").tolist() == ["007"]
+    assert parse_labels(np.array(["007"]), "int").tolist() == [7]
     with pytest.raises(DataError, match=r"a\.csv: expected integer labels, saw 'cat'"):
-        as_labels(["1", "cat"], "int", "a.csv")
+        parse_labels(["1", "cat"], "int", "a.csv")
 
 
 def test_missing():
-    assert bad_label(["a", "NaN"]) == 1
-    assert bad_label(np.array([0.0, 1.0, np.inf])) == 2
-    assert bad_label(["a", "none"]) is None
-    assert bad_label(np.array([0, 1])) is None
+    assert first_bad_label(["a", "NaN"]) == 1
+    assert first_bad_label(np.array([0.0, 1.0, np.inf])) == 2
+    assert first_bad_label(["a", "none"]) is None
+    assert first_bad_label(np.array([0, 1])) is None
+
+
+@pytest.mark.parametrize(
+    ("label", "names", "expected"),
+    [
+        (None, None, 3),
+        (None, ["a", "b", "c", "d"], 3),
+        (None, ["a", "Target", "c", "d"], 1),
+        (None, ["y", "label", "c", "d"], 1),
+        (False, ["a", "b", "c", "label"], None),
+        ("b", ["a", "b", "c", "d"], 1),
+        (0, None, 0),
+        (-2, None, 2),
+        (np.int64(1), None, 1),
+    ],
+)
+def test_position(label, names, expected):
+    assert label_position("a.csv", label, names, 4) == expected
+
+
+@pytest.mark.parametrize(
+    ("label", "names", "message"),
+    [
+        (4, None, r"a\.csv: label=4 is not a column; the file has 4"),
+        (-5, None, "label=-5 is not a column"),
+        ("kind", None, "no header line to find label='kind'"),
+        ("kin", ["kind", "b", "c", "d"], "no column called 'kin'; did you mean 'kind'"),
+        ("zzz", ["a", "b", "c", "d"], "the columns are 'a', 'b', 'c', 'd'"),
+        ("a", ["a", "a", "c", "d"], "2 columns are called 'a'"),
+    ],
+)
+def test_no_such_column(label, names, message):
+    with pytest.raises(DataError, match=message):
+        label_position("a.csv", label, names, 4)
+
+
+@pytest.mark.parametrize("label", [True, 1.5, ["a"]])
+def test_not_a_column(label):
+    with pytest.raises(ValueError, match="label must be the name or position"):
+        check_label_argument(label)

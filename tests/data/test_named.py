@@ -3,8 +3,14 @@ import os
 import numpy as np
 import pytest
 
-from largemargin.data import NAMES, DataError, load
-from largemargin.data.named import SPLIT_SIZES
+from largemargin.data import NAMES, DataError, load, named
+from largemargin.data.named import (
+    OPENML_SETS,
+    SPLIT_SIZES,
+    Fingerprint,
+    OpenMLSet,
+    fetch_openml_set,
+)
 
 from .writers import put
 
@@ -23,7 +29,7 @@ def nowhere(tmp_path, monkeypatch):
     def unreachable(*args):
         raise OSError("no network")
 
-    monkeypatch.setattr("largemargin.data.openml._download", unreachable)
+    monkeypatch.setattr("largemargin.data.named._download", unreachable)
     return tmp_path
 
 
@@ -169,3 +175,77 @@ def test_benchmark_sets(name):
     assert np.unique(data.y).tolist() == [-1, 1]
     part = load(name, split=99)
     assert (len(part.X), len(part.X_test)) == SPLIT_SIZES[name]
+
+
+X = np.array([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
+Y = np.array([1, -1, 1])
+
+
+@pytest.fixture
+def downloads(monkeypatch):
+    """An OpenML with one small data set, which counts how often it is asked."""
+    asked = []
+
+    def download(data_id):
+        asked.append(data_id)
+        return X, np.array(["tested_positive", "tested_negative", "tested_positive"])
+
+    online = OpenMLSet(37, named._diabetes, Fingerprint.of(X, Y))
+    monkeypatch.setitem(OPENML_SETS, "diabetes", online)
+    monkeypatch.setattr(named, "_download", download)
+    return asked
+
+
+def test_is_downloaded_once(downloads, tmp_path):
+    for _ in range(2):
+        rows, labels = fetch_openml_set("diabetes", tmp_path)
+        assert rows.tolist() == X.tolist()
+        assert labels.tolist() == Y.tolist()
+    assert downloads == [37]
+    assert os.listdir(tmp_path / "openml") == ["diabetes.npz"]
+
+
+def test_another_order_is_refused(downloads, tmp_path, monkeypatch):
+    monkeypatch.setattr(named, "_download", lambda _: (X[::-1], np.array(["tested_positive"] * 3)))
+    with pytest.raises(DataError, match="data set 37 of OpenML is not the diabetes data"):
+        fetch_openml_set("diabetes", tmp_path)
+    assert not list(tmp_path.iterdir())
+
+
+def test_an_interrupted_write_leaves_nothing(downloads, tmp_path, monkeypatch):
+    def interrupted(*args, **kwargs):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(np, "savez_compressed", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        fetch_openml_set("diabetes", tmp_path)
+    assert not list((tmp_path / "openml").iterdir())
+
+
+def test_fingerprint_sees_order_and_values():
+    print_ = Fingerprint.of(X, Y)
+    assert print_.matches(Fingerprint.of(X * (1 + 1e-9), Y))
+    assert not print_.matches(Fingerprint.of(X[[2, 1, 0]], Y))
+    assert not print_.matches(Fingerprint.of(X, -Y))
+    assert not print_.matches(Fingerprint.of(X[:, :1], Y))
+
+
+def test_heart_is_scaled_to_the_unit_interval():
+    rows, labels = OPENML_SETS["heart"].convert(X, np.array(["present", "absent", "absent"]))
+    assert rows.tolist() == [[0, 0], [0.5, 0.5], [1, 1]]
+    assert labels.tolist() == [1, -1, -1]
+
+
+def test_usps_labels_become_digits():
+    assert OPENML_SETS["usps"].convert(X, np.array(["1", "10", "4"]))[1].tolist() == [0, 9, 3]
+
+
+@pytest.mark.data
+@needs_data
+@pytest.mark.parametrize("name", list(OPENML_SETS))
+def test_fingerprints_are_those_of_the_files(load_once, name):
+    data = load_once(name)
+    X, y = data
+    if data.X_test is not None:
+        X, y = np.concatenate([X, data.X_test]), np.concatenate([y, data.y_test])
+    assert Fingerprint.of(X, y).matches(OPENML_SETS[name].fingerprint)

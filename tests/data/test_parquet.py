@@ -78,6 +78,12 @@ def test_no_rows(tmp_path):
         read(path)
 
 
+def test_no_columns(tmp_path):
+    pd.DataFrame(index=["p", "q"]).to_parquet(tmp_path / "a.parquet")
+    with pytest.raises(DataError, match=r"a\.parquet: expected at least one column"):
+        read(tmp_path / "a.parquet")
+
+
 def test_cut_off(tmp_path):
     whole = parquet_bytes({"a": np.arange(100.0), "y": np.arange(100)})
     path = put(tmp_path / "a.parquet", whole[:-50])

@@ -62,9 +62,9 @@ def test_a_stream_of_one_class_and_one_with_classes_given(again):
 def test_slots_that_are_free(again):
     X, y = np.ones((300, 1)), np.ones(300, int)
     model = AggressivePerceptron(kernel="linear", margin=1e9).partial_fit(X, y, classes=[0, 1])
-    model._run.learner.settings[0] = model.margin = 0.5
+    model.learner_state.learner.settings[0] = model.margin = 0.5
     model.partial_fit(X[:1], [0])
-    assert model.n_support_ < 4 < model._run.tally[6]
+    assert model.n_support_ < 4 < model.learner_state.tally[6]
     copy = again(model)
     X, y = data(200, 2)
     assert_equal(copy.partial_fit(X[:, :1], y), model.partial_fit(X[:, :1], y))
@@ -136,12 +136,12 @@ def test_a_file_from_before_the_newest_could_wait(saved, tmp_path):
     """It had its part of the scores added at once."""
     header, arrays = parts_of(saved / "margin")
     model = load(saved / "margin")
-    rows, newest = model._run.rows, header["model"]["facts"]["newest"]
+    weights, newest = model.learner_state.weights, header["model"]["facts"]["newest"]
     gram = np.zeros((15, 15))
     gram[np.tril_indices(15)] = arrays["0/gram"]
-    part = rows.coefs[:, [newest]] * (gram + np.tril(gram, -1).T)[newest]
+    part = weights.coefs[:, [newest]] * (gram + np.tril(gram, -1).T)[newest]
     part[:, newest] = 0
-    arrays["0/others"] = rows.others + part
+    arrays["0/others"] = weights.loo_scores + part
     forge(tmp_path / "m", changed(header, (*FACTS, "newest"), KeyError), arrays)
     X, y = data(300, 3)
     older = load(tmp_path / "m").partial_fit(X, y)

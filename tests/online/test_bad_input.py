@@ -10,7 +10,7 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from largemargin.online import ALMA, MIRA, ROMMA, AggressivePerceptron
 
 from .streams import integers, look_ahead
-from .test_estimators import assert_equal
+from .test_estimator import assert_equal
 
 EVERY = [AggressivePerceptron, MIRA, ROMMA, ALMA]
 SHARED = [

@@ -5,8 +5,8 @@ import pytest
 import scipy.sparse as sp
 
 from .streams import reals
-from .test_estimators import stream
-from .test_walk import POLICIES, RULES, make
+from .test_estimator import stream
+from .test_loop import POLICIES, RULES, make
 
 pytestmark = pytest.mark.bits
 

@@ -8,7 +8,7 @@ import scipy.sparse as sp
 from sklearn.base import clone
 
 from largemargin import ALMA, MIRA, ROMMA, AggressivePerceptron, save
-from largemargin.online.learner import Run
+from largemargin.online.learner import LearnerState
 from largemargin.online.progressive import answer_and_learn
 from largemargin.runtime.threads import Workers
 
@@ -64,8 +64,8 @@ def test_not_one_bit_depends_on_the_chunks(name, sparse, tmp_path):
 @pytest.mark.bits
 def test_slots_are_given_up_where_the_stream_says(monkeypatch, tmp_path):
     """Most slots become free in the middle of a block: from there on sums run over fewer."""
-    compacted, compact = [], Run._compact
-    monkeypatch.setattr(Run, "_compact", lambda run: (compacted.append(1), compact(run)))
+    compacted, compact = [], LearnerState._compact
+    monkeypatch.setattr(LearnerState, "_compact", lambda one: (compacted.append(1), compact(one)))
     numbers = np.random.default_rng(0)
     X, y = 1 + 0.01 * numbers.normal(size=(1200, 3)), np.ones(1200, int)
     later, labels = numbers.normal(size=(200, 3)), numbers.integers(0, 2, 200)
@@ -74,7 +74,7 @@ def test_slots_are_given_up_where_the_stream_says(monkeypatch, tmp_path):
     for cuts in ([0, 200], [*range(0, 200, 7), 200]):
         model = AggressivePerceptron(kernel="linear", margin=1e9, random_state=0)
         answer_and_learn(model, X, y, every, Workers(1), classes=np.array([0, 1]))
-        model._run.learner.settings[0] = model.margin = 0.5  # few of them are needed now
+        model.learner_state.learner.settings[0] = model.margin = 0.5  # few of them are needed now
         results.append(go(model, later, labels, every[:200], cuts, tmp_path / "m"))
     assert results[0] == results[1]
     assert compacted == [1, 1]
@@ -88,7 +88,7 @@ def test_answers_are_those_before_learning(average):
     answers = answer_and_learn(model, X, y[labelled], labelled, Workers(1))
     for i, answer in enumerate(answers):
         row = X[i : i + 1]
-        if hasattr(twin, "_run"):
+        if hasattr(twin, "learner_state"):
             assert answer.label == twin.predict(row)[0]
             assert answer.classes == twin.classes_.tolist()
             if len(twin.classes_) > 1:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from largemargin.online.rules import alma, mira, romma
+from largemargin.online.rules import alma_step, mira_signed_step, mira_step, romma_step
 
 from .twin import project_onto_simplex
 
@@ -33,7 +33,7 @@ def test_mira_solves_its_program(seed):
     label, margin = int(rng.integers(n_classes)), float(rng.choice([0.0, 0.01, 1.0]))
     square = float(rng.choice([0.1, 1.0, 20.0]))
     steps = np.zeros(n_classes)
-    moved = mira.step(margin, scores, label, square, steps)
+    moved = mira_step(margin, scores, label, square, steps)
     lead = scores[label] - np.delete(scores, label).max()
     assert moved == (lead < margin)
     np.testing.assert_allclose(
@@ -51,7 +51,7 @@ def test_mira_with_two_classes_is_the_program_of_its_two_rows(seed):
     rng = np.random.default_rng(seed)
     score, square = rng.normal(), float(rng.choice([0.1, 1.0, 20.0]))
     margin, label = float(rng.choice([0.0, 0.5])), int(rng.integers(2))
-    step = mira.signed_step(margin, 2.0 * label - 1, score, square)
+    step = mira_signed_step(margin, 2.0 * label - 1, score, square)
     both = mira_program(np.array([-score, score]), label, margin, square)
     wanted = both[1] if (2 * label - 1) * 2 * score <= margin else 0.0
     np.testing.assert_allclose(step, wanted, atol=2e-5)
@@ -59,10 +59,10 @@ def test_mira_with_two_classes_is_the_program_of_its_two_rows(seed):
 
 @pytest.mark.parametrize("square", [0.0, -1.0])
 def test_an_example_of_no_length_moves_nothing(square):
-    assert not mira.step(1.0, np.array([0.0, 2.0, 1.0]), 0, square, np.zeros(3))
-    assert mira.signed_step(1.0, 1.0, -1.0, square) == 0
-    assert romma.step(np.array([1.0, 0.0]), 1.0, 0.0, 0.0, square) == (0, 1)
-    assert alma.step(np.array([1.0, 1.0]), 1.0, 0.0, 0.0, 1, square) == (0, 1)
+    assert not mira_step(1.0, np.array([0.0, 2.0, 1.0]), 0, square, np.zeros(3))
+    assert mira_signed_step(1.0, 1.0, -1.0, square) == 0
+    assert romma_step(np.array([1.0, 0.0]), 1.0, 0.0, 0.0, square) == (0, 1)
+    assert alma_step(np.array([1.0, 1.0]), 1.0, 0.0, 0.0, 1, square) == (0, 1)
 
 
 @pytest.mark.parametrize("aggressive", [True, False])
@@ -74,7 +74,7 @@ def test_romma_is_the_shortest_vector_within_its_constraints(aggressive):
         w *= rng.choice([0.3, 1.0, 3.0])
         margin = y * (w @ x)
         settings = np.array([float(aggressive), 0.0])
-        b, a = romma.step(settings, y, w @ x, w @ w, x @ x)
+        b, a = romma_step(settings, y, w @ x, w @ w, x @ x)
         if margin >= 1 if aggressive else margin > 0:
             assert (b, a) == (0, 1)
             continue
@@ -99,9 +99,9 @@ def test_romma_starts_anew_where_no_vector_meets_its_constraints():
     aggressive = np.array([1.0, 0.0])
     x = np.array([1.0, 2.0])
     for w in (np.zeros(2), -0.5 * x):  # the second contradicts x outright
-        assert romma.step(aggressive, 1.0, w @ x, w @ w, x @ x) == (1 / 5, 0)
+        assert romma_step(aggressive, 1.0, w @ x, w @ w, x @ x) == (1 / 5, 0)
     longest = 1e60 * np.array([2.0, -1.0]) - 1e55 * x
-    assert romma.step(aggressive, 1.0, longest @ x, longest @ longest, x @ x) == (1 / 5, 0)
+    assert romma_step(aggressive, 1.0, longest @ x, longest @ longest, x @ x) == (1 / 5, 0)
 
 
 def test_alma_steps_within_the_unit_ball():
@@ -111,7 +111,7 @@ def test_alma_steps_within_the_unit_ball():
         w /= max(1, np.linalg.norm(w)) * rng.choice([1, 2])
         k, settings = int(rng.integers(1, 50)), np.array([0.5, np.sqrt(2)])
         xh = x / np.linalg.norm(x)
-        b, a = alma.step(settings, y, w @ x, w @ w, k, x @ x)
+        b, a = alma_step(settings, y, w @ x, w @ w, k, x @ x)
         if y * (w @ xh) > 0.5 / np.sqrt(k):
             assert (b, a) == (0, 1)
             continue

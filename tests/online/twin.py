@@ -75,8 +75,8 @@ class Twin:
             return s[0] * self.signs(y)[0]
         return s[y] - np.delete(s, y).max()
 
-    def slack(self, s, y, t):
-        """By how much scores clear the margin; an example at a slack of 0 is learned."""
+    def surplus(self, s, y, t):
+        """By how much scores clear the margin; an example at a surplus of 0 is learned."""
         if self.joint:
             return self.lead(s, y) - self.model.margin
         clear = self.signs(y) * s
@@ -95,13 +95,13 @@ class Twin:
         return (1 - alpha) * (np.sqrt(8) / alpha if B is None else B) / np.sqrt(self.updates)
 
     def errs(self, s, y, t):
-        slack = self.slack(s, y, t)
-        return slack < 0 if self.kind is ROMMA and self.model.aggressive else slack <= 0
+        surplus = self.surplus(s, y, t)
+        return surplus < 0 if self.kind is ROMMA and self.model.aggressive else surplus <= 0
 
     def redundant(self, e):
-        slack = self.slack(self.score(e.position, without=e), e.label, e.position)
+        surplus = self.surplus(self.score(e.position, without=e), e.label, e.position)
         at_zero = getattr(self.model, "margin", 1) == 0 or not getattr(self.model, "aggressive", 1)
-        return slack > 0 if at_zero else slack >= 0
+        return surplus > 0 if at_zero else surplus >= 0
 
     # steps
 
@@ -195,7 +195,7 @@ class Twin:
         """The one that is classified best without itself; the oldest of equals."""
         return max(
             sorted(self.stored, key=lambda e: e.position),
-            key=lambda e: self.slack(self.score(e.position, without=e), e.label, e.position),
+            key=lambda e: self.surplus(self.score(e.position, without=e), e.label, e.position),
         )
 
     def drawn(self):

@@ -13,9 +13,9 @@ from largemargin import MIRA
 from largemargin.streaming import driver as module
 from largemargin.streaming.checkpoint import read_checkpoint
 from largemargin.streaming.driver import Driver
+from largemargin.streaming.input import SignalWatch
 from largemargin.streaming.output import Output
 from largemargin.streaming.schema import Schema
-from largemargin.streaming.stopping import Stopping
 
 
 def events(n, seed=0):
@@ -48,7 +48,7 @@ class Stream:
         )  # fmt: skip
         source = os.open(self.source, os.O_RDONLY)
         try:
-            with stopping or Stopping() as stops:
+            with stopping or SignalWatch() as stops:
                 self.driver.run(source, stops)
         finally:
             os.close(source)
@@ -181,7 +181,7 @@ def test_input_that_has_changed_is_refused(change, stream):
 )
 def test_a_signal_ends_it_between_two_blocks(number, at, stream, expected, monkeypatch):
     """All that was consumed is answered and in the checkpoint, and nothing else."""
-    monkeypatch.setattr(module, "BLOCK", 7)
+    monkeypatch.setattr(module, "BLOCK_LINES", 7)
     write(stream.source, events(100))
     process = Driver._process
 
@@ -191,7 +191,7 @@ def test_a_signal_ends_it_between_two_blocks(number, at, stream, expected, monke
         process(self, block, team)
 
     monkeypatch.setattr(Driver, "_process", interrupted)
-    stopping = Stopping()
+    stopping = SignalWatch()
     out = stream.run(stopping=stopping)
     assert stopping.signal == number
     lines = read_checkpoint(str(stream.checkpoint))[1].counts.lines
@@ -221,7 +221,7 @@ def test_a_second_interrupt_is_obeyed_at_once(stream, expected, monkeypatch):
 def test_a_signal_that_was_ignored_stays_so():
     before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
     try:
-        with Stopping() as stopping:
+        with SignalWatch() as stopping:
             os.kill(os.getpid(), signal.SIGHUP)
             assert not stopping.signal
             os.kill(os.getpid(), signal.SIGTERM)

@@ -7,14 +7,14 @@ import numpy as np
 import pytest
 
 from largemargin import MIRA
-from largemargin.data.limits import MAX_LABEL, MAX_LINE, MAX_NAME
+from largemargin.data.errors import MAX_LABEL, MAX_LINE, MAX_NAME
 from largemargin.runtime.threads import Workers
 from largemargin.streaming import schema as module
-from largemargin.streaming.checkpoint import Place, read_checkpoint, write_checkpoint
+from largemargin.streaming.checkpoint import StreamPosition, read_checkpoint, write_checkpoint
 from largemargin.streaming.events import BadLine, read_event
-from largemargin.streaming.lines import TooLong
+from largemargin.streaming.input import TooLong
 from largemargin.streaming.schema import Schema
-from largemargin.streaming.session import Counts, Session
+from largemargin.streaming.session import LineCounts, Session
 
 
 def line(x, y="a"):
@@ -50,7 +50,9 @@ def test_as_long_as_it_may_be():
 
 
 def session_of(reports, **options):
-    return Session(MIRA(kernel="linear"), Schema(1000, **options), Counts(), report=reports.append)
+    return Session(
+        MIRA(kernel="linear"), Schema(1000, **options), LineCounts(), report=reports.append
+    )
 
 
 @pytest.mark.parametrize("size", [1, 100])
@@ -95,7 +97,7 @@ def test_labels_that_would_not_fit_into_a_file(size, monkeypatch):
 def test_the_largest_that_is_accepted_can_be_written(tmp_path):
     """No line that was learned keeps a checkpoint from being written."""
     reports = []
-    session = Session(MIRA(kernel="linear"), Schema(1000), Counts(), report=reports.append)
+    session = Session(MIRA(kernel="linear"), Schema(1000), LineCounts(), report=reports.append)
     lines = []
     for i in range(1000):
         names = {f"{'é' * (MAX_NAME - 10)}{i}": 1.0} if i % 10 == 0 else {}
@@ -107,7 +109,9 @@ def test_the_largest_that_is_accepted_can_be_written(tmp_path):
     assert 300 < len(session.model.classes_) < 1000
     schema = session.schema
     write_checkpoint(
-        tmp_path / "c", session.model, Place(session.counts, sparse=True, names=schema.names)
+        tmp_path / "c",
+        session.model,
+        StreamPosition(session.counts, sparse=True, names=schema.names),
     )
     model, place = read_checkpoint(tmp_path / "c")
     assert place.names == schema.names
@@ -116,7 +120,7 @@ def test_the_largest_that_is_accepted_can_be_written(tmp_path):
 
 @pytest.mark.full
 def test_a_million_names(tmp_path):
-    session = Session(MIRA(kernel="linear", budget=5), Schema(10**6), Counts())
+    session = Session(MIRA(kernel="linear", budget=5), Schema(10**6), LineCounts())
     for start in range(0, 10**6, 5000):
         x = {f"feature number {i}": 1.0 for i in range(start, start + 5000)}
         assert not session.process([line(x, "ab"[start % 3 % 2])], Workers(1)).failure
@@ -124,5 +128,7 @@ def test_a_million_names(tmp_path):
     failure = session.process([line({"one more": 1})], Workers(1)).failure
     assert "all 1000000 columns have their names" in failure
     names = session.schema.names
-    write_checkpoint(tmp_path / "c", session.model, Place(session.counts, sparse=True, names=names))
+    write_checkpoint(
+        tmp_path / "c", session.model, StreamPosition(session.counts, sparse=True, names=names)
+    )
     assert read_checkpoint(tmp_path / "c")[1].names == names

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from largemargin.streaming.checkpoint import Written
+from largemargin.streaming.checkpoint import WrittenOutput
 from largemargin.streaming.output import Output, recognise
 
 LINES = [b'{"id": 1, "prediction": "a"}\n', b'{"prediction": 3}\n', b'{"error": "line 3: bad"}\n']
 TEXT = b"".join(LINES)
-WRITTEN = Written(len(TEXT), zlib.crc32(TEXT), 3)
+WRITTEN = WrittenOutput(len(TEXT), zlib.crc32(TEXT), 3)
 OLD = WRITTEN._replace(checksum=None)
 
 

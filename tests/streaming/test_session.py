@@ -8,7 +8,7 @@ import pytest
 from largemargin import MIRA
 from largemargin.runtime.threads import Workers
 from largemargin.streaming.schema import Schema
-from largemargin.streaming.session import Counts, Session
+from largemargin.streaming.session import LineCounts, Session
 
 from .bad_lines import BAD
 
@@ -24,7 +24,7 @@ def good_lines(n):
 def make_session(reports, **schema):
     classes = np.array(["ant", "bee", "cat"])
     return Session(
-        MIRA(kernel="poly"), Schema(5, classes=classes, given=True, **schema), Counts(),
+        MIRA(kernel="poly"), Schema(5, classes=classes, given=True, **schema), LineCounts(),
         classes=classes, scores=True, report=None if reports is None else reports.append,
     )  # fmt: skip
 

@@ -8,9 +8,9 @@ import scipy.sparse as sp
 
 from largemargin import MIRA
 from largemargin.runtime.threads import Workers
-from largemargin.streaming.checkpoint import Place, read_checkpoint, write_checkpoint
+from largemargin.streaming.checkpoint import StreamPosition, read_checkpoint, write_checkpoint
 from largemargin.streaming.schema import Schema
-from largemargin.streaming.session import Counts, Session
+from largemargin.streaming.session import LineCounts, Session
 
 ROWS = np.random.default_rng(0).normal(size=(12, 3))
 LABELS = np.array(["bee", "ant", "cat"])[np.arange(12) * 7 % 3]
@@ -24,11 +24,11 @@ def test_the_blocks_of_a_stream_are_one_fit(size, tmp_path):
     lines = [asked, asked]
     for x, y in zip(ROWS.tolist(), LABELS.tolist(), strict=True):
         lines += [json.dumps({"x": x, "y": y}).encode(), asked]
-    session = Session(MIRA(gamma=1.0), Schema(3), Counts())
+    session = Session(MIRA(gamma=1.0), Schema(3), LineCounts())
     for k in range(0, len(lines), size):
         assert not session.process(lines[k : k + size], Workers(1)).failure
         if k == 5:
-            write_checkpoint(str(tmp_path / "c"), session.model, Place())
+            write_checkpoint(str(tmp_path / "c"), session.model, StreamPosition())
             model, _ = read_checkpoint(str(tmp_path / "c"))
             session = Session(model, session.schema, session.counts)
     whole = MIRA(gamma=1.0).fit(sp.csr_array(ROWS), LABELS)

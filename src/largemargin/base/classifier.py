@@ -22,7 +22,8 @@ from sklearn.utils.validation import (
 from largemargin.base.fingerprint import Fingerprint, fingerprint
 from largemargin.base.labels import LABELS, as_common_labels, plain_labels
 from largemargin.base.training_record import TrainingRecord, parameters_of
-from largemargin.data.sparse_input import checked_sparse
+from largemargin.data.features import checked_sparse
+from largemargin.machines import room
 from largemargin.runtime.showing import shown
 
 if TYPE_CHECKING:
@@ -90,11 +91,10 @@ class Classifier(ClassifierMixin, BaseEstimator):
         largemargin.certificates.Certificate
             Print it, or read `certificate["margin bound"].value`.
         """
-        from largemargin.certificates.families import certificate
-
-        return certificate(
+        found: Certificate = room("certificates").certificate(
             self, X, y, delta=delta, constant=constant, rhos=rhos, leave_one_out=leave_one_out
         )
+        return found
 
     def remember(self, data: Fingerprint) -> None:
         """Keep what a fit was made of and with."""

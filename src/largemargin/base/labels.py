@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from largemargin.data.errors import MAX_LABEL
 from largemargin.data.labels import text_array
-from largemargin.data.limits import MAX_LABEL
 from largemargin.runtime.showing import listed, shown
 
 NUMBERS = "biuf"  # kinds of arrays: truth values, integers, floats

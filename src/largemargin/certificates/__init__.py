@@ -26,8 +26,9 @@ from largemargin.certificates.covering import (
     sum_norm_fat_dimension_bound,
     sum_norm_margin_bound,
 )
+from largemargin.certificates.families import certificate, margins
 from largemargin.certificates.leave_one_out import leave_one_out_bound, support_vector_bound
-from largemargin.certificates.margins import Margins, margin_error, margins
+from largemargin.certificates.margins import Margins, margin_error
 from largemargin.certificates.mistakes import mistake_bound
 
 __all__ = [
@@ -38,6 +39,7 @@ __all__ = [
     "adaboost_margin_bound",
     "adaptive_margin_bound",
     "cache_bound",
+    "certificate",
     "convex_combination_bound",
     "covering_hard_margin_bound",
     "covering_margin_bound",

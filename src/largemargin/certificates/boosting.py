@@ -18,6 +18,7 @@ from scipy.special import xlogy
 
 from largemargin.certificates.capacity import VC, check_delta, check_positive
 from largemargin.certificates.certificate import Statement
+from largemargin.certificates.feature_space import Asked
 from largemargin.certificates.fitted import checked, numbers_of, recorded
 from largemargin.certificates.margins import SMALLEST, error_statement, margin_error
 from largemargin.certificates.rounding import FEW, at_most, raised
@@ -104,25 +105,29 @@ def stump_dimension(n_features: int) -> int:
     return d
 
 
-def boosting_statements(
-    model: Any, X: Any, y: Any, rhos: list[float], delta: float, constant: float
-) -> tuple[int, list[Statement]]:
+examine = None  # there is no feature space
+
+
+def statements(model: Any, X: Any, y: Any, asked: Asked) -> tuple[int, list[Statement]]:
     """The number of examples, and what is said of `AdaBoost`."""
     X, labels = checked(model, X, y)
     scores = model.decision_function(X)
     found = model.margins_of(scores, labels)
     records = recorded(model, X, labels)
-    statements = [
+    told = [
         error_statement(numbers_of(model, scores) != labels),
         SMALLEST.says(
             float(found.min()),
             "The smallest margin of an example, from -1 to 1; negative if it is misclassified.",
         ),
     ]
-    for rho in rhos:
-        statements += _at_rho(model, found, rho, records)
-    statements.append(VC.fails("the VC dimension of combinations of classifiers is not known"))
-    return len(labels), [*statements, _convex(model, found, records, delta, constant)]
+    for rho in asked.rhos:
+        told += _at_rho(model, found, rho, records)
+    told.append(VC.fails("the VC dimension of combinations of classifiers is not known"))
+    return len(labels), [
+        *told,
+        _convex(model, found, records, asked.delta, asked.constant),
+    ]
 
 
 def _at_rho(model: Any, found: np.ndarray, rho: float, records: Records) -> list[Statement]:

@@ -8,11 +8,18 @@ from __future__ import annotations
 
 from fractions import Fraction
 from math import floor
+from typing import Any
 
 import numpy as np
 
 from largemargin.certificates.certificate import Statement
+from largemargin.certificates.feature_space import (
+    Asked,
+    examine_expansion,
+    feature_space_statements,
+)
 from largemargin.certificates.fitted import Fitted
+from largemargin.certificates.leave_one_out import true_statement
 from largemargin.certificates.margins import no_geometry
 from largemargin.certificates.mistakes import MOST_SEPARATED, can_be_trained, separating_machine
 from largemargin.certificates.rounding import (
@@ -26,6 +33,7 @@ from largemargin.certificates.rounding import (
     raised,
 )
 from largemargin.certificates.theorem import Condition, Theorem
+from largemargin.machines import card_of
 
 PAPER = "Crammer, Kandola & Singer 2003"
 SIZE = Theorem("cache size", PAPER, "measured")
@@ -55,6 +63,17 @@ def cache_bound(radius: float, margin: float, gamma: float) -> float:
     return above(exact)
 
 
+def statements(model: Any, X: Any, y: Any, asked: Asked) -> tuple[int, list[Statement]]:
+    """The number of examples, and what is said of an online learner."""
+    fitted = examine(model, X, y)
+    own = [*cache_statements(fitted), true_statement(fitted, asked.leave_one_out)]
+    return feature_space_statements(fitted, own, asked)
+
+
+def examine(model: Any, X: Any, y: Any) -> Fitted:
+    return examine_expansion(model, X, y, joint=True)
+
+
 def cache_statements(fitted: Fitted) -> list[Statement]:
     """For the online learners."""
     model = fitted.model
@@ -68,13 +87,11 @@ def cache_statements(fitted: Fitted) -> list[Statement]:
 
 
 def _bound(fitted: Fitted, largest: int) -> Statement:
-    from largemargin.online import AggressivePerceptron
-
     model = fitted.model
     distills = model.budget is None and model.policy in ("auto", "distill")
     conditions = [
         Condition(
-            "the aggressive perceptron", isinstance(model, AggressivePerceptron),
+            "the aggressive perceptron", card_of(model).name == "AggressivePerceptron",
             f"the theorem is about the aggressive perceptron, not {type(model).__name__}",
         ),
         Condition(

@@ -33,6 +33,7 @@ from largemargin.certificates.margins import margin_error, no_geometry
 from largemargin.certificates.rounding import FEW, UNIT, at_least, at_most, raised, total
 from largemargin.certificates.theorem import INDEPENDENT, Condition, Theorem
 from largemargin.kernels.functions import Kernel, Linear, Polynomial, WithConstant
+from largemargin.machines import card_of
 
 BOOK = "Advances in Large Margin Classifiers"
 VC = Theorem("VC bound", f"{BOOK}, theorem 1.2", "probability", True)
@@ -252,10 +253,8 @@ def has_threshold(fitted: Fitted) -> bool:
     """Whether the functions to choose from have a threshold, be it 0 in the one chosen; one that is
     a coordinate of the kernel's does not count.
     """
-    from largemargin.lp import NuLPSVC
-
     model = fitted.model
-    if fitted.thresholds.any() or isinstance(model, NuLPSVC):
+    if fitted.thresholds.any() or card_of(model).name == "NuLPSVC":
         return True
     through_origin = getattr(model, "multiclass", "") == "crammer-singer"
     inside = isinstance(fitted.kernel, WithConstant)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -228,11 +229,11 @@ def lead(scores: np.ndarray, labels: np.ndarray) -> np.ndarray:
 
 def signs_of(labels: np.ndarray, n_classes: int, by_pairs: bool = False) -> np.ndarray:
     """The signs of the examples in each problem, 0 for those that take no part."""
-    from largemargin.svm.multiclass import splits
-
-    parts = splits(n_classes, "ovo" if by_pairs else "ovr")
-    signs = [np.where(labels == s.positive, 1.0, -1.0) * np.isin(labels, s.classes) for s in parts]
-    return np.array(signs)
+    if by_pairs:
+        pairs = combinations(range(n_classes), 2)
+        return np.array([(labels == j) * 1.0 - (labels == i) for i, j in pairs])
+    positive = [1] if n_classes == 2 else range(n_classes)
+    return np.array([np.where(labels == k, 1.0, -1.0) for k in positive])
 
 
 def class_factors_of(fitted: Fitted) -> np.ndarray:

@@ -31,6 +31,7 @@ from largemargin.certificates.certificate import Statement
 from largemargin.certificates.fitted import Fitted
 from largemargin.certificates.rounding import FEW, UNIT, kernel_error
 from largemargin.certificates.theorem import Theorem
+from largemargin.machines import card_of
 
 CHEAP = 200  # rows up to which a machine is trained again for each without being asked
 SECONDS = 1.0  # of processor time that this may take
@@ -189,14 +190,12 @@ def leave_one_out_errors(fitted: Fitted, rows: np.ndarray, seconds: float) -> np
     """Whether the machine trained without it misclassifies each example, with the kernel and class
     weights as they are; None if that takes more than so many seconds of a processor.
     """
-    from largemargin.svm import SVC
-
     alone = fitted.alone[rows]
     wrong = np.ones(len(rows), bool)  # nobody answers with a class that has not been seen
     machine = clone(fitted.model).set_params(**frozen(fitted))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of fits that nobody keeps
-        if isinstance(machine, SVC):
+        if card_of(machine).name == "SVC":
             wrong[~alone] = _in_lockstep(machine, fitted, rows[~alone])
             return wrong
         found = _one_by_one(machine, fitted, rows[~alone], time.process_time() + seconds)

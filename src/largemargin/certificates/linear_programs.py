@@ -9,16 +9,24 @@ coefficients do not hold here; the chapter says so itself of the machine that mi
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from largemargin.certificates.capacity import adaptive_statement
 from largemargin.certificates.certificate import Statement
+from largemargin.certificates.feature_space import (
+    Asked,
+    examine_expansion,
+    feature_space_statements,
+)
 from largemargin.certificates.fitted import Fitted
 from largemargin.certificates.leave_one_out import lone_words, true_statement
 from largemargin.certificates.optimality import gap_statement, is_optimal
 from largemargin.certificates.rounding import at_most
 from largemargin.certificates.svm import JAAKKOLA, XI_ALPHA
 from largemargin.certificates.theorem import Condition, Theorem
+from largemargin.machines import card_of
 
 NEEDED = Theorem(
     "needed examples, leave-one-out", "optimality conditions of linear programs", "always", True
@@ -31,10 +39,18 @@ def levels(fitted: Fitted) -> np.ndarray:
     return np.asarray(getattr(fitted.model, "margin_", np.ones(fitted.n_problems)), float)
 
 
+def statements(model: Any, X: Any, y: Any, asked: Asked) -> tuple[int, list[Statement]]:
+    """The number of examples, and what is said of a machine of a linear program."""
+    fitted = examine(model, X, y)
+    own = program_statements(fitted, asked.delta, asked.leave_one_out)
+    return feature_space_statements(fitted, own, asked)
+
+
+examine = examine_expansion
+
+
 def program_statements(fitted: Fitted, delta: float, leave_one_out: bool | str) -> list[Statement]:
     """For `LPSVC`, `NuLPSVC`, `LeaveOneOutSVC` and `AdaptiveMarginSVC`."""
-    from largemargin.lp import AdaptiveMarginSVC, LeaveOneOutSVC
-
     model = fitted.model
     no_size = "the size of a coefficient bounds nothing in a machine that is a linear program"
     statements = [
@@ -43,7 +59,7 @@ def program_statements(fitted: Fitted, delta: float, leave_one_out: bool | str) 
         *(theorem.fails(no_size) for theorem in (JAAKKOLA, XI_ALPHA)),
         true_statement(fitted, leave_one_out),
     ]
-    if isinstance(model, AdaptiveMarginSVC | LeaveOneOutSVC):
+    if card_of(model).name in ("AdaptiveMarginSVC", "LeaveOneOutSVC"):
         statements.append(adaptive_statement(fitted, delta))
     return statements
 
@@ -56,9 +72,7 @@ def needed_examples(fitted: Fitted) -> np.ndarray:
 
 
 def _of_nu(fitted: Fitted) -> bool:
-    from largemargin.lp import NuLPSVC
-
-    return isinstance(fitted.model, NuLPSVC)
+    return card_of(fitted.model).name == "NuLPSVC"
 
 
 def _needed(fitted: Fitted) -> Statement:

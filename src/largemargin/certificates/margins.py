@@ -10,12 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from largemargin.certificates.certificate import Statement
-from largemargin.certificates.fitted import Fitted
+from largemargin.certificates.fitted import Fitted, lead
 from largemargin.certificates.theorem import Theorem
 
 NOTHING = 1e-7  # of what the terms of a sum could make: its square is rounding
@@ -64,33 +63,6 @@ def margin_error(margins: np.ndarray, rho: float) -> float:
     return float(np.mean(values < rho)) if len(values) else 0.0
 
 
-def margins(model: Any, X: Any, y: Any) -> Margins:
-    """The margins of a fitted model on the rows of X, whether or not it was trained on them.
-
-    Parameters
-    ----------
-    model : fitted estimator of this package
-    X : array, sparse matrix or data frame of shape (n_samples, n_features)
-    y : array of shape (n_samples,)
-
-    Returns
-    -------
-    Margins
-
-    Examples
-    --------
-    >>> from largemargin import SVC
-    >>> X, y = np.array([[0.0, 0.0], [3.0, 4.0]]), ["left", "right"]
-    >>> model = SVC(kernel="linear", C=np.inf).fit(X, y)
-    >>> found = margins(model, X, y)
-    >>> [one.round(6).tolist() for one in found.geometric], found.radius
-    ([[2.5, 2.5]], 5.0)
-    """
-    from largemargin.certificates.families import margins_found
-
-    return margins_found(model, X, y)
-
-
 def margins_of(fitted: Fitted) -> Margins:
     reason = no_geometry(fitted)
     norms = fitted.norms if not reason else None
@@ -98,6 +70,13 @@ def margins_of(fitted: Fitted) -> Margins:
     if norms is not None:
         geometric = [f / norm for f, norm in zip(fitted.functional, norms, strict=True)]
     return Margins(fitted.functional, geometric, fitted.radius, reason)
+
+
+def score_margins(scores: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    """y f(x), or the lead of the true class, from what `decision_function` gives."""
+    if scores.ndim == 1:
+        return np.where(labels == 1, scores, -scores)
+    return lead(scores.T, labels)
 
 
 def no_geometry(fitted: Fitted) -> str:

@@ -33,7 +33,18 @@ from sklearn.exceptions import ConvergenceWarning
 
 from largemargin.certificates.capacity import check_positive
 from largemargin.certificates.certificate import Statement
-from largemargin.certificates.fitted import Fitted, expansion_errors, norms_of, norms_within
+from largemargin.certificates.feature_space import Asked, feature_space_statements, rows_of
+from largemargin.certificates.fitted import (
+    Fitted,
+    checked,
+    expansion_errors,
+    norms_of,
+    norms_within,
+    numbers_of,
+    recorded,
+    signs_of,
+)
+from largemargin.certificates.leave_one_out import true_statement
 from largemargin.certificates.rounding import (
     FEW,
     above,
@@ -238,6 +249,30 @@ def _trained(
         errors = expansion_errors(basis, coefs, X, fitted.squares)
         name = f"the SVM with C = {C:.3g}{seen}"
         yield _comparison(name, fitted, one.problem_scores(X), coefs, norms, errors)
+
+
+def statements(model: Any, X: Any, y: Any, asked: Asked) -> tuple[int, list[Statement]]:
+    """The number of examples, and what is said of a voted perceptron."""
+    fitted = examine(model, X, y)
+    own = [*perceptron_statements(fitted), true_statement(fitted, asked.leave_one_out)]
+    return feature_space_statements(fitted, own, asked)
+
+
+def examine(model: Any, X: Any, y: Any) -> Fitted:
+    """A voted perceptron beside data, by the vector that decides, if it is one."""
+    X, labels = checked(model, X, y)
+    run = model._run
+    scores = model.decision_function(X)
+    signs = signs_of(labels, len(model.classes_))
+    several = (
+        f"method={model.method!r} decides with many vectors, not with one"
+        if model.method in ("vote", "random")
+        else ""
+    )
+    return Fitted(
+        model, X, labels, numbers_of(model, scores), signs, rows_of(scores), run.kernel, run.basis,
+        model._expansion(), np.zeros(len(signs)), recorded(model, X, labels), one_vector=several,
+    )  # fmt: skip
 
 
 def perceptron_statements(fitted: Fitted) -> list[Statement]:

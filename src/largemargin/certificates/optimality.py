@@ -8,11 +8,9 @@ import numpy as np
 
 from largemargin.certificates.certificate import Statement, at_most
 from largemargin.certificates.theorem import Condition, Theorem
+from largemargin.machines import card_of
 
 GAP = Theorem("duality gap", "weak duality", "always")
-NEAREST = Theorem(
-    "distance in the norm", "Advances in Large Margin Classifiers, section 1.1.4", "measured"
-)
 EXACT = 1e-6  # a relative gap that is rounding
 
 
@@ -36,9 +34,7 @@ def gap_statement(model: Any, indefinite: str = "") -> Statement:
 
 def _is_of_nu(model: Any) -> bool:
     """Whether objectives are about zero, so that their difference is relative to w.w."""
-    from largemargin.svm import NuSVC
-
-    return isinstance(model, NuSVC) and model.nu > 0
+    return card_of(model).name == "NuSVC" and model.nu > 0
 
 
 def _why_unknown(model: Any) -> str:
@@ -58,20 +54,3 @@ def is_optimal(model: Any) -> Condition:
         exact if model.converged_ else False,
         "the solver stopped before it reached an optimum",
     )
-
-
-def hyperplane_statements(model: Any, unchanged: Condition) -> list[Statement]:
-    """For `MaxMarginHyperplane`, whose parameters must be those of training."""
-    nearest = np.asarray(model.margin_, float)
-    if not np.isfinite(nearest).all():
-        return [gap_statement(model), NEAREST.fails("w = 0: there is no hyperplane")]
-    if unchanged.silences:
-        return [gap_statement(model), NEAREST.fails(unchanged.otherwise, [unchanged])]
-    sentence = (
-        "The smallest y (w.x + b)/|w|_p of a training example: its distance to the hyperplane in "
-        f"the norm that is conjugate to p = {model.norm:g}, negative on the wrong side."
-    )
-    return [
-        gap_statement(model),
-        NEAREST.says(float(nearest.min()), sentence, by_problem=nearest),
-    ]

@@ -6,10 +6,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
 from largemargin.certificates.certificate import Statement
+from largemargin.certificates.feature_space import (
+    Asked,
+    examine_expansion,
+    feature_space_statements,
+)
 from largemargin.certificates.fitted import (
     LARGEST_EIGENPROBLEM,
     Fitted,
@@ -100,6 +106,18 @@ def dual_of(fitted: Fitted) -> Dual:
     origin = not model.fit_intercept or model.multiclass == "crammer-singer"
     threshold = not origin and not isinstance(model, KernelAdatron)
     return Dual(alphas, box, slack, ridge, threshold, origin, of_nu)
+
+
+def statements(model: Any, X: Any, y: Any, asked: Asked) -> tuple[int, list[Statement]]:
+    """The number of examples, and what is said of a support vector machine."""
+    fitted = examine(model, X, y)
+    own = svm_statements(fitted, asked.leave_one_out)
+    return feature_space_statements(fitted, own, asked)
+
+
+def examine(model: Any, X: Any, y: Any) -> Fitted:
+    joint = model.multiclass == "crammer-singer"
+    return examine_expansion(model, X, y, by_pairs=getattr(model, "_by_pairs", False), joint=joint)
 
 
 def svm_statements(fitted: Fitted, leave_one_out: bool | str) -> list[Statement]:

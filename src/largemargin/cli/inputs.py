@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from largemargin.data import Dataset
+    from largemargin.runtime.arrays import Matrix, VectorLike
 
 
 def column(label: str | None) -> str | int | None:
@@ -70,7 +71,7 @@ def read_training_data(source: str, label: str | None, header: bool | None) -> D
 
 def read_test_data(
     source: str, training: Dataset, label: str | None, header: bool | None
-) -> tuple[Any, np.ndarray]:
+) -> tuple[Matrix, np.ndarray]:
     """Data to test on a model of the training data: as wide, and with labels that occur there."""
     import numpy as np
 
@@ -95,7 +96,7 @@ def read_data_for(
     label: str | None = None,
     header: bool | None = None,
     no_label: bool = False,
-) -> tuple[Any, np.ndarray | None]:
+) -> tuple[Matrix, np.ndarray | None]:
     """Examples for a model to look at, and their labels: the test set, if the data set has one."""
     data = read_whole_for(model, info, source, label=label, header=header, no_label=no_label)
     return (data.X, data.y) if data.X_test is None else (data.X_test, data.y_test)
@@ -140,7 +141,7 @@ def read_whole_for(
     return data
 
 
-def numbers_of(labels: Any, classes: np.ndarray, source: str) -> np.ndarray:
+def numbers_of(labels: VectorLike, classes: np.ndarray, source: str) -> np.ndarray:
     """The class number of each label, -1 for a label that the model does not know."""
     import numpy as np
 

@@ -1,210 +1,237 @@
-"""The options of models, for `train` and `stream`. None is not given: the default holds."""
+"""The options of machines, made from the constructors' docstrings: for `train` and `stream`.
+
+The docstring of a class says of each parameter its type, its default and what it means. It is read
+from the source, so that `--help` imports no machine. An option that was not given is None, and the
+default of the constructor holds.
+"""
 
 from __future__ import annotations
 
-from typing import Annotated
+import inspect
+import re
+from collections.abc import Callable, Iterable
+from functools import cache
+from pathlib import Path
+from typing import Annotated, Any, NamedTuple
 
 import typer
 
-Kernel = Annotated[
-    str | None,
-    typer.Option(
-        help="poly, linear, rbf, laplacian, sigmoid or precomputed. "
-        "[default: rbf; voted-perceptron: poly]"
-    ),
-]
-Degree = Annotated[
-    int | None,
-    typer.Option(help="Degree of the polynomial. [default: 3; voted-perceptron: 4]"),
-]
-Gamma = Annotated[
-    str | None,
-    typer.Option(
-        help="Kernel coefficient: a number, auto (1 / features) or scale (auto / variance). "
-        "[default: scale; voted-perceptron and online learners: auto]"
-    ),
-]
-Coef0 = Annotated[float | None, typer.Option(help="Constant of poly and sigmoid. [default: 1]")]
-Cost = Annotated[
-    float | None,
-    typer.Option(
-        "--C",
-        help="svc, kernel-adatron, lp-svc, max-margin-hyperplane: price of errors; inf is the hard "
-        "margin (not lp-svc). alma: scale of the steps. [default: 1; kernel-adatron: inf; alma: "
-        "1.41]",
-    ),
-]
-Nu = Annotated[
-    float | None,
-    typer.Option(
-        help="nu-svc, nu-lp-svc: bounds the share of margin errors from above and, nu-svc, of "
-        "support vectors from below. [default: 0.5; nu-lp-svc: 0.1]"
-    ),
-]
-Lambda = Annotated[
-    float | None,
-    typer.Option(
-        "--lam",
-        help="adaptive-margin-svc: how much of its own part an example's margin grows by; 1 is "
-        "leave-one-out-svc. [default: 1]",
-    ),
-]
-NormOfW = Annotated[
-    float | None,
-    typer.Option(
-        "--norm",
-        help="max-margin-hyperplane: p of the norm of w, from 1 to inf; distances are in the "
-        "conjugate norm. [default: 2]",
-    ),
-]
-Slack = Annotated[
-    str | None, typer.Option(help="svc: linear, squared or squared-sum. [default: linear]")
-]
-Multiclass = Annotated[
-    str | None,
-    typer.Option(
-        help="Support vector machines: ovr (one class against the rest), ovo (every pair) or, svc "
-        "only, crammer-singer. [default: ovr]"
-    ),
-]
-ClassWeight = Annotated[
-    str | None,
-    typer.Option(
-        help="svc, nu-svc, LP machines, max-margin-hyperplane: balanced gives every class the same "
-        "weight in all."
-    ),
-]
-LearningRate = Annotated[
-    str | None, typer.Option(help="kernel-adatron: a number, or auto. [default: auto]")
-]
-Tol = Annotated[
-    float | None,
-    typer.Option(
-        help="Support vector machines: largest violation of the optimality conditions; LP "
-        "machines and max-margin-hyperplane: largest relative duality gap. [default: 0.001; LP "
-        "machines and max-margin-hyperplane: 1e-07]"
-    ),
-]
-MinMargin = Annotated[
-    float | None,
-    typer.Option(
-        help="svc, nu-svc, max-margin-hyperplane: margin below which a hard margin counts as "
-        "impossible. [default: 1e-06]"
-    ),
-]
-MaxIter = Annotated[
-    int | None,
-    typer.Option(
-        help="Support vector machines: most steps a problem; -1 is no limit. rbf-network: steps on "
-        "the centres. [default: -1; kernel-adatron: 1000; rbf-network: 10]"
-    ),
-]
-FitIntercept = Annotated[
-    bool | None,
-    typer.Option(
-        "--fit-intercept/--no-intercept",
-        help="Learn a threshold. [default: yes; voted-perceptron: no]",
-        show_default=False,
-    ),
-]
-Epochs = Annotated[
-    int | None, typer.Option(help="voted-perceptron: passes over the data. [default: 10]")
-]
-Method = Annotated[
-    str | None,
-    typer.Option(
-        help="voted-perceptron: vote, average, last, random, longest, pocket or holdout. "
-        "[default: vote]"
-    ),
-]
-Normalize = Annotated[
-    bool | None,
-    typer.Option(
-        "--normalize",
-        help="voted-perceptron: divide each prediction vector by its norm.",
-        show_default=False,
-    ),
-]
-Shuffle = Annotated[
-    bool | None,
-    typer.Option(
-        "--shuffle",
-        help="voted-perceptron: visit the examples in a random order.",
-        show_default=False,
-    ),
-]
-Margin = Annotated[
-    float | None,
-    typer.Option(
-        help="aggressive-perceptron, mira: what an example must clear not to be learned. "
-        "[default: 0.01]"
-    ),
-]
-Aggressive = Annotated[
-    bool | None,
-    typer.Option(
-        "--aggressive/--mistakes-only",
-        help="romma: learn below the margin 1, or on mistakes only. [default: aggressive]",
-        show_default=False,
-    ),
-]
-Alpha = Annotated[
-    float | None,
-    typer.Option(help="alma: share of the largest margin that may be missed. [default: 0.9]"),
-]
-MarginScale = Annotated[
-    float | None, typer.Option("--B", help="alma: scale of the margin. [default: 2.83 / alpha]")
-]
-Budget = Annotated[
-    int | None, typer.Option(help="Online learners: the most examples stored. [default: no limit]")
-]
-Policy = Annotated[
-    str | None,
-    typer.Option(
-        help="Online learners: distill or keep; with a budget margin, forgetron, random or "
-        "projectron. [default: distill; with a budget: margin]"
-    ),
-]
-Average = Annotated[
-    bool | None,
-    typer.Option(
-        "--average",
-        help="Online learners: answer with the average over the stream.",
-        show_default=False,
-    ),
-]
-BaseLearner = Annotated[
-    str | None,
-    typer.Option(
-        "--estimator", help="adaboost: what is boosted, stumps or rbf-network. [default: stumps]"
-    ),
-]
-Rounds = Annotated[int | None, typer.Option(help="adaboost: rounds at most. [default: 500]")]
-Regularization = Annotated[
-    float | None,
-    typer.Option(
-        help="adaboost: how much is forgiven of examples that had much weight. rbf-network: price "
-        "of the output weights. [default: 0; rbf-network: 1e-06]"
-    ),
-]
-Centers = Annotated[
-    int | None, typer.Option(help="rbf-network: number of basis functions. [default: 10]")
-]
-Jobs = Annotated[int | None, typer.Option(help="Threads; every core if not given.")]
-Memory = Annotated[
-    str | None, typer.Option(help="For kernel values held, such as 500MB. [default: auto]")
-]
-Precision = Annotated[
-    str | None, typer.Option(help="Of kernel values: float32, float64 or auto. [default: auto]")
-]
-MaxSeconds = Annotated[float | None, typer.Option(help="Stop training after so long.")]
+from largemargin.machines import CARDS, Card, by_name
+
+# Parameters that are no options, or options under another name (`--seed`).
+LEFT_OUT = ("random_state", "validation_fraction", "verbose", "warm_start")
+# What a parameter takes on the command line, where the constructor takes an object.
+ON_THE_COMMAND_LINE = {
+    "class_weight": "balanced gives every class the same weight in all",
+    "estimator": "What is boosted, stumps or rbf-network",
+    "kernel": "The kernel function",
+}
+# Options of two names, one for each answer.
+ANSWERS = {
+    "aggressive": "--aggressive/--mistakes-only",
+    "fit_intercept": "--fit-intercept/--no-intercept",
+}
+_ENTRY = re.compile(r"(?P<names>\w+(?:, \\?\s*\w+)*) :(?P<kind>.*)")
+_REFERENCE = re.compile(r"[Aa]s (?:for|in) `(\w+)`")
+_NONE = re.compile(r"[;.,] None is ([^,.;]+)")
 
 
-def number_or_word(text: str | None) -> float | str | None:
-    """What an option that takes either was given."""
-    if text is None:
-        return None
-    try:
-        return float(text)
-    except ValueError:
-        return text
+class Parameter(NamedTuple):
+    """What the docstring of a machine says of one parameter."""
+
+    kind: str
+    default: str
+    sentence: str
+
+    @property
+    def choices(self) -> tuple[str, ...]:
+        """The words that it may be, if it is one of some."""
+        braces = re.search(r"\{(.*?)\}", self.kind)
+        return tuple(re.findall(r'"([^"]+)"', braces[1])) if braces else ()
+
+    @property
+    def annotation(self) -> Any:
+        """The type of the option's value."""
+        if self.kind.startswith("bool"):
+            return bool | None
+        if '"' in self.kind or "str" in self.kind or "classifier" in self.kind:
+            return str | None
+        return int | None if self.kind.startswith("int") else float | None
+
+    def value(self, given: Any) -> Any:
+        """The parameter that an option means: a word, or a number where it may be one."""
+        if isinstance(given, str) and self.kind.startswith("float"):
+            try:
+                return float(given)
+            except ValueError:
+                return given
+        return given
+
+
+@cache
+def parameters_of(name: str) -> dict[str, Parameter]:
+    """The parameters of a machine, in their order.
+
+    >>> parameters_of("NuSVC")["nu"].default
+    '0.5'
+    >>> parameters_of("NuSVC")["gamma"].default  # as for SVC
+    'scale'
+    """
+    card = by_name()[name]
+    package = Path(__file__).parents[1]
+    source = package.joinpath(*card.module.split(".")).with_suffix(".py").read_text("utf-8")
+    docstring = source.split(f"\nclass {card.name}(", 1)[1].split('"""', 2)[1]
+    section = docstring.split("    Parameters\n    ----------\n", 1)[1]
+    section = re.split(r"\n    \w[\w ]*\n    -{3,}\n", section, maxsplit=1)[0]
+    section = section.replace("\\\n    ", "").replace(",\n    default=", ", default=")
+    found: dict[str, Parameter] = {}
+    for entry in re.split(r"\n(?=    \w)", section):
+        head, _, text = entry.strip().partition("\n")
+        match = _ENTRY.match(head)
+        if match is None:
+            continue
+        names, text = re.findall(r"\w+", match["names"]), " ".join(text.split())
+        kind, _, default = match["kind"].strip().partition(", default=")
+        reference = _REFERENCE.search(f"{kind} {text}") if not default else None
+        for one in names:
+            if reference:
+                found[one] = parameters_of(reference[1])[one]
+            else:
+                found[one] = Parameter(kind, default.strip('"'), text)
+    return found
+
+
+class Option(NamedTuple):
+    """An option, with what each machine that has it says of it."""
+
+    name: str
+    machines: dict[str, Parameter]
+
+    @property
+    def spelling(self) -> str:
+        return ANSWERS.get(self.name, f"--{self.name.replace('_', '-')}")
+
+    @property
+    def declaration(self) -> Any:
+        """The annotation that typer reads."""
+        kind = next(iter(self.machines.values())).annotation
+        return Annotated[kind, typer.Option(self.spelling, help=self.help, show_default=False)]
+
+    @property
+    def help(self) -> str:
+        """What it means, by machine where that differs; the values it takes; its defaults."""
+        return f"{self._meaning}{self._values}{self._defaults}".replace("`", "")
+
+    @property
+    def _meaning(self) -> str:
+        if self.name in ON_THE_COMMAND_LINE:
+            said = {ON_THE_COMMAND_LINE[self.name]: list(self.machines)}
+        else:
+            said = _grouped({m: _first_sentence(p.sentence) for m, p in self.machines.items()})
+        few = len(self.machines) <= len(CARDS) // 2
+        if not few and len(said) > 1:  # the first clause of each will do
+            said = _grouped({m: re.split(r"[;,] ", text)[0] for text in said for m in said[text]})
+        texts = [
+            f"{', '.join(machines)}: {text[0].lower() + text[1:] if text[1:2].islower() else text}"
+            if few or len(said) > 1
+            else text
+            for text, machines in said.items()
+        ]
+        return ". ".join(texts).rstrip(".") + "."
+
+    @property
+    def _values(self) -> str:
+        choices = dict.fromkeys(c for p in self.machines.values() for c in p.choices)
+        *first, last = choices or [""]
+        return f" {', '.join(first)} or {last}." if first else ""
+
+    @property
+    def _defaults(self) -> str:
+        told = _grouped({m: _told_default(p) for m, p in self.machines.items()})
+        told.pop("", None)
+        if not told:
+            return ""
+        (usual, _), *others = sorted(told.items(), key=lambda pair: -len(pair[1]))
+        parts = [usual, *(f"{', '.join(machines)}: {default}" for default, machines in others)]
+        return f" [default: {'; '.join(parts)}]"
+
+
+def _grouped(by_machine: dict[str, str]) -> dict[str, list[str]]:
+    """The machines of which the same is said."""
+    found: dict[str, list[str]] = {}
+    for machine, text in by_machine.items():
+        found.setdefault(text, []).append(machine)
+    return found
+
+
+def _first_sentence(text: str) -> str:
+    """
+    >>> _first_sentence("The most examples stored; None is no limit. See Notes.")
+    'The most examples stored'
+    """
+    first = re.split(r"[.:] (?=[A-Z`\"\d])|\.$", text, maxsplit=1)[0].removesuffix("; see Notes")
+    return _NONE.split(first, maxsplit=1)[0]
+
+
+def _told_default(parameter: Parameter) -> str:
+    """
+    >>> _told_default(Parameter("int or None", "None", "Threads. None is every core."))
+    'every core'
+    """
+    if parameter.kind.startswith("bool"):
+        return "yes" if parameter.default == "True" else "no"
+    if parameter.default != "None":
+        return parameter.default.removesuffix(".0")
+    meant = _NONE.search(f". {parameter.sentence}")
+    return meant[1] if meant else ""
+
+
+def options_of(cards: Iterable[Card]) -> list[Option]:
+    """The options of some machines, those that most of them have last."""
+    found: dict[str, Option] = {}
+    for card in cards:
+        for name, parameter in parameters_of(card.name).items():
+            default = str(card.defaults.get(name, parameter.default))
+            if name not in LEFT_OUT:
+                option = found.setdefault(name, Option(name, {}))
+                option.machines[card.command] = parameter._replace(default=default)
+    return sorted(found.values(), key=lambda option: len(option.machines) > len(CARDS) // 2)
+
+
+def takes_model_options(
+    cards: Iterable[Card], without: Iterable[str] = ()
+) -> Callable[[Callable[..., None]], Any]:
+    """A command whose parameter `given`, a dict, is the options of machines that were given.
+
+    Typer sees a command that has each of them in the place of `given`.
+    """
+    options = [option for option in options_of(cards) if option.name not in without]
+
+    def decorate(command: Callable[..., None]) -> Any:
+        def run(**arguments: Any) -> None:
+            values = {option.name: arguments.pop(option.name) for option in options}
+            given = {
+                option.name: next(iter(option.machines.values())).value(values[option.name])
+                for option in options
+                if values[option.name] is not None
+            }
+            command(**arguments, given=given)
+
+        shown = []
+        for parameter in inspect.signature(command, eval_str=True).parameters.values():
+            if parameter.name != "given":
+                shown.append(parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY))
+                continue
+            shown += [
+                inspect.Parameter(
+                    option.name, inspect.Parameter.KEYWORD_ONLY, default=None,
+                    annotation=option.declaration,
+                )
+                for option in options
+            ]  # fmt: skip
+        run.__name__, run.__doc__ = command.__name__, command.__doc__
+        run.__signature__ = inspect.Signature(shown)  # type: ignore[attr-defined]
+        run.__annotations__ = {parameter.name: parameter.annotation for parameter in shown}
+        return run
+
+    return decorate

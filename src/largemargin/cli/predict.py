@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from largemargin.cli.options import Header
 from largemargin.cli.output import emit
 from largemargin.runtime.showing import printable
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from largemargin.runtime.arrays import Matrix
 
 
 def predict(
@@ -66,7 +71,7 @@ def predict(
         write_atomically(output, [text.encode("utf-8", "backslashreplace")])
 
 
-def _lines(labels: Any, written: Callable[[str], str]) -> str:
+def _lines(labels: np.ndarray, written: Callable[[str], str]) -> str:
     return "".join(f"{_line(written(str(label)))}\n" for label in labels.tolist())
 
 
@@ -77,7 +82,7 @@ def _line(label: str) -> str:
     return label
 
 
-def _with_scores(model: Any, X: Any, written: Callable[[str], str]) -> str:
+def _with_scores(model: Any, X: Matrix, written: Callable[[str], str]) -> str:
     """Labels and decision values; `predict` is the argmax of the values, so one pass gives both."""
     import csv
     import io

@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from largemargin.cli import model_options as options
 from largemargin.cli.fit_report import ReportFile, check_report, write_report
+from largemargin.cli.model_options import takes_model_options
 from largemargin.cli.models import MODELS, make_estimator
 from largemargin.cli.options import Header, Json, Label
 from largemargin.cli.output import emit_facts, emit_json, note, progress_wanted
+from largemargin.machines import CARDS
 from largemargin.report.fit.words import kernel_words, learned, learned_words, machine_words
 from largemargin.runtime.showing import percent, shown
 
@@ -18,54 +19,18 @@ if TYPE_CHECKING:
     from largemargin.data import Dataset
 
 SCALES = ("standard", "minmax", "none")
-_UNTOLD = ("verbose", "warm_start", "validation_fraction")  # parameters that are no options
-_ENDINGS = (
-    ".gz", ".bz2", ".xz", ".csv", ".tsv", ".txt", ".data", ".svm", ".svmlight", ".libsvm",
-    ".parquet", ".npz",
-)  # fmt: skip
+_UNTOLD = ("verbose", "warm_start", "validation_fraction")  # parameters that are not told
 
 
+@takes_model_options(CARDS)
 def train(
     data: Annotated[str, typer.Argument(help="A data set by name, such as digits, or a file.")],
     model: Annotated[
         str, typer.Option(help=f"What to train: {', '.join(MODELS)}.")
     ] = "voted-perceptron",
-    C: options.Cost = None,
-    nu: options.Nu = None,
-    lam: options.Lambda = None,
-    norm: options.NormOfW = None,
-    slack: options.Slack = None,
-    multiclass: options.Multiclass = None,
-    class_weight: options.ClassWeight = None,
-    kernel: options.Kernel = None,
-    degree: options.Degree = None,
-    gamma: options.Gamma = None,
-    coef0: options.Coef0 = None,
-    fit_intercept: options.FitIntercept = None,
-    tol: options.Tol = None,
-    min_margin: options.MinMargin = None,
-    max_iter: options.MaxIter = None,
-    max_seconds: options.MaxSeconds = None,
-    learning_rate: options.LearningRate = None,
-    epochs: options.Epochs = None,
-    method: options.Method = None,
-    normalize: options.Normalize = None,
-    shuffle: options.Shuffle = None,
-    margin: options.Margin = None,
-    aggressive: options.Aggressive = None,
-    alpha: options.Alpha = None,
-    B: options.MarginScale = None,
-    budget: options.Budget = None,
-    policy: options.Policy = None,
-    average: options.Average = None,
-    estimator: options.BaseLearner = None,
-    n_rounds: options.Rounds = None,
-    regularization: options.Regularization = None,
-    n_centers: options.Centers = None,
+    *,
+    given: dict[str, Any],
     seed: Annotated[int, typer.Option(help="For everything that is drawn.")] = 0,
-    n_jobs: options.Jobs = None,
-    memory: options.Memory = None,
-    precision: options.Precision = None,
     scale: Annotated[
         str,
         typer.Option(
@@ -127,24 +92,12 @@ def train(
       largemargin train heart.csv --model adaboost --estimator rbf-network --scale standard
       largemargin train clicks.svm.gz --model mira --stream --budget 500 --test later.svm.gz
     """
-    given = {
-        "C": C, "nu": nu, "lam": lam, "norm": norm, "slack": slack, "multiclass": multiclass,
-        "class_weight": class_weight, "kernel": kernel, "degree": degree,
-        "gamma": options.number_or_word(gamma), "coef0": coef0,
-        "fit_intercept": fit_intercept, "tol": tol, "min_margin": min_margin, "max_iter": max_iter,
-        "max_seconds": max_seconds, "learning_rate": options.number_or_word(learning_rate),
-        "epochs": epochs, "method": method, "normalize": normalize or None,
-        "shuffle": shuffle or None, "margin": margin, "aggressive": aggressive, "alpha": alpha,
-        "B": B, "budget": budget, "policy": policy, "average": average or None,
-        "estimator": estimator, "n_rounds": n_rounds, "regularization": regularization,
-        "n_centers": n_centers, "n_jobs": n_jobs, "memory": memory, "precision": precision,
-    }  # fmt: skip
     if model not in MODELS:
         raise ValueError(f"--model must be one of {', '.join(MODELS)}, got {shown(model)}")
     if scale not in SCALES:
         raise ValueError(f"--scale must be one of {', '.join(SCALES)}, got {shown(scale)}")
-    if class_weight not in (None, "balanced"):
-        raise ValueError(f"--class-weight must be balanced, got {shown(class_weight)}")
+    if given.get("class_weight", "balanced") != "balanced":
+        raise ValueError(f"--class-weight must be balanced, got {shown(given['class_weight'])}")
     if chunk is not None and not stream:
         raise ValueError("--chunk is for --stream: give both")
     file = output if output is not None else default_file(data)
@@ -248,8 +201,10 @@ def default_file(data: str) -> str:
     """
     from pathlib import Path
 
+    from largemargin.data.formats import ENDINGS
+
     name = Path(data).name
-    while (ending := Path(name).suffix.lower()) in _ENDINGS and Path(name).stem:
+    while (ending := Path(name).suffix.lower()) in ENDINGS and Path(name).stem:
         name = name[: -len(ending)]
     return f"{name}.safetensors"
 

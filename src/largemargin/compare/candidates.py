@@ -11,35 +11,20 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any
 
+from largemargin.machines import CARDS, CLASSIFIER, by_name
 from largemargin.runtime.showing import shown
 
 OURS, PEERS = "largemargin", "scikit-learn"
 WIDTHS = (1.0, 3.0)  # of a kernel's gamma, in units of gamma="scale"
 KERNELS = ("rbf", "linear", "poly", "laplacian")
 
-# parameters that are set, and those that are searched
+# of peers: parameters that are set, and those that are searched
 _FIXED: dict[str, dict[str, Any]] = {
-    "VotedPerceptron": {"epochs": 10},
-    "KernelAdatron": {"max_iter": 50},
-    "AdaBoost": {"n_rounds": 200},
     "LinearSVC": {"max_iter": 5000},
     "LogisticRegression": {"max_iter": 1000},
 }
 _GRIDS: dict[str, dict[str, list[Any]]] = {
-    "VotedPerceptron": {"method": ["vote", "average"]},
     "SVC": {"C": [10.0, 1.0, 100.0]},
-    "NuSVC": {"nu": [0.05, 0.2]},
-    "KernelAdatron": {"C": [10.0, 1.0]},
-    "AggressivePerceptron": {"margin": [0.01, 0.1]},
-    "MIRA": {"margin": [0.01, 0.1]},
-    "ROMMA": {"aggressive": [True, False]},
-    "ALMA": {"alpha": [0.9, 0.5]},
-    "LPSVC": {"C": [10.0, 1.0]},
-    "NuLPSVC": {"nu": [0.02, 0.2]},
-    "AdaptiveMarginSVC": {"lam": [1.0, 0.5]},
-    "MaxMarginHyperplane": {"norm": [2, 1], "C": [1.0, 10.0]},
-    "AdaBoost": {"regularization": [0.0, 100.0]},
-    "RBFNetwork": {"n_centers": [20, 50]},
     "LinearSVC": {"C": [1.0, 0.1, 10.0]},
     "LogisticRegression": {"C": [1.0, 10.0, 0.1]},
     "Perceptron": {"penalty": [None, "l2"]},
@@ -84,12 +69,7 @@ class Candidate:
 
 def our_classes() -> list[str]:
     """The names of all classifiers that this package has."""
-    from sklearn.base import ClassifierMixin
-
-    import largemargin
-
-    found = ((name, getattr(largemargin, name)) for name in largemargin.__all__)
-    return [n for n, cls in found if isinstance(cls, type) and issubclass(cls, ClassifierMixin)]
+    return sorted(card.name for card in CARDS if card.kind == CLASSIFIER)
 
 
 def candidates(kernel: str, scale_gamma: float, only: Sequence[str] = ()) -> list[Candidate]:
@@ -124,6 +104,9 @@ def _candidate(library: str, name: str, kernel: str, scale_gamma: float) -> Cand
     home = "largemargin" if library == OURS else _PEERS[name]
     parameters = getattr(import_module(home), name)().get_params(deep=False)
     fixed, grid = dict(_FIXED.get(name, {})), dict(_GRIDS.get(name, {}))
+    if library == OURS:
+        card = by_name()[name]
+        fixed, grid = dict(card.fixed), dict(card.grid)
     if "kernel" in parameters:
         fixed["kernel"] = kernel
         if kernel == "poly":

@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from largemargin.runtime.arrays import Matrix
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Dataset:
@@ -39,9 +41,9 @@ class Dataset:
     array([-1,  1])
     """
 
-    X: Any
+    X: Matrix
     y: np.ndarray | None
-    X_test: Any = None
+    X_test: Any = None  # a Matrix for the data sets that have a test set
     y_test: np.ndarray | None = None
     name: str = ""
     feature_names: tuple[str, ...] | None = None

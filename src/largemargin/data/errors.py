@@ -1,10 +1,15 @@
-"""What a reader says when a file is not what it should be."""
+"""What a reader refuses, and how it says so."""
 
 from __future__ import annotations
 
 from os import PathLike
 
 from largemargin.runtime.showing import LONGEST, printable
+
+# What is longer is damage or malice.
+MAX_LINE = 1 << 26  # bytes of a line
+MAX_NAME = 1 << 16  # characters of a feature's name
+MAX_LABEL = 1 << 12  # characters of a label
 
 
 class DataError(ValueError):

@@ -15,17 +15,17 @@ from typing import IO
 
 import numpy as np
 
-from largemargin.data.blocks import Block
-from largemargin.data.columns import LabelColumn
 from largemargin.data.errors import DataError, broken
 from largemargin.data.features import check_finite, float_type
-from largemargin.data.labels import LabelKind, bad_label, label_kind
-from largemargin.data.opening import COMPRESSION_SUFFIXES, Source, find_file
+from largemargin.data.files import COMPRESSION_SUFFIXES, Source, find_file
+from largemargin.data.formats import Block, Reader, ReadOptions
+from largemargin.data.labels import LabelKind, first_bad_label, label_kind
 from largemargin.runtime.showing import shown
 
+# NumPy types of the type codes.
 _TYPES = {0x08: ">u1", 0x09: ">i1", 0x0B: ">i2", 0x0C: ">i4", 0x0D: ">f4", 0x0E: ">f8"}
-_LABEL_ROWS = 1 << 16
-_PIECE = 1 << 24
+_LABEL_ROWS = 1 << 16  # labels that are read together
+_PIECE_BYTES = 1 << 24  # bytes of a large block that are read together
 
 
 @dataclass(frozen=True)
@@ -49,13 +49,11 @@ class Header:
         return self.width * self.dtype.itemsize
 
 
-class IdxReader:
+class IdxReader(Reader):
     """An IDX file of examples, of any number of dimensions, with its file of labels."""
 
-    feature_names = None
-
-    def __init__(self, source: Source, label: LabelColumn) -> None:
-        if label is not None and label is not False:
+    def __init__(self, source: Source, options: ReadOptions) -> None:
+        if (label := options.label) is not None and label is not False:
             raise ValueError(
                 f"the labels of an IDX file are a file beside it; label must be None or False, "
                 f"got {shown(label)}"
@@ -115,7 +113,7 @@ def read_labels(images: Path, count: int) -> np.ndarray:
             byte=4,
         )
     labels = np.concatenate(list(_row_blocks(source, _LABEL_ROWS))).ravel()
-    if (at := bad_label(labels)) is not None:
+    if (at := first_bad_label(labels)) is not None:
         raise broken(source.path, f"expected a label, saw {labels[at]}", row=at + 1)
     return labels.astype(labels.dtype.newbyteorder("="))
 
@@ -143,7 +141,7 @@ def _labels_path(images: Path) -> Path:
 
 
 def _row_blocks(source: Source, rows: int) -> Iterator[np.ndarray]:
-    """The numbers of a file, one row an example, without holding more than a block."""
+    """The numbers of a file, one row per example, without holding more than a block."""
     with source.open() as stream:
         header = read_header(source.path, stream)
         total = header.size + header.shape[0] * header.row_bytes
@@ -166,10 +164,10 @@ def _row_blocks(source: Source, rows: int) -> Iterator[np.ndarray]:
 def _read_up_to(stream: IO[bytes], size: int) -> bytes | bytearray:
     """`size` bytes, or fewer at the end of the file. A large block is read in pieces, so that a
     damaged header that promises more than memory holds is found out by what is there."""
-    if size <= _PIECE:
+    if size <= _PIECE_BYTES:
         return stream.read(size)
     block = bytearray()
-    while piece := stream.read(min(_PIECE, size - len(block))):
+    while piece := stream.read(min(_PIECE_BYTES, size - len(block))):
         block += piece
     return block
 

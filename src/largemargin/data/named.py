@@ -1,27 +1,21 @@
-"""Data sets by name: where they are looked for, and how they are split.
-
-The folder in ``$LARGEMARGIN_DATA`` and the user's cache have the same layout::
-
-    mnist/train-images-idx3-ubyte.gz, ...   the four original files
-    usps/usps.bz2, usps/usps.t.bz2          svmlight, labels 1..10 for the digits 0..9
-    letter/letter-recognition.data          CSV, label first
-    ida/banana.csv, ...                     CSV, label (-1 or 1) last
-"""
-
 from __future__ import annotations
 
 import difflib
+import importlib.util
 import operator
 import os
+import tempfile
+import warnings
+import zlib
+from collections.abc import Callable
+from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from largemargin.data.dataset import Dataset
 from largemargin.data.errors import DataError
-from largemargin.data.openml import ONLINE, fetch
 from largemargin.data.reading import read
 from largemargin.runtime.showing import shown
 
@@ -34,7 +28,7 @@ SPLIT_SIZES = {
     "thyroid": (140, 75),
     "titanic": (150, 2051),
 }
-N_SPLITS = 100
+N_SPLITS = 100  # splits that a data set without a test set has
 
 _FILES = {
     "mnist": (
@@ -47,8 +41,8 @@ _FILES = {
     "letter": ("letter/letter-recognition.data",),
     **{name: (f"ida/{name}.csv",) for name in SPLIT_SIZES},
 }
-# The same for the data sets that come with a test set; the training rows are first.
-_OWN_SIZES = {"mnist": (60_000, 10_000), "usps": (7_291, 2_007), "letter": (16_000, 4_000)}
+# Training and test rows of the data sets that come with a test set; the training rows are first.
+_TEST_SET_SIZES = {"mnist": (60_000, 10_000), "usps": (7_291, 2_007), "letter": (16_000, 4_000)}
 _ORIGINS = {
     "mnist": "the original MNIST files",
     "usps": "the USPS files of the LIBSVM data page",
@@ -64,8 +58,8 @@ def load(name_or_path: str | PathLike[str], split: int | None = None) -> Dataset
 
     A named data set is looked for in the folder that ``$LARGEMARGIN_DATA`` names, then in the
     user's cache (``~/.cache/largemargin``, or under ``$XDG_CACHE_HOME``), and then, for mnist,
-    usps, diabetes and heart, on OpenML, from where it goes into the cache. The digits are inside
-    scikit-learn.
+    usps, diabetes and heart, on OpenML, from where it goes into the cache. The digits are a part
+    of scikit-learn.
 
     Parameters
     ----------
@@ -151,7 +145,7 @@ def _load_digits() -> Dataset:
 
 def _load_with_test_set(name: str) -> Dataset:
     X, y = _find_rows(name)
-    n = _OWN_SIZES[name][0]
+    n = _TEST_SET_SIZES[name][0]
     return Dataset(X[:n], y[:n], X[n:], y[n:], name=name)
 
 
@@ -170,7 +164,7 @@ def _take_split(name: str, X: np.ndarray, y: np.ndarray, split: int) -> Dataset:
     return Dataset(X[train], y[train], X[test], y[test], name=name)
 
 
-def _find_rows(name: str) -> tuple[np.ndarray, Any]:
+def _find_rows(name: str) -> tuple[np.ndarray, np.ndarray]:
     """All rows of a data set, those for training first."""
     folders = [cache_folder()]
     if root := os.environ.get("LARGEMARGIN_DATA"):
@@ -178,18 +172,18 @@ def _find_rows(name: str) -> tuple[np.ndarray, Any]:
     for folder in folders:
         files = [folder / file for file in _FILES[name]]
         if all(file.is_file() for file in files):
-            return _checked(name, folder, *_read_rows(name, files))
-    if name not in ONLINE:
+            return _checked_size(name, folder, *_read_rows(name, files))
+    if name not in OPENML_SETS:
         raise _not_found(name, "and OpenML does not have the same data")
     try:
-        return fetch(name, cache_folder())
+        return fetch_openml_set(name, cache_folder())
     except DataError:
         raise
     except (OSError, ValueError) as error:
         raise _not_found(name, f"and OpenML did not send it ({error})") from error
 
 
-def _read_rows(name: str, files: list[Path]) -> tuple[np.ndarray, Any]:
+def _read_rows(name: str, files: list[Path]) -> tuple[np.ndarray, np.ndarray]:
     if name == "mnist":
         (X, y), (X_test, y_test) = read(files[0]), read(files[2])
         return np.concatenate([X, X_test]), np.concatenate([y, y_test])
@@ -204,8 +198,10 @@ def _read_rows(name: str, files: list[Path]) -> tuple[np.ndarray, Any]:
     return X, y
 
 
-def _checked(name: str, folder: Path, X: np.ndarray, y: Any) -> tuple[np.ndarray, Any]:
-    rows = sum((_OWN_SIZES | SPLIT_SIZES)[name])
+def _checked_size(
+    name: str, folder: Path, X: np.ndarray, y: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    rows = sum((_TEST_SET_SIZES | SPLIT_SIZES)[name])
     if len(X) != rows:
         raise DataError(
             f"{folder / _FILES[name][0]}: expected {rows} rows of {name}, saw {len(X)}; put "
@@ -221,3 +217,125 @@ def _not_found(name: str, online: str) -> DataError:
         f"the data set {name} is not there: looked for {', '.join(_FILES[name])} in {places}, "
         f"{online}; put {_ORIGINS[name]} in one of these folders under that name"
     )
+
+
+@dataclass(frozen=True)
+class Fingerprint:
+    """What tells a data set, the order of its rows included.
+
+    The checksum is of the labels in order; `total` sums all features, `moment` the features of
+    each row times its position from 1, divided by the number of rows.
+    """
+
+    shape: tuple[int, int]
+    checksum: int
+    total: float
+    moment: float
+
+    @classmethod
+    def of(cls, X: np.ndarray, y: np.ndarray) -> Fingerprint:
+        sums = X.sum(axis=1, dtype=np.float64)
+        moment = np.arange(1, len(X) + 1) @ sums / len(X)
+        checksum = zlib.crc32(" ".join(map(str, y)).encode())
+        return cls(X.shape, checksum, float(sums.sum()), float(moment))
+
+    def matches(self, other: Fingerprint) -> bool:
+        same = self.shape == other.shape and self.checksum == other.checksum
+        sums = [self.total, self.moment], [other.total, other.moment]
+        return same and np.allclose(*sums, rtol=1e-6)
+
+
+@dataclass(frozen=True)
+class OpenMLSet:
+    """A data set on OpenML, and how it becomes the one that is meant here."""
+
+    data_id: int
+    convert: Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]
+    fingerprint: Fingerprint
+
+
+def fetch_openml_set(name: str, cache: Path) -> tuple[np.ndarray, np.ndarray]:
+    """The rows and labels of a data set, from an earlier download or a new one.
+
+    Raises
+    ------
+    OSError
+        If OpenML cannot be reached.
+    DataError
+        If what it sends is not the data set that is meant.
+    """
+    stored = cache / "openml" / f"{name}.npz"
+    if stored.is_file():
+        X, y = read(stored)
+        return X, y
+    online = OPENML_SETS[name]
+    X, y = online.convert(*_download(online.data_id))
+    if not Fingerprint.of(X, y).matches(online.fingerprint):
+        raise DataError(
+            f"the data set {online.data_id} of OpenML is not the {name} data expected here, saw "
+            f"shape {X.shape} with other values or another order"
+        )
+    _store(stored, X, y)
+    return X, y
+
+
+def _download(data_id: int) -> tuple[np.ndarray, np.ndarray]:
+    from sklearn.datasets import fetch_openml
+
+    with warnings.catch_warnings():
+        # A failed attempt warns and then raises; the error alone says it all.
+        warnings.simplefilter("ignore")
+        bunch = fetch_openml(
+            data_id=data_id,
+            as_frame=False,
+            cache=False,
+            n_retries=1,
+            parser="pandas" if importlib.util.find_spec("pandas") else "liac-arff",
+        )
+    return np.asarray(bunch.data, dtype=np.float64), np.asarray(bunch.target).astype(np.str_)
+
+
+def _store(path: Path, X: np.ndarray, y: np.ndarray) -> None:
+    """Write a cache file in one step, so that an interrupted write leaves none."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, partial = tempfile.mkstemp(suffix=".npz", dir=path.parent)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            np.savez_compressed(file, X=X, y=y)
+        os.replace(partial, path)
+    except BaseException:
+        os.unlink(partial)
+        raise
+
+
+def _mnist(X: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    return X.astype(np.float32), y.astype(np.int64)
+
+
+def _usps(X: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    return X.astype(np.float32), y.astype(np.int64) - 1
+
+
+def _diabetes(X: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    return X, np.where(y == "tested_positive", 1, -1)
+
+
+def _heart(X: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    low, high = X.min(axis=0), X.max(axis=0)
+    return (X - low) / (high - low), np.where(y == "present", 1, -1)
+
+
+OPENML_SETS = {
+    "mnist": OpenMLSet(
+        554, _mnist, Fingerprint((70000, 784), 4064519673, 1832221745.0, 915941697.7634715)
+    ),
+    "usps": OpenMLSet(
+        41082, _usps, Fingerprint((9298, 256), 1531154645, -1155322.8749470199, -573168.5899909859)
+    ),
+    "diabetes": OpenMLSet(
+        37, _diabetes, Fingerprint((768, 8), 3172495514, 276392.701, 138687.27314453127)
+    ),
+    "heart": OpenMLSet(
+        53, _heart, Fingerprint((270, 13), 368487034, 1421.799563822, 714.1369481042259)
+    ),
+}

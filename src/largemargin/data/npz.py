@@ -13,25 +13,22 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from largemargin.data.blocks import Block
-from largemargin.data.columns import LabelColumn
-from largemargin.data.errors import DataError, broken
-from largemargin.data.features import check_finite, float_type
-from largemargin.data.labels import LabelKind, bad_label, label_kind
-from largemargin.data.limits import MAX_LABEL
-from largemargin.data.opening import Source
-from largemargin.data.sparse_input import checked_sparse
+from largemargin.data.errors import MAX_LABEL, DataError, broken
+from largemargin.data.features import check_finite, checked_sparse, float_type
+from largemargin.data.files import Source
+from largemargin.data.formats import Block, Reader, ReadOptions
+from largemargin.data.labels import LabelColumn, LabelKind, first_bad_label, label_kind
+from largemargin.runtime.arrays import Matrix
 from largemargin.runtime.showing import MANY, shown
 
 _SPARSE_KEYS = {"format", "shape", "data", "indices", "indptr"}
 
 
-class NpzReader:
+class NpzReader(Reader):
     """An NPZ file; its arrays are read whole and handed out in slices."""
 
-    feature_names = None
-
-    def __init__(self, source: Source, label: LabelColumn) -> None:
+    def __init__(self, source: Source, options: ReadOptions) -> None:
+        label = options.label
         if not (label is None or label is False or isinstance(label, str)):
             raise ValueError(
                 f"label must be the name of an array of the NPZ file or False, got {shown(label)}"
@@ -63,7 +60,7 @@ class NpzReader:
             part = slice(start, start + rows)
             yield Block(self._X[part], None if self._y is None else self._y[part])
 
-    def _features(self, arrays: Any) -> Any:
+    def _features(self, arrays: Any) -> Matrix:
         if set(arrays.files) >= _SPARSE_KEYS:
             return self._sparse(arrays)
         name = next((n for n in ("X", "data") if n in arrays.files), None)
@@ -121,8 +118,8 @@ class NpzReader:
                 self._path,
                 f"expected {name} to be labels of one type, numbers or text, saw {shown(y.dtype)}",
             )
-        y = y.reshape(-1)
-        if (at := bad_label(y)) is not None:
+        y = np.asarray(y.reshape(-1))
+        if (at := first_bad_label(y)) is not None:
             problem = f"expected a label of at most {MAX_LABEL} characters, saw {shown(y[at])}"
             if y.dtype.kind not in "US":
                 problem = f"expected a label, saw {y[at]}; fill it in"

@@ -1,206 +1,35 @@
-"""Parquet files, read in batches with pyarrow."""
+"""Parquet files, a row group at a time."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
-from contextlib import contextmanager
-from os import PathLike
-from typing import Any
+from typing import IO, Any
 
-import numpy as np
-
-from largemargin.data.blocks import Block
-from largemargin.data.columns import LabelColumn, label_position
-from largemargin.data.errors import broken
-from largemargin.data.features import check_finite, float_type
-from largemargin.data.labels import LabelKind, RawLabels, bad_label, label_kind, label_problem
-from largemargin.data.limits import MAX_NAME
-from largemargin.data.opening import Source
-from largemargin.runtime.showing import shown
-
-# Where pandas keeps an index that is not simply 0, 1, 2, ...
-_PANDAS_INDEX = re.compile(r"__index_level_\d+__")
-_SURVEY_ROWS = 1 << 16
+from largemargin.data.columnar import ColumnarReader
 
 
-class ParquetReader:
-    """A Parquet file; every column but the label is a number or a truth value."""
+class ParquetColumns:
+    """The columns of a Parquet file."""
 
-    def __init__(self, source: Source, label: LabelColumn) -> None:
-        self._source = source
-        with self._open() as file:
-            schema = file.schema_arrow
-            columns = [n for n in schema.names if not _PANDAS_INDEX.fullmatch(n)]
-            if not file.metadata.num_rows:
-                raise broken(source.path, "expected at least one row, saw none")
-        self._check_names(columns)
-        position = label_position(source.path, label, columns, len(columns))
-        self._label = None if position is None else columns[position]
-        self.feature_names = tuple(n for i, n in enumerate(columns) if i != position)
-        if not self.feature_names:
-            raise broken(source.path, "expected features beside the label, saw a single column")
-        self._dtype = self._feature_type(schema)
+    def __init__(self, stream: IO[bytes]) -> None:
+        import pyarrow.parquet as pq
 
-    def _check_names(self, columns: list[str]) -> None:
-        """Columns are read by their names, so each must have one of its own."""
-        seen: set[str] = set()
-        for name in columns:
-            if name in seen:
-                raise broken(
-                    self._source.path,
-                    f"two columns are called {shown(name)}; give each a name of its own",
-                )
-            seen.add(name)
-            if len(name) > MAX_NAME:
-                raise broken(
-                    self._source.path,
-                    f"expected names of at most {MAX_NAME} characters, saw {shown(name)}",
-                )
+        self._file = pq.ParquetFile(stream)
 
-    def survey(self) -> LabelKind | None:
-        if self._label is None:
-            return None
-        kinds = set()
-        with self._open() as file:
-            for batch in file.iter_batches(_SURVEY_ROWS, columns=[self._label]):
-                kinds.add(label_kind(self._raw_labels(batch.column(0))))
-        return "str" if "str" in kinds else "int"
+    @property
+    def schema(self) -> Any:
+        return self._file.schema_arrow
 
-    def blocks(self, rows: int) -> Iterator[Block]:
-        first = 1
-        for table in self._tables(rows):
-            X = np.empty((table.num_rows, len(self.feature_names)), dtype=self._dtype)
-            for j, name in enumerate(self.feature_names):
-                self._check_present(table, name, first)
-                X[:, j] = table.column(name).to_numpy()
-            check_finite(self._source.path, X, first, self.feature_names)
-            yield Block(X, self._labels(table, first))
-            first += table.num_rows
+    @property
+    def has_rows(self) -> bool:
+        return bool(self._file.metadata.num_rows)
 
-    def _tables(self, rows: int) -> Iterator[Any]:
-        """Tables of `rows` rows; a batch of pyarrow may end with its row group."""
-        import pyarrow as pa
-
-        wanted = [*self.feature_names, *([self._label] if self._label is not None else [])]
-        pending: list[Any] = []
-        count = 0
-        with self._open() as file:
-            if gone := set(wanted) - set(file.schema_arrow.names):
-                raise broken(
-                    self._source.path,
-                    f"there is no column {shown(min(gone))} any more: the file changed while it "
-                    "was read",
-                )
-            for batch in file.iter_batches(rows, columns=wanted):
-                pending.append(batch)
-                count += batch.num_rows
-                if count >= rows:
-                    table = pa.Table.from_batches(pending)
-                    yield table.slice(0, rows)
-                    pending = table.slice(rows).to_batches()
-                    count -= rows
-        if count:
-            yield pa.Table.from_batches(pending)
-
-    def _labels(self, table: Any, first: int) -> RawLabels | None:
-        if self._label is None:
-            return None
-        self._check_present(table, self._label, first)
-        labels = self._raw_labels(table.column(self._label).combine_chunks())
-        if (at := bad_label(labels)) is not None:
-            problem = label_problem(str(labels[at])) or (
-                f"expected a label, saw {str(labels[at])!r}; remove the row or fill in its label"
-            )
-            raise broken(self._source.path, problem, row=first + at, column=self._label)
-        return labels
-
-    def _raw_labels(self, column: Any) -> RawLabels:
-        """Numbers as an array, anything else as text."""
-        import pyarrow as pa
-
-        kind = column.type
-        if pa.types.is_dictionary(kind):
-            column = column.dictionary_decode()
-            kind = column.type
-        if pa.types.is_integer(kind) or pa.types.is_floating(kind):
-            return column.to_numpy(zero_copy_only=False)
-        if pa.types.is_nested(kind):
-            raise broken(
-                self._source.path,
-                f"expected labels that are numbers or text, saw the type {shown(str(kind))}; pass "
-                "label= to name another column",
-                column=self._label,
-            )
-        values = column.to_pylist()
-        if pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
-            return [_decoded(value, self._source.path) for value in values]
-        return [str(value) for value in values]
-
-    def _check_present(self, table: Any, name: str, first: int) -> None:
-        column = table.column(name)
-        if column.null_count:
-            at = int(np.flatnonzero(column.is_null().to_numpy())[0])
-            raise broken(
-                self._source.path,
-                "expected a value, saw a null; remove the row or fill it in",
-                row=first + at,
-                column=name,
-            )
-
-    def _feature_type(self, schema: Any) -> type[np.floating]:
-        dtypes = []
-        for name in self.feature_names:
-            dtype = _numpy_type(schema.field(name).type)
-            if dtype is None:
-                raise broken(
-                    self._source.path,
-                    f"expected numbers, saw the type {shown(str(schema.field(name).type))[1:-1]}; "
-                    "write it as numbers, leave it out, or pass "
-                    f"label={shown(name)} if it is the label",
-                    column=name,
-                )
-            dtypes.append(float_type(dtype))
-        return float_type(np.result_type(*set(dtypes)))
-
-    @contextmanager
-    def _open(self) -> Iterator[Any]:
-        try:
-            import pyarrow as pa
-            import pyarrow.parquet as pq
-        except ImportError as error:
-            raise ImportError(
-                f"{self._source.path}: reading Parquet needs pyarrow; "
-                'pip install "largemargin[parquet]"'
-            ) from error
-        with self._source.open_seekable() as stream:
-            try:
-                yield pq.ParquetFile(stream)
-            except (pa.ArrowException, OSError) as error:
-                size = stream.seek(0, 2)
-                raise broken(
-                    self._source.path,
-                    f"expected a complete Parquet file, saw {size} bytes that are damaged or cut "
-                    f"off ({_first_sentence(error)}); copy or write the file again",
-                ) from error
+    def batches(self, rows: int, columns: list[str]) -> Iterator[Any]:
+        yield from self._file.iter_batches(rows, columns=columns)
 
 
-def _numpy_type(arrow_type: Any) -> Any:
-    """The NumPy type of a column of numbers, or None for any other column."""
-    import pyarrow as pa
+class ParquetReader(ColumnarReader):
+    """A Parquet file."""
 
-    numeric = pa.types.is_integer(arrow_type) or pa.types.is_floating(arrow_type)
-    return arrow_type.to_pandas_dtype() if numeric or pa.types.is_boolean(arrow_type) else None
-
-
-def _decoded(value: bytes | None, path: PathLike[str]) -> str:
-    try:
-        return str(value) if value is None else value.decode()
-    except UnicodeDecodeError:
-        raise broken(
-            path, f"expected labels in UTF-8, saw {shown(value)}; save them as text"
-        ) from None
-
-
-def _first_sentence(error: Exception) -> str:
-    return str(error).strip().split("\n")[0].split(". ")[0].rstrip(".")
+    title = "Parquet"
+    columns = ParquetColumns

@@ -5,24 +5,25 @@ from __future__ import annotations
 import operator
 from collections.abc import Iterator
 from os import PathLike
-from typing import Any
 
-from largemargin.data.blocks import Block, Reader
-from largemargin.data.columns import LabelColumn, check_label_argument
+import numpy as np
+
 from largemargin.data.dataset import Dataset
-from largemargin.data.delimited import DelimitedReader
 from largemargin.data.errors import broken
 from largemargin.data.features import join_features
-from largemargin.data.idx import IdxReader
-from largemargin.data.labels import LabelKind, as_labels, join_labels
-from largemargin.data.npz import NpzReader
-from largemargin.data.opening import Source, find_file
-from largemargin.data.parquet import ParquetReader
-from largemargin.data.sniffing import detect_format
-from largemargin.data.svmlight import SvmlightReader
+from largemargin.data.files import Source, find_file
+from largemargin.data.formats import Block, Reader, ReadOptions, detect_format, reader_of
+from largemargin.data.labels import (
+    LabelColumn,
+    LabelKind,
+    check_label_argument,
+    join_labels,
+    parse_labels,
+)
+from largemargin.runtime.arrays import Matrix
 from largemargin.runtime.showing import shown
 
-# Large enough that a block's fixed costs vanish, small enough that two copies of it do not matter.
+# Rows of a block: so many that its fixed costs vanish, so few that two copies do not matter.
 _READ_ROWS = 4096
 
 
@@ -35,7 +36,7 @@ def read(
     labels: LabelKind | None = None,
     n_features: int | None = None,
 ) -> Dataset:
-    """Read a file of examples: svmlight, CSV or TSV, Parquet, NPZ or IDX, also compressed.
+    """Read a file of examples: svmlight, CSV, Parquet, Arrow, NPZ or IDX, also compressed.
 
     The format is told from the content and the name, compression (gzip, bzip2, xz) from the
     content alone. Text is UTF-8, with a mark of byte order or without. A cell of a table between
@@ -55,9 +56,9 @@ def read(
         them.
     header : bool, default=None
         Whether the first line of a table in text names the columns; None looks at it.
-    format : {"svmlight", "csv", "parquet", "npz", "idx"}, default=None
+    format : {"svmlight", "csv", "parquet", "arrow", "npz", "idx"}, default=None
         The format, where it should not be guessed. "csv" is any table in text, whether its
-        delimiter is a comma, a semicolon, a tab or blanks.
+        delimiter is a comma, a semicolon, a tab or blanks; "arrow" is Feather too.
     labels : {"int", "str"}, default=None
         What labels become. By default integers if they all are whole numbers, else strings.
     n_features : int, default=None
@@ -103,7 +104,7 @@ def read(
     source.check_unchanged()
     if not parts:
         raise broken(source.path, "expected at least one example, saw none")
-    y = as_labels(join_labels(raw), labels, source.path) if raw else None
+    y = parse_labels(join_labels(raw), labels, source.path) if raw else None
     return _dataset(join_features(parts), y, source, reader)
 
 
@@ -155,7 +156,7 @@ def stream(
     if (rows := operator.index(chunk)) < 1:
         raise ValueError(f"chunk must be at least 1, got {chunk}")
     source, reader = _open_reader(path, label, header, format, labels, n_features)
-    width_unknown = isinstance(reader, SvmlightReader) and n_features is None
+    width_unknown = reader.width_by_survey and n_features is None
     kind = reader.survey() if labels is None or width_unknown else labels
     return _chunks(source, reader, rows, labels or kind, n_features)
 
@@ -165,7 +166,7 @@ def _chunks(
 ) -> Iterator[Dataset]:
     for block in reader.blocks(rows):
         _check_width(source, block, n_features)
-        y = None if block.labels is None else as_labels(block.labels, kind, source.path)
+        y = None if block.labels is None else parse_labels(block.labels, kind, source.path)
         yield _dataset(block.X, y, source, reader)
     source.check_unchanged()
 
@@ -184,17 +185,8 @@ def _open_reader(
     if n_features is not None and operator.index(n_features) < 1:
         raise ValueError(f"n_features must be at least 1, got {n_features}")
     source = find_file(path)
-    match detect_format(source, format):
-        case "svmlight":
-            return source, SvmlightReader(source, label, n_features)
-        case "parquet":
-            return source, ParquetReader(source, label)
-        case "npz":
-            return source, NpzReader(source, label)
-        case "idx":
-            return source, IdxReader(source, label)
-        case _:
-            return source, DelimitedReader(source, label, header)
+    reader = reader_of(detect_format(source, format))
+    return source, reader(source, ReadOptions(label, header, n_features))
 
 
 def _check_width(source: Source, block: Block, n_features: int | None) -> None:
@@ -206,5 +198,5 @@ def _check_width(source: Source, block: Block, n_features: int | None) -> None:
         )
 
 
-def _dataset(X: Any, y: Any, source: Source, reader: Reader) -> Dataset:
+def _dataset(X: Matrix, y: np.ndarray | None, source: Source, reader: Reader) -> Dataset:
     return Dataset(X, y, name=source.path.name, feature_names=reader.feature_names)

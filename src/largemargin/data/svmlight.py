@@ -2,8 +2,8 @@
 
 A block of lines is parsed with a few array operations over its bytes: the starts of the tokens and
 the colons must interleave, the digits before each colon make the index, and what is left is
-numbers between spaces. Only when something does not fit are the lines looked at one by one, to say
-which.
+numbers between spaces. Only when something does not fit are the lines looked at one by one, to
+find the line that is wrong.
 """
 
 from __future__ import annotations
@@ -17,35 +17,32 @@ from typing import IO
 import numpy as np
 import scipy.sparse as sp
 
-from largemargin.data.blocks import Block
-from largemargin.data.columns import LabelColumn
-from largemargin.data.errors import DataError, broken
-from largemargin.data.labels import LabelKind, bad_label, label_kind, label_problem
-from largemargin.data.limits import MAX_LABEL
-from largemargin.data.lines import take_lines
-from largemargin.data.opening import Source
+from largemargin.data.errors import MAX_LABEL, DataError, broken
+from largemargin.data.files import Source, take_lines
+from largemargin.data.formats import Block, Reader, ReadOptions
+from largemargin.data.labels import LabelKind, first_bad_label, label_kind, label_problem
 from largemargin.runtime.showing import shown
 
 _QUERY = re.compile(rb"\bqid:[0-9]+")
-_MOST_DIGITS = 18
-_SURVEY_ROWS = 4096
-_LONGEST_LABEL = 4 * MAX_LABEL + 4  # bytes that tell that a label is too long
+_INDEX_DIGITS = 18  # digits of an index that fits in 64 bits, whatever they are
+_SURVEY_ROWS = 4096  # rows that a survey reads together
+_LABEL_BYTES = 4 * MAX_LABEL + 4  # bytes that tell that a label is too long
 
 
-class SvmlightReader:
+class SvmlightReader(Reader):
     """A file in svmlight format, as CSR matrices."""
 
-    feature_names = None
+    width_by_survey = True
 
-    def __init__(self, source: Source, label: LabelColumn, n_features: int | None) -> None:
-        if label is not None and label is not False:
+    def __init__(self, source: Source, options: ReadOptions) -> None:
+        if (label := options.label) is not None and label is not False:
             raise ValueError(
                 "the label of an svmlight file is the first on its line; label must be None or "
                 f"False, got {shown(label)}"
             )
         self._source = source
         self._labelled = label is None
-        self._width = n_features
+        self._width = options.n_features
 
     def survey(self) -> LabelKind | None:
         width, seen = 0, set()
@@ -53,7 +50,7 @@ class SvmlightReader:
             for _, lines in _line_blocks(stream, _SURVEY_ROWS, self._source.path):
                 for line in lines:
                     width = max(width, _last_index(line))
-                    label = line.split(None, 1)[0][:_LONGEST_LABEL] if line else b"0"
+                    label = line.split(None, 1)[0][:_LABEL_BYTES] if line else b"0"
                     seen.add(label.decode("utf-8", "replace"))
         self._width = self._width or width
         return label_kind(list(seen)) if self._labelled else None
@@ -138,7 +135,7 @@ def _split_labels(rows: list[bytes], labelled: bool) -> tuple[list[str], list[by
             label, rest = b"", row
         labels.append(label.decode("utf-8"))
         rests.append(rest)
-    if labelled and bad_label(labels) is not None:
+    if labelled and first_bad_label(labels) is not None:
         raise ValueError("missing label")
     return labels, rests
 
@@ -176,7 +173,7 @@ def _parse_pairs(rests: list[bytes]) -> tuple[np.ndarray, np.ndarray, np.ndarray
 def _take_indices(text: np.ndarray, starts: np.ndarray, colons: np.ndarray) -> np.ndarray:
     """The numbers before the colons, which are blanked out in the text, colons included."""
     lengths = colons - starts
-    if lengths.max(initial=0) > _MOST_DIGITS:
+    if lengths.max(initial=0) > _INDEX_DIGITS:
         raise ValueError("an index is too long")
     indices = np.zeros(starts.size, dtype=np.int64)
     for place in range(lengths.max(initial=0)):
@@ -194,7 +191,7 @@ def _take_indices(text: np.ndarray, starts: np.ndarray, colons: np.ndarray) -> n
 def _last_index(line: bytes) -> int:
     """The index of the last pair, the largest of its line; 0 if it cannot be told."""
     index, colon, _ = line[line.rfind(b" ") + 1 :].rpartition(b"\t")[2].partition(b":")
-    return int(index) if colon and index.isdigit() and len(index) <= _MOST_DIGITS else 0
+    return int(index) if colon and index.isdigit() and len(index) <= _INDEX_DIGITS else 0
 
 
 def _line_problem(line: bytes, labelled: bool) -> str | None:
@@ -211,8 +208,8 @@ def _line_problem(line: bytes, labelled: bool) -> str | None:
         seen = shown(token)
         if not colon or not re.fullmatch(r"-?[0-9]+", index) or not _is_number(value):
             return f"expected index:value, saw {seen}"
-        if len(index) > _MOST_DIGITS:
-            return f"expected an index of at most {_MOST_DIGITS} digits, saw {seen}"
+        if len(index) > _INDEX_DIGITS:
+            return f"expected an index of at most {_INDEX_DIGITS} digits, saw {seen}"
         if int(index) < 1:
             return f"expected indices from 1, saw {seen}; add 1 to every index of the file"
         if int(index) <= previous:

@@ -1,6 +1,6 @@
 """Which classes a model file can hold, and where it is written what of each is stored.
 
-To add an estimator: a module beside it with two functions, and a line here.
+The estimators are those of the table of machines; the `state` module of a family has two functions.
 
     pack(model) -> (facts, arrays)
         what `fit` left besides `classes_`, `n_features_in_` and `feature_names_in_`: a dict of what
@@ -8,6 +8,9 @@ To add an estimator: a module beside it with two functions, and a line here.
     unpack(model, facts, arrays) -> None
         the reverse, on an estimator that has its parameters and these three attributes; must raise
         ValueError for anything that `pack` cannot have made
+
+To add a parameter to an estimator: a line in `ADDED` if files of earlier versions, which do not
+have it, must be read with another value than its default.
 """
 
 from __future__ import annotations
@@ -15,6 +18,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
+
+from largemargin.machines import CARDS, CLASSIFIER
 
 
 @dataclass(frozen=True)
@@ -24,7 +29,7 @@ class Entry:
     name: str
     home: str
     states: str
-    n_labels: int = 2  # the least there can be; a stream may have shown one class so far
+    n_labels: int = 0  # the least there can be; 0 is a step that knows no labels
 
     @property
     def cls(self) -> type:
@@ -42,40 +47,27 @@ def _entries(*entries: Entry) -> dict[str, Entry]:
 
 
 ESTIMATORS = _entries(
-    Entry(
-        "VotedPerceptron", "largemargin.perceptron.voted_perceptron", "largemargin.perceptron.state"
-    ),
-    Entry("SVC", "largemargin.svm.svc", "largemargin.svm.state"),
-    Entry("NuSVC", "largemargin.svm.nu_svc", "largemargin.svm.state"),
-    Entry("KernelAdatron", "largemargin.svm.kernel_adatron", "largemargin.svm.state"),
-    Entry("LPSVC", "largemargin.lp.lp_svc", "largemargin.lp.state"),
-    Entry("NuLPSVC", "largemargin.lp.nu_lp_svc", "largemargin.lp.state"),
-    Entry("LeaveOneOutSVC", "largemargin.lp.leave_one_out_svc", "largemargin.lp.state"),
-    Entry("AdaptiveMarginSVC", "largemargin.lp.adaptive_margin_svc", "largemargin.lp.state"),
-    Entry(
-        "MaxMarginHyperplane",
-        "largemargin.hyperplane.estimator",
-        "largemargin.hyperplane.state",
-    ),
-    Entry(
-        "AggressivePerceptron",
-        "largemargin.online.aggressive_perceptron",
-        "largemargin.online.state",
-        1,
-    ),
-    Entry("MIRA", "largemargin.online.mira", "largemargin.online.state", 1),
-    Entry("ROMMA", "largemargin.online.romma", "largemargin.online.state", 1),
-    Entry("ALMA", "largemargin.online.alma", "largemargin.online.state", 1),
-    Entry("AdaBoost", "largemargin.boosting.adaboost", "largemargin.boosting.state"),
-    Entry("RBFNetwork", "largemargin.boosting.rbf_network", "largemargin.boosting.state"),
+    *(
+        Entry(
+            card.name,
+            f"largemargin.{card.package}",
+            f"largemargin.{card.states}",
+            0 if card.kind != CLASSIFIER else 1 if card.streams else 2,
+        )
+        for card in CARDS
+    )
 )
 # those that can be a parameter of another
-BASE_LEARNERS = {"RBFNetwork": ESTIMATORS["RBFNetwork"]}
+BASE_LEARNERS = {card.name: ESTIMATORS[card.name] for card in CARDS if card.boosted}
 SCALERS = _entries(
     Entry("StandardScaler", "sklearn.preprocessing", "largemargin.model_file.scalers"),
     Entry("MinMaxScaler", "sklearn.preprocessing", "largemargin.model_file.scalers"),
     Entry("MaxAbsScaler", "sklearn.preprocessing", "largemargin.model_file.scalers"),
 )
+
+# Of classes, the parameters that files of earlier versions do not have, with the values that mean
+# what those versions did. One that is not here takes its default; a base learner must have it here.
+ADDED: dict[str, dict[str, Any]] = {}
 
 
 def find_entry(model: Any, entries: dict[str, Entry]) -> Entry | None:

@@ -14,7 +14,7 @@ from largemargin.base.training_record import TrainingRecord, parameters_of
 from largemargin.model_file.arrays import LARGEST
 from largemargin.model_file.container import ModelFileError, named, read, refusal, write
 from largemargin.model_file.labels import decode_labels, encode_labels
-from largemargin.model_file.registry import ESTIMATORS, SCALERS, Entry, find_entry
+from largemargin.model_file.registry import ADDED, ESTIMATORS, SCALERS, Entry, find_entry
 from largemargin.model_file.values import decode, encode, encode_parameter, plain
 from largemargin.runtime.showing import printable
 
@@ -290,12 +290,14 @@ def _unpack(
     entry = entries[name]
     wanted = {"class", "parameters", "n_features", "facts"}
     others = {"feature_names", "output"}
-    if entries is ESTIMATORS:
+    if entry.n_labels:
         wanted.add("labels")
+    if entries is ESTIMATORS:
         others.add("training")
     if wanted - set(node) or set(node) - wanted - others:
         raise ValueError(f"{name} is described by {sorted(node)[:9]}")
-    model = entry.cls(**_decode_parameters(node["parameters"], entry.cls))
+    parameters = _decode_parameters(node["parameters"], entry.cls)
+    model = entry.cls(**{**ADDED.get(name, {}), **parameters})
     n_features = node["n_features"]
     if type(n_features) is not int or not 0 < n_features < 2**53:
         raise ValueError("the number of features is not one")

@@ -21,7 +21,7 @@ from largemargin.kernels.functions import (
     make_kernel,
 )
 from largemargin.model_file.arrays import LARGEST_NUMBER
-from largemargin.model_file.registry import BASE_LEARNERS, find_entry
+from largemargin.model_file.registry import ADDED, BASE_LEARNERS, find_entry
 from largemargin.runtime.showing import shown
 
 _KERNELS: dict[type, str] = {
@@ -119,6 +119,7 @@ def _encode_base_learner(estimator: Any, what: str) -> dict[str, Any]:
 def _decode_base_learner(state: Any, depth: int) -> Any:
     cls = BASE_LEARNERS[state["class"]].cls
     parameters = {key: decode(value, depth + 1) for key, value in state["parameters"].items()}
+    parameters = {**ADDED.get(state["class"], {}), **parameters}
     if set(state) != {"class", "parameters"} or set(parameters) != set(cls().get_params()):
         raise ValueError("a base learner is not described by its class and parameters")
     return cls(**parameters)

@@ -12,11 +12,11 @@ from largemargin.online.estimator import OnlineLearner, check_margin
 class AggressivePerceptron(OnlineLearner):
     """The aggressive perceptron of Crammer, Kandola and Singer, which bounds what it stores.
 
-    An example that is not classified with the margin is added to the vector: with two classes,
-    w += y x whenever y (w.x) <= margin. With more there is a vector a class and one cache: when
-    m_y.x - max_{r != y} m_r.x <= margin, x is added to the vector of the true class y and
-    subtracted from that of the best other one. One pass over the data, in bounded memory if a
-    budget is given.
+    An example that is not classified with the margin is added to the weight vector: with two
+    classes, w += y x whenever y (w.x) <= margin. With more there is one weight vector per class and
+    one cache: when m_y.x - max_{r != y} m_r.x <= margin, x is added to the weight vector of the
+    true class y and subtracted from that of the best other one. One pass over the data, in bounded
+    memory if a budget is given.
 
     Parameters
     ----------
@@ -79,7 +79,7 @@ class AggressivePerceptron(OnlineLearner):
         The stored examples: their sorted positions in the stream, their rows, their number.
     dual_coef_, intercept_, coef_ :
         f = dual_coef_ @ K(support_vectors_, x) + intercept_, one row for two classes and otherwise
-        one a class; the intercept is 0. `coef_` with the linear kernel only.
+        one per class; the intercept is 0. `coef_` with the linear kernel only.
     n_features_in_, feature_names_in_ :
         As everywhere in scikit-learn.
 
@@ -91,10 +91,10 @@ class AggressivePerceptron(OnlineLearner):
     With policy="distill" and data that a unit vector separates with margin gamma, at most
     (R^2 + 2 margin) / gamma^2 examples are stored, R being the largest norm.
 
-    The average is that over the stream of the vectors after each example, kept in the coefficients
-    of the stored examples. It is exact as long as nothing is removed; the part of an example that
-    is removed is handed over to the stored ones that are most like it: its projection onto up to 16
-    of them, found by matching pursuit. It must be asked for before the first example.
+    The average is that over the stream of the weight vectors after each example, kept in the
+    coefficients of the stored examples. It is exact as long as nothing is evicted; the part of an
+    example that is evicted is handed over to the stored ones that are most like it: its projection
+    onto up to 16 of them, found by matching pursuit. It must be asked for before the first example.
 
     References
     ----------
@@ -154,5 +154,5 @@ class AggressivePerceptron(OnlineLearner):
         self.random_state = random_state
         self.verbose = verbose
 
-    def _settings(self) -> np.ndarray:
+    def rule_settings(self) -> np.ndarray:
         return np.array([check_margin(self.margin), 0.0])

@@ -83,22 +83,23 @@ class ALMA(OnlineLearner):
         The stored examples: their sorted positions in the stream, their rows, their number.
     dual_coef_, intercept_, coef_ :
         f = dual_coef_ @ K(support_vectors_, x) + intercept_, one row for two classes and otherwise
-        one a class; the intercept is 0. `coef_` with the linear kernel only.
+        one per class; the intercept is 0. `coef_` with the linear kernel only.
     n_features_in_, feature_names_in_ :
         As everywhere in scikit-learn.
 
     Notes
     -----
-    More than two classes are as many problems, each class against the rest, over one cache: a
-    vector a class, each with its own test, step and count k. An example is a margin error, and
-    stored, if it is one for any of them, and redundant for the policies if it clears the margin of
-    all. While a stream has shown one class nothing is learned. One vector w for two classes is that
-    of the second class against the first; when a third appears it becomes the two vectors -w and w.
+    More than two classes are as many problems, each class against the rest, over one cache: one
+    weight vector per class, each with its own test, step and count k. An example is a margin error,
+    and stored, if it is one for any of them, and redundant for the policies if it clears the margin
+    of all. While a stream has shown one class nothing is learned. One weight vector w for two
+    classes is that of the second class against the first; when a third appears it becomes the two
+    vectors -w and w.
 
-    The average is that over the stream of the vectors after each example, kept in the coefficients
-    of the stored examples. It is exact as long as nothing is removed; the part of an example that
-    is removed is handed over to the stored ones that are most like it: its projection onto up to 16
-    of them, found by matching pursuit. It must be asked for before the first example.
+    The average is that over the stream of the weight vectors after each example, kept in the
+    coefficients of the stored examples. It is exact as long as nothing is evicted; the part of an
+    example that is evicted is handed over to the stored ones that are most like it: its projection
+    onto up to 16 of them, found by matching pursuit. It must be asked for before the first example.
 
     References
     ----------
@@ -159,7 +160,7 @@ class ALMA(OnlineLearner):
         self.random_state = random_state
         self.verbose = verbose
 
-    def _settings(self) -> np.ndarray:
+    def rule_settings(self) -> np.ndarray:
         alpha = self.alpha
         if not (isinstance(alpha, Real) and not isinstance(alpha, bool) and 0 < alpha <= 1):
             raise ValueError(f"alpha must lie above 0 and not above 1, got {alpha!r}")

@@ -1,15 +1,17 @@
-"""The training half that all online learners share: parameters, chunks, classes as they appear."""
+"""What all online learners share: parameters, chunks, classes as they appear, what is shown."""
 
 from __future__ import annotations
 
 import warnings
 from numbers import Integral, Real
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
 
+from largemargin.base.expansion import Expansion, ExpansionClassifier
 from largemargin.base.fingerprint import fingerprint
 from largemargin.base.labels import (
     check_same_classes,
@@ -27,17 +29,33 @@ from largemargin.kernels.engine import (
     prepare,
 )
 from largemargin.kernels.functions import make_kernel
-from largemargin.online.learner import Run
-from largemargin.online.reading import RunReader
+from largemargin.online.arrays import (
+    BOUNDED,
+    INSERTIONS,
+    MARGIN_ERRORS,
+    ONLINE_ERRORS,
+    REMOVALS,
+    RULES,
+    SEEN,
+    UNBOUNDED,
+)
+from largemargin.online.learner import LearnerState
+from largemargin.runtime.arrays import Matrix, MatrixLike, VectorLike
 from largemargin.runtime.memory import memory_bytes
 from largemargin.runtime.progress import Watch, check_seconds
 from largemargin.runtime.showing import listed, shown
 from largemargin.runtime.threads import workers
 
 
-class OnlineLearner(RunReader):
-    """Training; subclasses say by which rule."""
+class OnlineLearner(ExpansionClassifier):
+    """A kernel classifier over a cache of examples; subclasses say by which rule it learns."""
 
+    PROTOCOL: ClassVar[tuple[str, ...]] = (
+        *ExpansionClassifier.PROTOCOL, "classes_after", "classes_before", "classes_given",
+        "learner_state", "new_state", "policy_code", "rule_code", "rule_settings",
+    )  # fmt: skip
+
+    average: bool
     degree: int
     gamma: float | str
     coef0: float
@@ -48,9 +66,11 @@ class OnlineLearner(RunReader):
     precision: str
     random_state: Any
     verbose: int
-    _classes_given: bool  # whether the labels to come were named
+    _rule: str  # a key of RULES
+    _state: LearnerState
+    _classes_given: bool
 
-    def fit(self, X: Any, y: Any) -> Self:
+    def fit(self, X: MatrixLike, y: VectorLike) -> Self:
         """Go over the training data once, in their order, as a stream whose classes are known.
 
         Parameters
@@ -70,17 +90,17 @@ class OnlineLearner(RunReader):
             classes, labels = find_classes(y)
             if len(classes) < 2:
                 raise too_few(type(self).__name__, classes)
-            run = self._new_run(given, given.shape[0] <= SMALL_PROBLEM)
-            X = prepare(given, run.kernel, run.dtype)
+            state = self.new_state(given, given.shape[0] <= SMALL_PROBLEM)
+            X = prepare(given, state.kernel, state.dtype)
             watch = Watch(
                 type(self).__name__, len(y), verbose=self.verbose, max_seconds=self.max_seconds
             )
             with watch, workers(self.n_jobs) as team:
                 every = np.arange(len(classes))
-                learned = run.learn(
+                learned = state.learn(
                     X, labels, every, team, memory_bytes(self.memory), watch, apart=False
                 )
-            self.set_fitted(run, classes, given=True)
+            self.set_fitted(state, classes, given=True)
             self.remember(fingerprint(given[:learned], classes, labels[:learned]))
         if learned < len(y):
             warnings.warn(
@@ -91,7 +111,7 @@ class OnlineLearner(RunReader):
             )
         return self
 
-    def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
+    def partial_fit(self, X: MatrixLike, y: VectorLike, classes: VectorLike = None) -> Self:
         """Go on with the next examples of a stream, in their order.
 
         Any chunking of the same stream gives the same model, to the last bit. That of `fit` is the
@@ -114,35 +134,35 @@ class OnlineLearner(RunReader):
         with self.rolled_back_on_error():
             self.check_parameters()
             self.check_streaming()
-            first, memory = not hasattr(self, "_run"), memory_bytes(self.memory)
+            first, memory = not hasattr(self, "_state"), memory_bytes(self.memory)
             rows, y = self.validate(X, y, reset=first)
-            before, given = self._classes_before(classes, first)
-            after = self._classes_after(before, y, given)
+            before, given = self.classes_before(classes, first)
+            after = self.classes_after(before, y, given)
             labels = numbers_in(after, y)
             known = numbers_in(after, before)
             record = self.record_with(first, rows, after, labels)
             if first:
-                run = self._new_run(rows, rows.dtype != np.float32)
+                state = self.new_state(rows, rows.dtype != np.float32)
             else:
-                run = self._run
-                self._check_unchanged(run)
-                if run.kernel.on_products:
-                    check_overflow(run.kernel, run.dtype, largest_square(rows))
-                if run.look(len(y), memory) < len(y) or len(after) > len(before):
-                    run = run.copy()  # a failure between two blocks must leave no trace
-            X = prepare(rows, run.kernel, run.dtype)
+                state = self._state
+                self._check_unchanged(state)
+                if state.kernel.on_products:
+                    check_overflow(state.kernel, state.dtype, largest_square(rows))
+                if state.block_length(len(y), memory) < len(y) or len(after) > len(before):
+                    state = state.copy()  # a failure between two blocks must leave no trace
+            X = prepare(rows, state.kernel, state.dtype)
             # Ctrl-C waits for the end of a block, so that what there is of the model is whole
             with Watch("stream", len(y)) as watch, workers(self.n_jobs) as team:
-                learned = run.learn(X, labels, known, team, memory, watch)
+                learned = state.learn(X, labels, known, team, memory, watch)
             if learned < len(y):
                 raise KeyboardInterrupt
-            self.set_fitted(run, after, given)
+            self.set_fitted(state, after, given)
             self._record = record
         if watch.stopped:
             raise KeyboardInterrupt
         return self
 
-    def _classes_before(self, classes: Any, first: bool) -> tuple[np.ndarray, bool]:
+    def classes_before(self, classes: VectorLike, first: bool) -> tuple[np.ndarray, bool]:
         """The classes known before a chunk, and whether they are all there can be."""
         if first:
             if classes is None:
@@ -152,7 +172,7 @@ class OnlineLearner(RunReader):
             check_same_classes(classes, self.classes_ if self._classes_given else None)
         return self.classes_, self._classes_given
 
-    def _classes_after(self, before: np.ndarray, y: np.ndarray, given: bool) -> np.ndarray:
+    def classes_after(self, before: np.ndarray, y: np.ndarray, given: bool) -> np.ndarray:
         """The classes known after a chunk with these labels."""
         new = find_classes(y)[0]
         if not len(before):
@@ -169,31 +189,28 @@ class OnlineLearner(RunReader):
             )
         return after
 
-    def _new_run(self, X: Any, double: bool) -> Run:
+    def new_state(self, X: Matrix, double: bool) -> LearnerState:
+        """The state before the first example; raises ValueError for wrong parameters."""
         kernel = make_kernel(
             self.kernel, degree=self.degree, gamma=self.gamma, coef0=self.coef0, X=X
         )
         dtype = choose_dtype(self.precision, double, kernel, X)
         seed = check_random_state(self.random_state).randint(2**31 - 1)
-        return Run(
-            kernel, dtype, self._rule_code(), self._policy_code(), self.budget,
-            bool(self.average), self._settings(), seed,
+        return LearnerState(
+            kernel, dtype, self.rule_code(), self.policy_code(), self.budget,
+            bool(self.average), self.rule_settings(), seed,
         )  # fmt: skip
 
-    _rule: str
-
-    def _rule_code(self) -> int:
-        from largemargin.online.rules import RULES
-
+    def rule_code(self) -> int:
+        """The number of the rule, see `arrays`."""
         return RULES[self._rule]
 
-    def _settings(self) -> np.ndarray:
+    def rule_settings(self) -> np.ndarray:
         """The numbers of the rule; raises ValueError for wrong ones."""
         raise NotImplementedError
 
-    def _policy_code(self) -> int:
-        from largemargin.online.policies import BOUNDED, UNBOUNDED
-
+    def policy_code(self) -> int:
+        """The number of the cache policy; raises ValueError for a wrong one."""
         fitting, others = (UNBOUNDED, BOUNDED) if self.budget is None else (BOUNDED, UNBOUNDED)
         if self.policy == "auto":
             return next(iter(fitting.values()))
@@ -222,37 +239,98 @@ class OnlineLearner(RunReader):
             raise ValueError(f"verbose must be 0 or 1, got {self.verbose!r}")
         check_seconds(self.max_seconds)
         memory_bytes(self.memory)
-        self._settings()
-        self._policy_code()
+        self.rule_settings()
+        self.policy_code()
 
     def check_streaming(self) -> None:
         if self.precomputed:
             raise ValueError(
                 "partial_fit needs examples, not kernel='precomputed', whose columns a stream lacks"
             )
-        if isinstance(self.gamma, str) and self.gamma == "scale" and not hasattr(self, "_run"):
+        if isinstance(self.gamma, str) and self.gamma == "scale" and not hasattr(self, "_state"):
             raise ValueError(
                 "gamma='scale' needs the variance of all the data, which a stream does not have: "
                 "use gamma='auto' or a number"
             )
 
-    def _check_unchanged(self, run: Run) -> None:
+    def _check_unchanged(self, state: LearnerState) -> None:
         """A stream goes on with the rule, the policy and the budget that it began with."""
-        if (run.budget, run.learner.policy) != (self.budget, self._policy_code()):
+        if (state.budget, state.learner.policy) != (self.budget, self.policy_code()):
             raise ValueError(
                 f"budget={self.budget} and policy={self.policy!r} are not what the stream began "
                 "with: fit again to change them"
             )
-        if not np.array_equal(run.learner.settings, self._settings()):
+        if not np.array_equal(state.learner.settings, self.rule_settings()):
             raise ValueError(
                 "the parameters of the step are not what the stream began with: fit again to "
                 "change them"
             )
 
-    def set_fitted(self, run: Run, classes: np.ndarray, given: bool) -> None:
+    def set_fitted(self, state: LearnerState, classes: np.ndarray, given: bool) -> None:
         self.classes_ = classes
         self._classes_given = given
-        self._run = run
+        self._state = state
+
+    @property
+    def learner_state(self) -> LearnerState:
+        """The cache, the weight vectors and the counts; there are none before the first example."""
+        return self._state
+
+    @property
+    def classes_given(self) -> bool:
+        """Whether the labels to come were named."""
+        return self._classes_given
+
+    @property
+    def _expansion(self) -> Expansion:  # type: ignore[override]
+        state = self._state
+        if self.average and not state.learner.averages:
+            raise ValueError(
+                "average=True is kept along the stream: choose it before the first example, or fit "
+                "again"
+            )
+        return state.expansion(bool(self.average))
+
+    @property
+    def _positions(self) -> np.ndarray:  # type: ignore[override]
+        return self._expansion.basis.examples
+
+    @property
+    def n_trained(self) -> int:  # type: ignore[override]
+        return int(self._state.tally[SEEN])
+
+    def join_scores(self, scores: np.ndarray) -> np.ndarray:
+        if len(self.classes_) == 1:  # a stream that has shown one class so far
+            return np.zeros(scores.shape[1])
+        return super().join_scores(scores)
+
+    @property
+    def n_insertions_(self) -> int:
+        return self._count(INSERTIONS)
+
+    @property
+    def n_removals_(self) -> int:
+        return self._count(REMOVALS)
+
+    @property
+    def online_errors_(self) -> int:
+        return self._count(ONLINE_ERRORS)
+
+    @property
+    def margin_errors_(self) -> int:
+        return self._count(MARGIN_ERRORS)
+
+    @property
+    def cache_sizes_(self) -> np.ndarray:
+        check_is_fitted(self)
+        return self._state.sizes
+
+    def _count(self, what: int) -> int:
+        check_is_fitted(self)
+        return int(self._state.tally[what])
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_state")
 
 
 def check_margin(margin: float) -> float:

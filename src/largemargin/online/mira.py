@@ -12,10 +12,10 @@ from largemargin.online.estimator import OnlineLearner, check_margin
 class MIRA(OnlineLearner):
     """MIRA, the margin infused relaxed algorithm of Crammer and Singer, on a budget.
 
-    There is a vector a class, and one cache. When m_y.x - max_{r != y} m_r.x <= margin, the vectors
-    move by m_r += tau_r x, where tau is the solution of a small quadratic program: as little as
-    gives the example the margin, and nowhere by more than 1. One pass over the data, in bounded
-    memory if a budget is given.
+    There is one weight vector per class, and one cache. When m_y.x - max_{r != y} m_r.x <= margin,
+    the weight vectors move by m_r += tau_r x, where tau is the solution of a small quadratic
+    program: as little as gives the example the margin, and nowhere by more than 1. One pass over
+    the data, in bounded memory if a budget is given.
 
     Parameters
     ----------
@@ -78,19 +78,21 @@ class MIRA(OnlineLearner):
         The stored examples: their sorted positions in the stream, their rows, their number.
     dual_coef_, intercept_, coef_ :
         f = dual_coef_ @ K(support_vectors_, x) + intercept_, one row for two classes and otherwise
-        one a class; the intercept is 0. `coef_` with the linear kernel only.
+        one per class; the intercept is 0. `coef_` with the linear kernel only.
     n_features_in_, feature_names_in_ :
         As everywhere in scikit-learn.
 
     Notes
     -----
-    With two classes the two vectors are -w and w, and the decision function is w.x: the margin is
-    between the two, 2 y (w.x). While a stream has shown one class nothing is learned.
+    With two classes the two weight vectors are -w and w, and the decision function is w.x: the
+    margin is between the two, 2 y (w.x), and the step is that of the passive-aggressive algorithm
+    PA-I with C = 1 for the hinge loss max(0, margin / 2 - y (w.x)). While a stream has shown one
+    class nothing is learned.
 
-    The average is that over the stream of the vectors after each example, kept in the coefficients
-    of the stored examples. It is exact as long as nothing is removed; the part of an example that
-    is removed is handed over to the stored ones that are most like it: its projection onto up to 16
-    of them, found by matching pursuit. It must be asked for before the first example.
+    The average is that over the stream of the weight vectors after each example, kept in the
+    coefficients of the stored examples. It is exact as long as nothing is evicted; the part of an
+    example that is evicted is handed over to the stored ones that are most like it: its projection
+    onto up to 16 of them, found by matching pursuit. It must be asked for before the first example.
 
     References
     ----------
@@ -147,5 +149,5 @@ class MIRA(OnlineLearner):
         self.random_state = random_state
         self.verbose = verbose
 
-    def _settings(self) -> np.ndarray:
+    def rule_settings(self) -> np.ndarray:
         return np.array([check_margin(self.margin), 0.0])

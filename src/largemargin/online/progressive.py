@@ -17,6 +17,7 @@ from largemargin.base.labels import numbers_in
 from largemargin.kernels.engine import check_overflow, largest_square, prepare
 from largemargin.online.estimator import OnlineLearner
 from largemargin.online.learner import Answers
+from largemargin.runtime.arrays import Matrix
 from largemargin.runtime.memory import memory_bytes
 from largemargin.runtime.progress import Watch
 from largemargin.runtime.threads import Workers
@@ -34,7 +35,7 @@ class Answer:
 
 def answer_and_learn(
     model: OnlineLearner,
-    X: Any,
+    X: Matrix,
     y: np.ndarray,
     labelled: np.ndarray,
     team: Workers,
@@ -47,7 +48,7 @@ def answer_and_learn(
     model : OnlineLearner
         It goes on, or begins.
     X : array or sparse matrix of shape (n_samples, n_features)
-        Finite numbers, and as many a row as there were before.
+        Finite numbers, and as many per row as there were before.
     y : array of shape (n_labelled,)
         Labels of those rows that have one.
     labelled : array of bool of shape (n_samples,)
@@ -61,7 +62,7 @@ def answer_and_learn(
     ValueError
         If something is wrong with a row; the model is then as it was.
     """
-    first = not hasattr(model, "_run")
+    first = not hasattr(model, "learner_state")
     if first and classes is None and not len(y):
         return [Answer(None, [], None)] * X.shape[0]
     with model.rolled_back_on_error():
@@ -69,25 +70,27 @@ def answer_and_learn(
             model.check_parameters()
             model.check_streaming()
             X = model.validate(X)
-        before, given = model._classes_before(classes if first else None, first)
-        after = model._classes_after(before, y, given) if len(y) else before
+        before, given = model.classes_before(classes if first else None, first)
+        after = model.classes_after(before, y, given) if len(y) else before
         labels = np.full(len(labelled), -1)
         labels[labelled] = numbers_in(after, y)
         known = numbers_in(after, before)
         record = model.record_with(first, X[labelled], after, labels[labelled])
         memory = memory_bytes(model.memory)
-        run = model._new_run(X, X.dtype != np.float32) if first else model._run
-        if not first and (run.look(len(labels), memory) < len(labels) or len(after) > len(before)):
-            run = run.copy()  # a failure between two blocks must leave no trace
-        if run.kernel.on_products:
-            check_overflow(run.kernel, run.dtype, largest_square(X))
-        X = run.vectors.match(prepare(X, run.kernel, run.dtype))
+        state = model.new_state(X, X.dtype != np.float32) if first else model.learner_state
+        if not first and (
+            state.block_length(len(labels), memory) < len(labels) or len(after) > len(before)
+        ):
+            state = state.copy()  # a failure between two blocks must leave no trace
+        if state.kernel.on_products:
+            check_overflow(state.kernel, state.dtype, largest_square(X))
+        X = state.stored.match(prepare(X, state.kernel, state.dtype))
         if X.dtype == np.float32 and not np.isfinite(X.data if sp.issparse(X) else X).all():
             raise ValueError("x has a number that is too large for float32: scale the data")
         answers = Answers(bool(model.average))
         with Watch("stream", len(labels), interruptible=False) as watch:
-            run.learn(X, labels, known, team, memory, watch, answers)
-        model.set_fitted(run, after, given)
+            state.learn(X, labels, known, team, memory, watch, answers)
+        model.set_fitted(state, after, given)
         model._record = record
     return _read(answers, after)
 

@@ -32,7 +32,7 @@ from largemargin.online.arrays import (
     TOP,
     most_slots,
 )
-from largemargin.online.learner import Run, n_rows_of
+from largemargin.online.learner import LearnerState, n_vectors_of
 
 _COUNTS = {
     "n_seen": SEEN, "n_insertions": INSERTIONS, "n_removals": REMOVALS,
@@ -40,38 +40,39 @@ _COUNTS = {
     "log_every": EVERY,
 }  # fmt: skip
 _FACTS = {*BASIS_FACTS, *_COUNTS, "classes_given", "averages", "random", "newest"}
-_BY_SLOT = ("coefs", "others", "debts")
-_BY_ROW = ("scale", "passed", "norms", "updates")
+# Arrays of the file, and which of the weights each of them is
+_BY_SLOT = {"coefs": "coefs", "others": "loo_scores", "debts": "average_offset"}
+_BY_VECTOR = {"scale": "scale", "passed": "scale_sum", "norms": "norms", "updates": "updates"}
 
 
 def pack(model: Any) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """The facts and arrays of a fitted model."""
-    run = model._run
-    cache, rows, learner = run.cache, run.rows, run.learner
-    slots = np.flatnonzero(cache.positions[: run.tally[TOP]] >= 0)
-    basis = Basis(run.kernel, run.dtype)
+    state = model.learner_state
+    cache, weights, learner = state.cache, state.weights, state.learner
+    slots = np.flatnonzero(cache.positions[: state.tally[TOP]] >= 0)
+    basis = Basis(state.kernel, state.dtype)
     if len(slots):
-        basis.add(run.vectors.rows[slots], cache.positions[slots])
+        basis.add(state.stored.rows[slots], cache.positions[slots])
     facts, arrays = pack_basis(basis)
-    facts |= {name: int(run.tally[place]) for name, place in _COUNTS.items()}
+    facts |= {name: int(state.tally[place]) for name, place in _COUNTS.items()}
     facts |= {
-        "classes_given": bool(model._classes_given),
+        "classes_given": bool(model.classes_given),
         "averages": bool(learner.averages),
         "random": f"{int(learner.random[0]):016x}",
-        "newest": int(run.tally[NEWEST]),
+        "newest": int(state.tally[NEWEST]),
     }
     arrays |= {"slots": slots, "labels": cache.labels[slots], "squares": cache.squares[slots]}
-    for name in _BY_SLOT:
-        arrays[name] = getattr(rows, name)[:, slots]
-    for name in _BY_ROW:
-        arrays[name] = getattr(rows, name)
-    if run.keeps_gram:  # of two examples, the later has their value
+    for name, field in _BY_SLOT.items():
+        arrays[name] = getattr(weights, field)[:, slots]
+    for name, field in _BY_VECTOR.items():
+        arrays[name] = getattr(weights, field)
+    if state.keeps_gram:  # lower triangular in order of arrival; in the file, in order of slots
         gram, positions = cache.gram[np.ix_(slots, slots)], cache.positions[slots]
         gram = np.where(positions[:, None] < positions, gram.T, gram)
         arrays["gram"] = gram[np.tril_indices(len(slots))]
-    if run.projects:
+    if state.projects:
         arrays["inverse"] = cache.inverse[np.ix_(slots, slots)][np.tril_indices(len(slots))]
-    arrays["log"] = learner.log[: run.tally[LOGGED]]
+    arrays["log"] = learner.log[: state.tally[LOGGED]]
     arrays["tuning"] = learner.tuning
     return facts, arrays
 
@@ -86,22 +87,21 @@ def unpack(model: Any, facts: dict[str, Any], arrays: dict[str, np.ndarray]) -> 
     arrays = dict(arrays)
     basis = empty_basis(facts)
     fill_basis(basis, facts, arrays, model.n_features_in_, facts["n_seen"])
-    run = Run(
-        basis.kernel, basis.dtype, model._rule_code(), model._policy_code(), model.budget,
-        facts["averages"], model._settings(), int(facts["random"], 16),
+    state = LearnerState(
+        basis.kernel, basis.dtype, model.rule_code(), model.policy_code(), model.budget,
+        facts["averages"], model.rule_settings(), int(facts["random"], 16),
     )  # fmt: skip
-    run.n_classes = len(model.classes_)
-    _restore_cache(run, basis, facts, arrays)
-    _restore_rows(run, arrays)
-    _restore_tally(run, facts, arrays)
+    state.n_classes = len(model.classes_)
+    _restore_cache(state, basis, facts, arrays)
+    _restore_weights(state, arrays)
+    _restore_tally(state, facts, arrays)
     if arrays:
         raise ValueError(f"there is an array {sorted(arrays)[0][:60]!r}, which no model has")
     for average in (False, True):
         with np.errstate(over="ignore", invalid="ignore"):
-            expansion = run.expansion(average)
+            expansion = state.expansion(average)
         check_scores(expansion.basis, expansion.coefs)
-    model._run = run
-    model._classes_given = facts["classes_given"]
+    model.set_fitted(state, model.classes_, facts["classes_given"])
 
 
 def _check_facts(facts: dict[str, Any]) -> None:
@@ -123,12 +123,12 @@ def _check_facts(facts: dict[str, Any]) -> None:
         raise ValueError("the numbers of errors and of examples disagree")
 
 
-def _kept_matrices(run: Run) -> list[str]:
-    return ["gram"] * run.keeps_gram + ["inverse"] * run.projects
+def _kept_matrices(state: LearnerState) -> list[str]:
+    return ["gram"] * state.keeps_gram + ["inverse"] * state.projects
 
 
 def _restore_cache(
-    run: Run, basis: Basis, facts: dict[str, Any], arrays: dict[str, np.ndarray]
+    state: LearnerState, basis: Basis, facts: dict[str, Any], arrays: dict[str, np.ndarray]
 ) -> None:
     size, top = len(basis), facts["n_slots"]
     slots, labels, squares = (arrays.pop(name) for name in ("slots", "labels", "squares"))
@@ -136,71 +136,73 @@ def _restore_cache(
     check_array(labels, "labels", np.int64, (size,))
     check_array(squares, "squares", np.float64, (size,))
     check_range(slots, "slots", 0, top)
-    check_range(labels, "labels", 0, run.n_classes)
+    check_range(labels, "labels", 0, state.n_classes)
     check_finite(squares, "squares")
     if (np.diff(slots) <= 0).any() or len(np.unique(basis.examples)) < size:
         raise ValueError("the slots are not in order, or an example is stored twice")
-    if run.budget is not None and (size > run.budget or top > run.limit):
+    if state.budget is not None and (size > state.budget or top > state.limit):
         raise ValueError("more examples are stored than the budget allows")
-    if run.projects and size != top:
+    if state.projects and size != top:
         raise ValueError("a projectron has lost examples")
     if top > most_slots(size):
         raise ValueError("there are many more slots than examples in them")
-    run.reserve(top)
-    run.cache.positions[slots] = basis.examples
-    run.cache.labels[slots] = labels
-    run.cache.squares[slots] = squares
+    state.reserve(top)
+    state.cache.positions[slots] = basis.examples
+    state.cache.labels[slots] = labels
+    state.cache.squares[slots] = squares
     if size:
         origins = np.zeros(top, np.int64)  # in an empty slot any vector will do
         origins[slots] = np.arange(size)
         rows, squares = basis.vectors[origins], basis.squares[origins]
-        run.vectors.replace(np.arange(top), rows, squares, top)
+        state.stored.replace(np.arange(top), rows, squares, top)
     below = np.tril_indices(size)
-    for name in _kept_matrices(run):
+    for name in _kept_matrices(state):
         values = arrays.pop(name)
-        target = getattr(run.cache, name)
+        target = getattr(state.cache, name)
         check_array(values, name, target.dtype, (len(below[0]),))
         check_finite(values, name)
         target[slots[below[0]], slots[below[1]]] = values
         target[slots[below[1]], slots[below[0]]] = values
 
 
-def _restore_rows(run: Run, arrays: dict[str, np.ndarray]) -> None:
-    stored = np.flatnonzero(run.cache.positions >= 0)
-    n = n_rows_of(run.n_classes)
-    run.make_rows(n)
-    for name in _BY_SLOT:
+def _restore_weights(state: LearnerState, arrays: dict[str, np.ndarray]) -> None:
+    stored = np.flatnonzero(state.cache.positions >= 0)
+    n = n_vectors_of(state.n_classes)
+    state.reset_weights(n)
+    for name, field in _BY_SLOT.items():
         values = arrays.pop(name)
         check_array(values, name, np.float64, (n, len(stored)))
         check_finite(values, name)
-        getattr(run.rows, name)[:, stored] = values
-    for name in _BY_ROW:
+        getattr(state.weights, field)[:, stored] = values
+    for name, field in _BY_VECTOR.items():
         values = arrays.pop(name)
-        target = getattr(run.rows, name)
+        target = getattr(state.weights, field)
         check_array(values, name, target.dtype, (n,))
         check_finite(values, name)
         target[:] = values
-    check_range(run.rows.updates, "updates", 1, 2**53)
-    if not (run.rows.scale > 0).all() or (run.rows.norms < 0).any():
+    check_range(state.weights.updates, "updates", 1, 2**53)
+    if not (state.weights.scale > 0).all() or (state.weights.norms < 0).any():
         raise ValueError("a factor or a squared norm of a vector is not one")
 
 
-def _restore_tally(run: Run, facts: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
+def _restore_tally(
+    state: LearnerState, facts: dict[str, Any], arrays: dict[str, np.ndarray]
+) -> None:
     for name, place in _COUNTS.items():
-        run.tally[place] = facts[name]
-    positions = run.cache.positions[: facts["n_slots"]]
-    run.tally[SIZE] = (positions >= 0).sum()
-    newest = run.tally[NEWEST] = facts["newest"]
-    if newest >= 0 and (not run.keeps_gram or positions[newest] != positions.max()):
+        state.tally[place] = facts[name]
+    positions = state.cache.positions[: facts["n_slots"]]
+    state.tally[SIZE] = (positions >= 0).sum()
+    newest = state.tally[NEWEST] = facts["newest"]
+    if newest >= 0 and (not state.keeps_gram or positions[newest] != positions.max()):
         raise ValueError("the newest example is not where it is said to be")
-    run.tally[FREE] = np.argmin(positions >= 0) if (positions < 0).any() else len(positions)
+    state.tally[FREE] = np.argmin(positions >= 0) if (positions < 0).any() else len(positions)
     log, tuning = arrays.pop("log"), arrays.pop("tuning")
     check_array(log, "log", np.int64, (len(log),))
     if len(log) != facts["n_seen"] // facts["log_every"] or len(log) > LOG_LENGTH:
         raise ValueError("the log of cache sizes is not as long as the stream makes it")
     check_range(log, "log", 0, facts["n_slots"] + 1)
-    run.learner.log[: len(log)] = log
-    run.tally[LOGGED] = len(log)
-    check_array(tuning, "tuning", np.float64, run.learner.tuning.shape)
+    state.learner.log[: len(log)] = log
+    state.tally[LOGGED] = len(log)
+    check_array(tuning, "tuning", np.float64, state.learner.tuning.shape)
     check_finite(tuning, "tuning")
-    run.learner.tuning[:] = tuning
+    state.learner.tuning[:] = tuning

@@ -14,7 +14,9 @@ from typing import Any
 
 import numpy as np
 
+from largemargin.base.classifier import Classifier
 from largemargin.base.labels import numbers_in
+from largemargin.machines import card_of
 from largemargin.runtime.arrays import MatrixLike
 
 PADDING = 0.06  # share of the range of the points that is added on every side
@@ -22,13 +24,9 @@ PADDING = 0.06  # share of the range of the points that is added on every side
 # share of the grid that may lie so near a line that scores and answers round differently
 MAX_DISAGREEING = 1e-3
 
-AT_ONE = frozenset(
-    {
-        "SVC", "NuSVC", "LinearSVC", "KernelAdatron", "LPSVC", "LeaveOneOutSVC",
-        "AdaptiveMarginSVC", "MaxMarginHyperplane", "ROMMA",
-    }
-)  # fmt: skip
-"""Machines whose margin is where the decision function is 1 and -1, scikit-learn's among them."""
+# machines of others whose margin is where the decision function is 1 and -1, and whether that is so
+# for more than two classes too
+FOREIGN = {"SVC": False, "NuSVC": False, "LinearSVC": True}
 
 
 @dataclass(frozen=True)
@@ -105,21 +103,23 @@ def margins(model: Any, X: MatrixLike, lead: np.ndarray, level: Any) -> np.ndarr
     kind = getattr(deciding(model), "multiclass", None)
     if kind == "ovo" or scores is None:
         return None
-    competing = kind == "crammer-singer" or hasattr(deciding(model), "online_errors_")
+    competing = kind == "crammer-singer" or _is_online(deciding(model))
     return np.asarray((lead if competing else scores) - levels[:, None])
+
+
+def _is_online(model: Any) -> bool:
+    return isinstance(model, Classifier) and card_of(model).streams
 
 
 def _level(model: Any) -> Any:
     """The score on the margin, one for all classes or one each; 0 if there is no such score."""
     last = deciding(model)
-    name = type(last).__name__
-    if name in ("AggressivePerceptron", "MIRA"):
-        # the two vectors of MIRA are w and -w, so its margin is 2 y (w.x)
-        return last.margin / 2 if name == "MIRA" and len(last.classes_) == 2 else last.margin
-    if name == "NuLPSVC":
-        return last.margin_
-    foreign = type(last).__module__.startswith("sklearn.") and len(last.classes_) > 2
-    return 1.0 if name in AT_ONE and not (foreign and name != "LinearSVC") else 0.0
+    if not isinstance(last, Classifier):
+        of_many = FOREIGN.get(type(last).__name__)
+        return 1.0 if of_many or (of_many is not None and len(last.classes_) == 2) else 0.0
+    card = card_of(last)
+    level = getattr(last, card.level) if isinstance(card.level, str) else card.level
+    return level / 2 if card.doubled and len(last.classes_) == 2 else level
 
 
 def support_points(model: Any, X: MatrixLike, points: np.ndarray) -> np.ndarray:

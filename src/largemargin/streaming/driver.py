@@ -10,15 +10,14 @@ import numpy as np
 
 from largemargin.model_file import save
 from largemargin.runtime.threads import Workers, workers
-from largemargin.streaming.checkpoint import Place, model_info, write_checkpoint
-from largemargin.streaming.lines import Line, Lines, add_checksum
+from largemargin.streaming.checkpoint import StreamPosition, model_info, write_checkpoint
+from largemargin.streaming.input import Line, LineReader, SignalWatch, add_checksum
 from largemargin.streaming.output import Output
 from largemargin.streaming.schema import Schema
-from largemargin.streaming.session import Counts, Session
-from largemargin.streaming.stopping import Stopping
+from largemargin.streaming.session import LineCounts, Session
 
-BLOCK = 256  # lines at once: what the learners look ahead
-LOOKS = 0.2  # seconds between two looks at the progress
+BLOCK_LINES = 256  # lines of a block: what the learners look ahead
+PROGRESS_SECONDS = 0.2  # seconds between two reports of the progress
 
 
 class Driver:
@@ -29,7 +28,7 @@ class Driver:
     model, schema, classes, scores, report
         See `Session`.
     output : Output
-    place : Place or None
+    place : StreamPosition or None
         Where the stream goes on; None if it begins.
     checkpoint : str or None
         The file for checkpoints.
@@ -50,7 +49,7 @@ class Driver:
         schema: Schema,
         output: Output,
         *,
-        place: Place | None,
+        place: StreamPosition | None,
         classes: np.ndarray | None,
         scores: bool,
         checkpoint: str | None,
@@ -60,7 +59,7 @@ class Driver:
     ) -> None:
         self.output = output
         self.failure = ""
-        self._counts = Counts() if place is None else place.counts
+        self._counts = LineCounts() if place is None else place.counts
         self._checksum = 0 if place is None else place.checksum
         self._secured = 0 if place is None else self._counts.lines
         self._checkpoint = checkpoint
@@ -70,9 +69,11 @@ class Driver:
             model, schema, self._counts, classes=classes, scores=scores, report=report
         )
 
-    def run(self, source: int, stopping: Stopping, tell: Callable[[], None] | None = None) -> None:
+    def run(
+        self, source: int, stopping: SignalWatch, tell: Callable[[], None] | None = None
+    ) -> None:
         """Process the lines of a descriptor until they end, a signal comes or a line fails."""
-        lines = Lines(source, stopping.alarm)
+        lines = LineReader(source, stopping.alarm)
         self._pass_over(lines)
         if stopping.signal:
             return
@@ -85,12 +86,16 @@ class Driver:
             self.output.close()
 
     def _follow(
-        self, lines: Lines, stopping: Stopping, team: Workers, tell: Callable[[], None] | None
+        self,
+        lines: LineReader,
+        stopping: SignalWatch,
+        team: Workers,
+        tell: Callable[[], None] | None,
     ) -> None:
         told = time.monotonic()
         while not stopping.signal and not self.failure:
             due = self._every - self._counts.lines % self._every
-            block = lines.take(min(BLOCK, due))
+            block = lines.take(min(BLOCK_LINES, due))
             if not block:
                 break
             if lines.cut:
@@ -99,7 +104,7 @@ class Driver:
                 self._process(block, team)
             if self._counts.lines % self._every == 0:
                 self._secure()
-            if tell is not None and time.monotonic() - told > LOOKS:
+            if tell is not None and time.monotonic() - told > PROGRESS_SECONDS:
                 tell()
                 told = time.monotonic()
 
@@ -112,7 +117,7 @@ class Driver:
         if self._counts.answered == answered:
             self._secured = self._counts.lines
 
-    def _pass_over(self, lines: Lines) -> None:
+    def _pass_over(self, lines: LineReader) -> None:
         """Take the lines that the checkpoint has consumed, and see that they are the same."""
         there, checksum = self._counts.lines, 0
         while lines.taken < there and (block := lines.take(there - lines.taken)):
@@ -138,9 +143,9 @@ class Driver:
         self.failure = processed.failure
 
     @property
-    def _place(self) -> Place:
+    def _place(self) -> StreamPosition:
         schema = self.session.schema
-        return Place(
+        return StreamPosition(
             self._counts, self._checksum, self.output.length, self.output.checksum, schema.sparse,
             schema.names, self._options,
         )  # fmt: skip

@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from largemargin.data.limits import MAX_LABEL, MAX_LINE, MAX_NAME
-from largemargin.streaming.lines import Line, TooLong
+from largemargin.data.errors import MAX_LABEL, MAX_LINE, MAX_NAME
+from largemargin.streaming.input import Line, TooLong
 
-_NUMBERS = {int, float}
-_LABELS = (str, int, bool, float)
+_NUMBERS = {int, float}  # types of values that JSON gives
+_LABELS = (str, int, bool, float)  # types of labels
 
 
 class BadLine(ValueError):
@@ -102,7 +102,7 @@ def _parse(line: bytes) -> Any:
         raise BadLine(f"not JSON: {error.msg.lower()} at character {error.pos + 1}") from None
     except RecursionError:
         raise BadLine("not JSON that can be read: it is nested too deeply") from None
-    except ValueError:  # of Python's own limit, the only other thing that `loads` refuses
+    except ValueError:  # Python's limit on digits, the only other thing that `loads` refuses
         raise BadLine("not JSON that can be read: a number has too many digits") from None
 
 

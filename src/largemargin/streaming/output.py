@@ -14,10 +14,10 @@ import zlib
 from typing import BinaryIO
 
 from largemargin.runtime.files import check_writable, flush_folder
-from largemargin.streaming.checkpoint import Written
+from largemargin.streaming.checkpoint import WrittenOutput
 
-_PIECE = 1 << 20  # bytes of a file looked at together
-_ANSWERS = (b'{"id": ', b'{"prediction": ', b'{"error": ')  # how a line of output can begin
+_PIECE_BYTES = 1 << 20  # bytes of a file looked at together
+_ANSWER_STARTS = (b'{"id": ', b'{"prediction": ', b'{"error": ')  # how a line of output can begin
 _STDOUT = ("/dev/stdout", "/dev/fd/1", "/proc/self/fd/1")
 
 
@@ -45,7 +45,7 @@ class Output:
     ----------
     path : str or None
         A file, or a pipe or a device; None is standard output.
-    written : Written or None
+    written : WrittenOutput or None
         What was written before, to which a file is cut back. None begins anew.
     overwrite : bool
         Whether a file that begins anew may take the place of another.
@@ -59,14 +59,14 @@ class Output:
     """
 
     def __init__(
-        self, path: str | None, written: Written | None = None, *, overwrite: bool = False
+        self, path: str | None, written: WrittenOutput | None = None, *, overwrite: bool = False
     ) -> None:
         self.path = path if is_kept(path) else None
         self._goes_on = written is not None
         self._overwrite = overwrite
         self._special = path if path not in _STDOUT and not is_kept(path) else None
         self._descriptor = -1
-        self.length, self.checksum, _ = written or Written(0, 0, 0)
+        self.length, self.checksum, _ = written or WrittenOutput(0, 0, 0)
         if self.path is None:
             return
         check_writable(self.path)
@@ -128,7 +128,7 @@ class Output:
         self._descriptor = -1
 
 
-def recognise(path: str, written: Written) -> int | None:
+def recognise(path: str, written: WrittenOutput) -> int | None:
     """See that a file is the output that was written, and perhaps more answers after that.
 
     Returns the checksum of what was written.
@@ -166,7 +166,7 @@ def recognise(path: str, written: Written) -> int | None:
 
 def _checksum(file: BinaryIO, length: int) -> int:
     checksum = 0
-    while length and (piece := file.read(min(length, _PIECE))):
+    while length and (piece := file.read(min(length, _PIECE_BYTES))):
         checksum = zlib.crc32(piece, checksum)
         length -= len(piece)
     return checksum
@@ -176,14 +176,16 @@ def _count_answers(file: BinaryIO, length: int) -> int | None:
     """Whole lines in the next bytes; None if one of them is no answer. The last may be cut off, or
     be the zeros of a file whose end never came to the disk."""
     count, begins = 0, True
-    while length > 0 and (piece := file.readline(min(length, _PIECE))):
+    while length > 0 and (piece := file.readline(min(length, _PIECE_BYTES))):
         length -= len(piece)
         if not piece.strip(b"\0"):
             continue
-        if begins and not piece.startswith(_ANSWERS):
+        if begins and not piece.startswith(_ANSWER_STARTS):
             last = not length and not piece.endswith(b"\n")
             piece = piece.rstrip(b"\0")
-            return count if last and any(form.startswith(piece) for form in _ANSWERS) else None
+            return (
+                count if last and any(form.startswith(piece) for form in _ANSWER_STARTS) else None
+            )
         begins = piece.endswith(b"\n")
         count += begins
     return count

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from largemargin.runtime.arrays import Matrix
 from largemargin.streaming.events import BadLine, Event, shown
 
 # What a model file can hold, in its header, has an end: a line with which it would be passed must
@@ -22,11 +23,12 @@ from largemargin.streaming.events import BadLine, Event, shown
 MAX_NAMES = 30_000_000  # characters of all names together
 MAX_LABELS = 1 << 24  # labels, each as wide as the longest, as NumPy stores them
 
+# Kinds of labels, in words.
 _KINDS = {str: "text", int: "numbers", bool: "true or false"}
 
 
 @dataclass(frozen=True)
-class Mark:
+class SchemaMark:
     """What was settled at some moment."""
 
     width: int | None
@@ -88,14 +90,14 @@ class Schema:
     def names(self) -> list[str] | None:
         return None if self.columns is None else list(self.columns)
 
-    def mark(self) -> Mark:
+    def mark(self) -> SchemaMark:
         n_names = None if self.columns is None else len(self.columns)
-        return Mark(
+        return SchemaMark(
             self.width, n_names, self.sparse, self._kind, len(self._labels), self._names_size,
             self._widest,
         )  # fmt: skip
 
-    def back_to(self, mark: Mark) -> None:
+    def back_to(self, mark: SchemaMark) -> None:
         """Forget what was settled since."""
         self.width, self.sparse, self._kind = mark.width, mark.sparse, mark.kind
         self._names_size, self._widest = mark.names_size, mark.widest
@@ -194,7 +196,7 @@ class Schema:
         """Labels as an array of the type of those already known."""
         return np.array(labels, self._dtype) if labels else np.empty(0, np.int64)
 
-    def rows(self, events: list[tuple[Event, np.ndarray | None]]) -> Any:
+    def rows(self, events: list[tuple[Event, np.ndarray | None]]) -> Matrix:
         """The values of events, with the columns that `admit` gave, as a matrix."""
         assert self.width is not None
         if not self.sparse:

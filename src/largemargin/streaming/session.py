@@ -12,12 +12,12 @@ import numpy as np
 from largemargin.online.progressive import Answer, answer_and_learn
 from largemargin.runtime.threads import Workers
 from largemargin.streaming.events import BadLine, Event, read_event
-from largemargin.streaming.lines import Line, TooLong
+from largemargin.streaming.input import Line, TooLong
 from largemargin.streaming.schema import Schema
 
 
 @dataclass
-class Counts:
+class LineCounts:
     """What has become of the lines so far."""
 
     lines: int = 0  # blank ones included
@@ -32,16 +32,16 @@ class Counts:
 
 
 @dataclass(frozen=True)
-class Placed:
-    """An event and the columns of its values."""
+class AdmittedEvent:
+    """An event that fits into its stream, and the columns of its values."""
 
     event: Event
     columns: np.ndarray | None
 
 
 @dataclass(frozen=True)
-class Processed:
-    """Answers, a line each, and what was wrong with the line that ended the stream, if one did."""
+class BlockAnswers:
+    """Answers, one per line, and what was wrong with the line that ended the stream, if one did."""
 
     text: str
     failure: str = ""
@@ -55,7 +55,7 @@ class Session:
     model : estimator
         An online learner, or a pipeline that ends in one.
     schema : Schema
-    counts : Counts
+    counts : LineCounts
     classes : array or None
         For a model that begins, the labels that will occur.
     scores : bool
@@ -68,7 +68,7 @@ class Session:
         self,
         model: Any,
         schema: Schema,
-        counts: Counts,
+        counts: LineCounts,
         *,
         classes: np.ndarray | None = None,
         scores: bool = False,
@@ -87,21 +87,22 @@ class Session:
 
     @property
     def fitted(self) -> bool:
-        return hasattr(self._learner, "_run")
+        return hasattr(self._learner, "learner_state")
 
     @property
     def n_jobs(self) -> int | None:
-        return self._learner.n_jobs
+        n_jobs: int | None = self._learner.n_jobs
+        return n_jobs
 
     @property
     def n_stored(self) -> int:
         return self._learner.n_support_ if self.fitted else 0
 
-    def process(self, lines: list[Line], team: Workers) -> Processed:
+    def process(self, lines: list[Line], team: Workers) -> BlockAnswers:
         """Answer the next lines and learn from them."""
         mark = self.schema.mark()
         entries = self._read(lines)
-        placed = [entry for entry in entries if isinstance(entry, Placed)]
+        placed = [entry for entry in entries if isinstance(entry, AdmittedEvent)]
         try:
             answers = self._answer(placed, team) if placed else []
         except ValueError as error:
@@ -111,19 +112,19 @@ class Session:
             answers, entries = [], [BadLine(str(error), placed[0].event.id)]
         return self._tell(entries, answers)
 
-    def _process_one_by_one(self, lines: list[Line], team: Workers) -> Processed:
+    def _process_one_by_one(self, lines: list[Line], team: Workers) -> BlockAnswers:
         """One of the lines cannot be learned: find out which."""
         texts = []
         for line in lines:
             processed = self.process([line], team)
             texts.append(processed.text)
             if processed.failure:
-                return Processed("".join(texts), processed.failure)
-        return Processed("".join(texts))
+                return BlockAnswers("".join(texts), processed.failure)
+        return BlockAnswers("".join(texts))
 
-    def _read(self, lines: list[Line]) -> list[Placed | BadLine | None]:
+    def _read(self, lines: list[Line]) -> list[AdmittedEvent | BadLine | None]:
         """What the lines say, up to one that ends the stream; None for those that are blank."""
-        entries: list[Placed | BadLine | None] = []
+        entries: list[AdmittedEvent | BadLine | None] = []
         for line in lines:
             if not isinstance(line, TooLong) and not line.strip():
                 entries.append(None)
@@ -131,7 +132,7 @@ class Session:
             try:
                 event = read_event(line)
                 try:
-                    entries.append(Placed(event, self.schema.admit(event)))
+                    entries.append(AdmittedEvent(event, self.schema.admit(event)))
                 except BadLine as error:
                     error.id = event.id
                     raise
@@ -141,7 +142,7 @@ class Session:
                     break
         return entries
 
-    def _answer(self, placed: list[Placed], team: Workers) -> list[Answer]:
+    def _answer(self, placed: list[AdmittedEvent], team: Workers) -> list[Answer]:
         X = self.schema.rows([(entry.event, entry.columns) for entry in placed])
         if self._scaler is not None:
             X = self._scaler.transform(X)
@@ -150,11 +151,13 @@ class Session:
         y = self.schema.labels([label for label in labels if label is not None])
         return answer_and_learn(self._learner, X, y, labelled, team, self._classes)
 
-    def _tell(self, entries: list[Placed | BadLine | None], answers: list[Answer]) -> Processed:
+    def _tell(
+        self, entries: list[AdmittedEvent | BadLine | None], answers: list[Answer]
+    ) -> BlockAnswers:
         """Count the entries and put the answers into words."""
         counts, texts, given = self.counts, [], iter(answers)
         for entry in entries:
-            if isinstance(entry, Placed):
+            if isinstance(entry, AdmittedEvent):
                 answer, label = next(given), entry.event.label
                 counts.answered += 1
                 if label is not None:
@@ -164,12 +167,12 @@ class Session:
             elif isinstance(entry, BadLine):
                 message = f"line {counts.lines + 1}: {entry}"
                 if self._report is None:
-                    return Processed("".join(texts), message)
+                    return BlockAnswers("".join(texts), message)
                 self._report(message)
                 counts.skipped += 1
                 texts.append(_object(entry.id, f'"error": {json.dumps(message)}'))
             counts.lines += 1
-        return Processed("".join(texts))
+        return BlockAnswers("".join(texts))
 
     def _answer_text(self, event: Event, answer: Answer) -> str:
         text = f'"prediction": {self._label_text(answer.label)}'

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from html import escape
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from largemargin.report.fit.content import FitReport
 from largemargin.report.intervals import METHOD, ErrorRate, outward
 from largemargin.report.templates import environment, figure
+
+if TYPE_CHECKING:
+    from largemargin.report.fit.content import FitReport
 
 MOST_CLASSES = 40  # largest number of classes that a confusion matrix is shown for
 KINDS = {

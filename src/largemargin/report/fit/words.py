@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from largemargin.machines import DUAL, ENSEMBLE, HYPERPLANE, NETWORK, STREAM, TRACE, card_of
 from largemargin.runtime.showing import percent, text
 
 # parameters that tell one machine from another
@@ -47,35 +48,56 @@ def kernel_words(parameters: dict[str, Any]) -> str:
 
 
 def learned(model: Any) -> dict[str, Any]:
-    """What fitting found, by what kind of model it is."""
-    facts: dict[str, Any] = {"classes": len(model.classes_)}
-    if hasattr(model, "alphas_"):
-        errors = model.weighted_errors_
-        ends = {"first_error": float(errors[0]), "last_error": float(errors[-1])}
-        return {**facts, "rounds": model.n_iter_, "ended": model.ended_, **ends}
-    if hasattr(model, "centers_"):
-        return {**facts, "centers": len(model.centers_), "objective": model.objective_}
-    if hasattr(model, "online_errors_"):
-        facts |= {
-            "online_errors": model.online_errors_,
-            "margin_errors": model.margin_errors_,
-            "insertions": model.n_insertions_,
-            "removals": model.n_removals_,
-        }
-        return {**facts, "support_vectors": model.n_support_}
-    facts["converged"] = model.converged_
-    if hasattr(model, "n_mistakes_"):
-        facts |= {"epochs": model.n_epochs_, "mistakes": int(model.n_mistakes_.sum())}
-    else:
-        facts |= {
-            "problems": len(model.intercept_),
-            "iterations": int(model.n_iter_.sum()),
-            "dual_gap": float(model.dual_gap_.max()),
-        }
-    if not hasattr(model, "n_support_"):
-        used = int(model.coef_.any(axis=0).sum())
-        return {**facts, "margin": float(model.margin_.min()), "features_used": used}
-    return {**facts, "support_vectors": model.n_support_}
+    """What fitting found, by what it leaves."""
+    return {"classes": len(model.classes_), **_FOUND[card_of(model).outcome](model)}
+
+
+def _found_by_rounds(model: Any) -> dict[str, Any]:
+    errors = model.weighted_errors_
+    ends = {"first_error": float(errors[0]), "last_error": float(errors[-1])}
+    return {"rounds": model.n_iter_, "ended": model.ended_, **ends}
+
+
+def _found_by_network(model: Any) -> dict[str, Any]:
+    return {"centers": len(model.centers_), "objective": model.objective_}
+
+
+def _found_by_stream(model: Any) -> dict[str, Any]:
+    return {
+        "online_errors": model.online_errors_, "margin_errors": model.margin_errors_,
+        "insertions": model.n_insertions_, "removals": model.n_removals_,
+        "support_vectors": model.n_support_,
+    }  # fmt: skip
+
+
+def _found_by_epochs(model: Any) -> dict[str, Any]:
+    return {
+        "converged": model.converged_, "epochs": model.n_epochs_,
+        "mistakes": int(model.n_mistakes_.sum()), "support_vectors": model.n_support_,
+    }  # fmt: skip
+
+
+def _found_by_solver(model: Any) -> dict[str, Any]:
+    return {
+        "converged": model.converged_, "problems": len(model.intercept_),
+        "iterations": int(model.n_iter_.sum()), "dual_gap": float(model.dual_gap_.max()),
+    }  # fmt: skip
+
+
+def _found_by_dual(model: Any) -> dict[str, Any]:
+    return {**_found_by_solver(model), "support_vectors": model.n_support_}
+
+
+def _found_by_hyperplane(model: Any) -> dict[str, Any]:
+    used = int(model.coef_.any(axis=0).sum())
+    margin = float(model.margin_.min())
+    return {**_found_by_solver(model), "margin": margin, "features_used": used}
+
+
+_FOUND = {
+    DUAL: _found_by_dual, TRACE: _found_by_epochs, STREAM: _found_by_stream,
+    HYPERPLANE: _found_by_hyperplane, ENSEMBLE: _found_by_rounds, NETWORK: _found_by_network,
+}  # fmt: skip
 
 
 def learned_words(facts: dict[str, Any]) -> list[tuple[str, Any]]:
