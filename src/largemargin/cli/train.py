@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from largemargin.base.pipelines import final_step
 from largemargin.cli.fit_report import ReportFile, check_report, write_report
 from largemargin.cli.model_options import takes_model_options
 from largemargin.cli.models import MODELS, make_estimator
@@ -242,7 +243,7 @@ def _choose(
     )
     if not json and not quiet:
         emit_search(found)
-    final = estimator[-1] if hasattr(estimator, "steps") else estimator
+    final = final_step(estimator)
     final.set_params(**found["chosen"])
     return found
 
@@ -252,7 +253,7 @@ def _fit(estimator: Any, training: Dataset, quiet: bool) -> dict[str, Any]:
     import time
     import warnings
 
-    final = estimator[-1] if hasattr(estimator, "steps") else estimator
+    final = final_step(estimator)
     final.set_params(verbose=int(progress_wanted(quiet)))
     start = time.perf_counter()
     with warnings.catch_warnings(record=True) as caught:
