@@ -109,6 +109,12 @@ def test_every_parameter_is_an_option():
         assert len(kinds) == 1, (option.name, kinds)
 
 
+def test_a_name_that_moved_is_still_found_where_it_was():
+    assert largemargin.lp.MaxMarginHyperplane is largemargin.MaxMarginHyperplane
+    with pytest.raises(AttributeError, match="has no attribute 'MaxMargin'"):
+        _ = largemargin.lp.MaxMargin
+
+
 def test_what_is_no_machine_has_no_card():
     with pytest.raises(TypeError, match="must be a machine of largemargin, got int"):
         card_of(3)

@@ -85,7 +85,8 @@ class Card(NamedTuple):
 
     @property
     def cls(self) -> type[Any]:
-        return getattr(room(self.package), self.name)
+        found: type[Any] = getattr(room(self.package), self.name)
+        return found
 
 
 CARDS = (

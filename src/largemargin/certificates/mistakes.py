@@ -270,8 +270,9 @@ def examine(model: Any, X: Any, y: Any) -> Fitted:
         else ""
     )
     return Fitted(
-        model, X, labels, numbers_of(model, scores), signs, rows_of(scores), state.kernel, state.basis,
-        model.coefficients(), np.zeros(len(signs)), recorded(model, X, labels), one_vector=several,
+        model, X, labels, numbers_of(model, scores), signs, rows_of(scores), state.kernel,
+        state.basis, model.coefficients(), np.zeros(len(signs)), recorded(model, X, labels),
+        one_vector=several,
     )  # fmt: skip
 
 

@@ -76,7 +76,7 @@ def compare(
       largemargin compare heart.csv --label disease --scale standard --report heart.html
       largemargin compare letter --only svc,lp-svc,voted-perceptron --max-seconds 120
     """
-    from largemargin.cli.fit_report import check_report
+    from largemargin.cli.report import check_report
     from largemargin.compare import candidates
     from largemargin.compare import compare as run
 

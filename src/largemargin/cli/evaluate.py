@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from largemargin.base.pipelines import before_final_step, final_step
-from largemargin.cli.fit_report import ReportFile, Training, check_report, parts_for, write_report
 from largemargin.cli.options import Header, Json, Label
 from largemargin.cli.output import command_line, emit_facts, emit_json, emit_table, note
+from largemargin.cli.report import ReportFile, Training, check_report, parts_for, write_report
 from largemargin.runtime.showing import percent
 
 if TYPE_CHECKING:
@@ -41,8 +41,7 @@ def evaluate(
       largemargin evaluate digits.safetensors digits
       largemargin evaluate digits.safetensors digits --report digits.html
     """
-    from largemargin.cli.inputs import numbers_of, read_whole_for
-    from largemargin.cli.notes import read_model
+    from largemargin.cli.inputs import numbers_of, read_model, read_whole_for
 
     if training is not None and report is None:
         raise ValueError("--training is for the page that --report writes: name that too")

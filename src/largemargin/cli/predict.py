@@ -54,8 +54,7 @@ def predict(
     """
     if no_label and label is not None:
         raise ValueError("--label and --no-label contradict each other: give one of them")
-    from largemargin.cli.inputs import read_data_for
-    from largemargin.cli.notes import read_model
+    from largemargin.cli.inputs import read_data_for, read_model
     from largemargin.runtime.files import check_writable, write_atomically
 
     if output is not None:

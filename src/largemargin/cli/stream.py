@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from largemargin.cli.model_options import takes_model_options
-from largemargin.cli.models import MODELS, ONLINE, make_estimator
+from largemargin.cli.model_options import MODELS, ONLINE, make_estimator, takes_model_options
 from largemargin.cli.output import READER_GONE, note, progress_wanted
 from largemargin.machines import CARDS
 from largemargin.runtime.showing import percent

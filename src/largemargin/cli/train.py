@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from largemargin.base.pipelines import final_step
-from largemargin.cli.fit_report import ReportFile, check_report, write_report
-from largemargin.cli.model_options import takes_model_options
-from largemargin.cli.models import MODELS, make_estimator
+from largemargin.cli.model_options import MODELS, make_estimator, takes_model_options
 from largemargin.cli.options import Header, Json, Label
 from largemargin.cli.output import emit_facts, emit_json, note, progress_wanted
+from largemargin.cli.report import ReportFile, check_report, write_report
 from largemargin.machines import CARDS
 from largemargin.report.fit.words import kernel_words, learned, learned_words, machine_words
 from largemargin.runtime.showing import percent, shown
@@ -157,8 +156,8 @@ def _report(
     quiet: bool,
 ) -> None:
     """The page; the model is on disk already. A stream leaves no training set."""
-    from largemargin.cli.fit_report import rows_for
     from largemargin.cli.output import command_line
+    from largemargin.cli.report import rows_for
 
     data = info["data"]
     command = command_line(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from largemargin.cli.models import ONLINE
+from largemargin.cli.model_options import ONLINE
 from largemargin.cli.output import note, progress_wanted
 from largemargin.report.fit.words import learned
 

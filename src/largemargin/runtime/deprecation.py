@@ -126,7 +126,7 @@ def _same(value: Any, default: Any) -> bool:
     return value is default or (type(value) is type(default) and bool(value == default))
 
 
-def _warning(thing: T, message: str, used: Callable[[tuple, dict], bool]) -> T:
+def _warning(thing: T, message: str, used: Callable[[tuple[Any, ...], dict[str, Any]], bool]) -> T:
     """The thing, with a warning in every call that used what is deprecated."""
     function = _function_of(thing)
 
