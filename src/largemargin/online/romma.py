@@ -100,8 +100,8 @@ class ROMMA(OnlineLearner):
 
     References
     ----------
-    Li, Y. and Long, P. M. (2002). The relaxed online maximum margin algorithm. Machine Learning 46,
-    361-387.
+    Li, Y. and Long, P. M. (2002). The relaxed online maximum margin algorithm. Machine Learning
+    46, 361-387.
 
     Crammer, K., Kandola, J. and Singer, Y. (2003). Online classification on a budget. Advances in
     Neural Information Processing Systems 16.

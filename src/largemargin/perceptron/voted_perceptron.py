@@ -119,8 +119,8 @@ class VotedPerceptron(TraceReader):
     A score of exactly zero is a mistake. "vote" sums the signs and "average" the scores of all
     prediction vectors, weighted by the number of steps that each survived; "last" is the final
     vector, "random" the one alive at a random moment, "longest" the longest survivor, "pocket"
-    Gallant's pocket with ratchet, "holdout" the one with the fewest errors on held-out data
-    (Littlestone).
+    Gallant's pocket with ratchet, and "holdout", after Littlestone, the one with the fewest errors
+    on held-out data.
 
     References
     ----------
