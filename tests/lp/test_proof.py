@@ -193,13 +193,13 @@ def test_hyperplanes_are_what_they_tell():
 
 @pytest.mark.parametrize("nu", [0.5, 1.5, 2.5])
 def test_machines_with_matern_kernels(nu):
-    assert np.mean([check_machine(seed, nu) for seed in range(20)]) > 0.7
+    assert np.mean([check_machine(seed, nu) for seed in range(20)]) > 0.8
 
 
 @pytest.mark.full
 @pytest.mark.parametrize("nu", [0.5, 1.5, 2.5])
 def test_hundreds_of_machines_with_matern_kernels(nu):
-    assert np.mean([check_machine(seed, nu) for seed in range(20, 520)]) > 0.7
+    assert np.mean([check_machine(seed, nu) for seed in range(20, 520)]) > 0.9
 
 
 @pytest.mark.skipif(np.finfo(L).eps > 1e-18, reason="nothing to compare with")
