@@ -244,7 +244,7 @@ def _trained(
         warnings.simplefilter("ignore", ConvergenceWarning)
         path = machine.path(rows, y, prices)
     for C, one in zip(prices, path, strict=True):
-        basis, coefs = one._expansion.basis, one._expansion.coefs
+        basis, coefs = one.expansion.basis, one.expansion.coefs
         norms = norms_of(basis, coefs, rows, "")
         errors = expansion_errors(basis, coefs, X, fitted.squares)
         name = f"the SVM with C = {C:.3g}{seen}"

@@ -45,11 +45,10 @@ def kernel_words(parameters: dict[str, Any]) -> str:
     >>> kernel_words({"kernel": "rbf", "degree": 4, "gamma": 0.5, "coef0": 1.0})
     'rbf, gamma 0.5'
     """
+    from largemargin.kernels.functions import KERNELS  # loads NumPy, which `--help` does without
+
     kernel = parameters.get("kernel", "linear")
-    wanted = {
-        "poly": ("degree", "gamma", "coef0"), "sigmoid": ("gamma", "coef0"),
-        "rbf": ("gamma",), "laplacian": ("gamma",),
-    }.get(kernel, ())  # fmt: skip
+    wanted = KERNELS[kernel].parameters
     return ", ".join([kernel, *(f"{name} {text(parameters[name])}" for name in wanted)])
 
 
