@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from largemargin.certificates import Certificate
+from largemargin.certificates.certificate import Condition
 from largemargin.certificates.fitted import FOREIGN, checked, recorded
-from largemargin.certificates.theorem import Condition
 from largemargin.report.fit import curves
 from largemargin.report.fit import examples as galleries
 from largemargin.report.fit.content import Confusion, Facts, FitReport
