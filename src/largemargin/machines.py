@@ -145,7 +145,7 @@ CARDS = (
         defaults={"n_rounds": 500}, fixed={"n_rounds": 200}, grid={"regularization": [0.0, 100.0]},
     ),
     Card(
-        "RBFNetwork", "boosting", "rbf-network", "certificates.network", NETWORK, boosted=True,
+        "RBFNetwork", "boosting", "rbf-network", "certificates.boosting", NETWORK, boosted=True,
         grid={"n_centers": [20, 50]},
     ),
 )  # fmt: skip

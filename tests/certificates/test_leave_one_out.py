@@ -206,13 +206,13 @@ def test_it_is_found_of_every_machine_where_that_is_cheap(model, data):
 def test_where_it_is_not_cheap_it_is_found_when_asked_for(monkeypatch):
     X, y = blobs(2, n=12)
     model = LPSVC(gamma=1.0).fit(X, y)
-    monkeypatch.setattr("largemargin.certificates.leave_one_out.SECONDS", 0.0)
+    monkeypatch.setattr("largemargin.certificates.leave_one_out.AUTO_SECONDS", 0.0)
     says_why(
         model.certificate(X, y)["leave-one-out error"], "12 fits, which did not end within 0 s"
     )
     found = model.certificate(X, y, leave_one_out=True)["leave-one-out error"]
     assert found.value == true_error(model, X, y)
-    monkeypatch.setattr("largemargin.certificates.leave_one_out.CHEAP", 11)
+    monkeypatch.setattr("largemargin.certificates.leave_one_out.AUTO_ROWS", 11)
     says_why(model.certificate(X, y)["leave-one-out error"], "12 fits, which were not asked for")
 
 

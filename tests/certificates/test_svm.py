@@ -8,7 +8,7 @@ import pytest
 from largemargin import SVC, KernelAdatron, NuSVC
 from largemargin.certificates.families import examine
 from largemargin.certificates.fitted import class_factors_of
-from largemargin.certificates.svm import dual_of
+from largemargin.certificates.optimality import dual_of
 from tests.certificates.problems import blobs, says_why, separable, three
 
 

@@ -12,7 +12,7 @@ import scipy.sparse as sp
 
 import largemargin as lm
 from largemargin import certificates
-from largemargin.certificates.theorem import Theorem
+from largemargin.certificates.certificate import Theorem
 from tests.certificates.truths import CHECKS, check_all, random_case
 
 

@@ -88,7 +88,7 @@ class Case:
 
     @cached_property
     def coefs(self):
-        """Of all examples, a row a problem."""
+        """Of all examples, one row per problem."""
         full = np.zeros((len(self.fitted.coefs), len(self)), LONG)
         full[:, self.fitted.basis.examples] = self.fitted.coefs
         return full

@@ -5,9 +5,10 @@ import pytest
 import scipy.sparse as sp
 
 from largemargin import SVC, ModelFileError, NuSVC, load, save
-from largemargin.model_file import expansions
 
 from .models import changed, data, fitted, forge, parts_of, put
+
+MOST_SPARSE = "largemargin.model_file.arrays.MOST_SPARSE"
 
 
 def product(A, B):
@@ -146,7 +147,7 @@ def test_hostile_arrays(kind, name, change, saved, tmp_path):
     assert_refused(header, arrays, tmp_path / "m")
 
 
-def test_precomputed_kernels_have_a_column_an_example(saved, tmp_path):
+def test_precomputed_kernels_have_one_column_per_example(saved, tmp_path):
     header, arrays = parts_of(saved / "precomputed")
     for way in (("model", "n_features"), (*FACTS, "n_given")):
         assert_refused(changed(header, way, 61), arrays, tmp_path / "m")
@@ -155,15 +156,15 @@ def test_precomputed_kernels_have_a_column_an_example(saved, tmp_path):
 def test_a_small_file_does_not_claim_much_memory(saved, tmp_path, monkeypatch):
     header, arrays = parts_of(saved / "pairs")
     size = header["model"]["facts"]["n_problems"] * header["model"]["facts"]["n_support"]
-    monkeypatch.setattr(expansions, "MOST_SPARSE", size - 1)
+    monkeypatch.setattr(MOST_SPARSE, size - 1)
     assert_refused(header, arrays, tmp_path / "m")
     model = load_with(monkeypatch, size, saved / "pairs")
-    monkeypatch.setattr(expansions, "MOST_SPARSE", size - 1)
+    monkeypatch.setattr(MOST_SPARSE, size - 1)
     save(model, tmp_path / "whole")
     assert "0/coefs" in parts_of(tmp_path / "whole")[1]
     assert load(tmp_path / "whole").n_support_ == model.n_support_
 
 
 def load_with(monkeypatch, limit, path):
-    monkeypatch.setattr(expansions, "MOST_SPARSE", limit)
+    monkeypatch.setattr(MOST_SPARSE, limit)
     return load(path)

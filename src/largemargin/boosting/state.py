@@ -16,7 +16,7 @@ from largemargin.base.labels import numbers_in
 from largemargin.boosting.rbf_network import RBFNetwork
 from largemargin.boosting.weak_learners import LARGEST_SEED, Stump
 from largemargin.model_file.arrays import (
-    LARGEST,
+    LARGEST_COUNT,
     check_array,
     check_count,
     check_finite,
@@ -168,7 +168,7 @@ def _unpack_networks(
     check_array(widths, "networks.widths", np.float64, (total,))
     check_array(coefs, "networks.coefs", np.float64, (total, outputs))
     check_range(sizes, "networks.sizes", 1, total + 1)
-    check_range(steps, "networks.steps", 1, LARGEST)
+    check_range(steps, "networks.steps", 1, LARGEST_COUNT)
     if sizes.sum() != total or not (widths > 0).all():
         raise ValueError("the networks are not made of centres with widths")
     for name, values in (("objectives", objectives), ("centers", centers), ("widths", widths)):

@@ -1,11 +1,13 @@
-"""What the theory says of boosting.
+"""What the theory says of boosting, and the little that is known of a network of basis functions,
+which boosting combines.
 
     theorem 1.12   R_rho(f) <= 2^T prod_t sqrt(eps_t^(1 - rho) (1 - eps_t)^(1 + rho))      (1.86)
     theorem 1.10   R(f) <= R_rho(f) + sqrt(c/m (h ln^2(m/h)/rho^2 + ln(1/delta)))          (1.50)
 
-for convex combinations of classifiers from a class of VC dimension h (Advances in Large Margin
-Classifiers). Of n features, stumps shatter d points only if 2n >= binom(d, d/2): of the subsets of
-d/2 points each feature cuts off one from below and one from above.
+for convex combinations of classifiers from a class of VC dimension h (Schapire, Freund, Bartlett &
+Lee 1998, as in Advances in Large Margin Classifiers). Of n features, stumps shatter d points only
+if 2n >= binom(d, d/2): of the subsets of d/2 points each feature cuts off one from below and one
+from above.
 """
 
 from __future__ import annotations
@@ -16,20 +18,25 @@ from typing import Any
 import numpy as np
 from scipy.special import xlogy
 
-from largemargin.certificates.capacity import VC, check_delta, check_positive
-from largemargin.certificates.certificate import Statement
-from largemargin.certificates.feature_space import Asked
+from largemargin.certificates.certificate import INDEPENDENT, Condition, Statement, Theorem
+from largemargin.certificates.covering import check_delta, check_positive
+from largemargin.certificates.feature_space import BOOK, HARD_MARGIN, MARGIN, VC, Asked
 from largemargin.certificates.fitted import checked, numbers_of, recorded
-from largemargin.certificates.margins import SMALLEST, error_statement, margin_error
+from largemargin.certificates.margins import (
+    SMALLEST,
+    error_statement,
+    margin_error,
+    score_margins,
+)
 from largemargin.certificates.rounding import FEW, at_most, raised
-from largemargin.certificates.theorem import INDEPENDENT, Condition, Theorem
+from largemargin.machines import card_of
+from largemargin.runtime.arrays import Matrix, MatrixLike, VectorLike
 
-BOOK = "Advances in Large Margin Classifiers"
 CONVEX = Theorem("margin bound", f"{BOOK}, theorem 1.10", "probability", True)
 Records = tuple[Condition, Condition]
 
 
-def adaboost_margin_bound(errors: Any, rho: float) -> float:
+def adaboost_margin_bound(errors: VectorLike, rho: float) -> float:
     """Theorem 1.12: what the margin error of AdaBoost at rho is at most.
 
     Parameters
@@ -54,7 +61,7 @@ def adaboost_margin_bound(errors: Any, rho: float) -> float:
 
 
 def convex_combination_bound(
-    margins: Any,
+    margins: VectorLike,
     dimension: int,
     *,
     rho: float | None = None,
@@ -108,9 +115,31 @@ def stump_dimension(n_features: int) -> int:
 examine = None  # there is no feature space
 
 
-def statements(model: Any, X: Any, y: Any, asked: Asked) -> tuple[int, list[Statement]]:
-    """The number of examples, and what is said of `AdaBoost`."""
+def statements(
+    model: Any, X: MatrixLike, y: VectorLike, asked: Asked
+) -> tuple[int, list[Statement]]:
+    """The number of examples, and what is said of `AdaBoost` or `RBFNetwork`."""
     X, labels = checked(model, X, y)
+    if card_of(model).name == "RBFNetwork":
+        return len(labels), network_statements(model, X, labels)
+    return len(labels), boosting_statements(model, X, labels, asked)
+
+
+def network_statements(model: Any, X: Matrix, labels: np.ndarray) -> list[Statement]:
+    """For `RBFNetwork`, of whose capacity nothing is known."""
+    scores = model.decision_function(X)
+    sentence = "The smallest y f(x) of an example; negative if it is misclassified."
+    records = recorded(model, X, labels)
+    unknown = "the capacity of networks with moving centres is not known"
+    return [
+        error_statement(numbers_of(model, scores) != labels),
+        SMALLEST.says(float(score_margins(scores, labels).min()), sentence),
+        *(theorem.fails(unknown, records) for theorem in (VC, MARGIN, HARD_MARGIN)),
+    ]
+
+
+def boosting_statements(model: Any, X: Matrix, labels: np.ndarray, asked: Asked) -> list[Statement]:
+    """For `AdaBoost`: theorem 1.12 at each rho, and theorem 1.10."""
     scores = model.decision_function(X)
     found = model.margins_of(scores, labels)
     records = recorded(model, X, labels)
@@ -124,21 +153,26 @@ def statements(model: Any, X: Any, y: Any, asked: Asked) -> tuple[int, list[Stat
     for rho in asked.rhos:
         told += _at_rho(model, found, rho, records)
     told.append(VC.fails("the VC dimension of combinations of classifiers is not known"))
-    return len(labels), [
-        *told,
-        _convex(model, found, records, asked.delta, asked.constant),
-    ]
+    told.append(convex_combination_statement(model, found, records, asked))
+    return told
 
 
 def _at_rho(model: Any, found: np.ndarray, rho: float, records: Records) -> list[Statement]:
+    """The margin error at rho, and its bound."""
     share = margin_error(found, rho)
     measured = Theorem(f"margin error at {rho:g}", f"{BOOK}, (1.30)", "measured")
     bound = Theorem(f"margin error bound at {rho:g}", f"{BOOK}, theorem 1.12", "always", True)
     sentence = f"The share of examples whose margin, from -1 to 1, is below {rho:g}."
-    return [measured.says(share, sentence), _bound(bound, model, rho, records)]
+    return [
+        measured.says(share, sentence),
+        margin_error_bound_statement(bound, model, rho, records),
+    ]
 
 
-def _bound(theorem: Theorem, model: Any, rho: float, records: Records) -> Statement:
+def margin_error_bound_statement(
+    theorem: Theorem, model: Any, rho: float, records: Records
+) -> Statement:
+    """The bound of the margin error of AdaBoost, theorem 1.12: `adaboost_margin_bound`."""
     conditions = [
         *records,
         Condition(
@@ -162,9 +196,11 @@ def _bound(theorem: Theorem, model: Any, rho: float, records: Records) -> Statem
     return theorem.says(value, sentence, conditions)
 
 
-def _convex(
-    model: Any, found: np.ndarray, records: Records, delta: float, constant: float
+def convex_combination_statement(
+    model: Any, found: np.ndarray, records: Records, asked: Asked
 ) -> Statement:
+    """The margin bound of combinations of classifiers, theorem 1.10: `convex_combination_bound`."""
+    delta, constant = asked.delta, asked.constant
     h, m = stump_dimension(model.n_features_in_), len(found)
     conditions = [
         *records,

@@ -1,7 +1,10 @@
-"""How many examples the aggressive perceptron stores that distills its cache.
+"""How many examples the aggressive perceptron stores if it distills its cache.
 
-If |x_t| <= R and a unit vector has y_t (u.x_t) >= gamma for all t, at most (R^2 + 2 beta)/gamma^2,
-beta being the margin that is asked for (Crammer, Kandola & Singer 2003).
+If |x_t| <= R and a unit vector u has y_t (u.x_t) >= gamma for all t, it stores at most
+
+    (R^2 + 2 beta) / gamma^2
+
+examples, beta being the margin that is asked for (Crammer, Kandola & Singer 2003).
 """
 
 from __future__ import annotations
@@ -12,19 +15,18 @@ from typing import Any
 
 import numpy as np
 
-from largemargin.certificates.certificate import Statement
+from largemargin.certificates.certificate import Condition, Statement, Theorem
 from largemargin.certificates.feature_space import (
     Asked,
     examine_expansion,
     feature_space_statements,
 )
 from largemargin.certificates.fitted import Fitted
-from largemargin.certificates.leave_one_out import true_statement
+from largemargin.certificates.leave_one_out import leave_one_out_statement
 from largemargin.certificates.margins import no_geometry
 from largemargin.certificates.mistakes import MOST_SEPARATED, can_be_trained, separating_machine
 from largemargin.certificates.rounding import (
     FEW,
-    UNIT,
     above,
     at_least,
     at_most,
@@ -32,8 +34,9 @@ from largemargin.certificates.rounding import (
     quotients,
     raised,
 )
-from largemargin.certificates.theorem import Condition, Theorem
+from largemargin.kernels.functions import UNIT
 from largemargin.machines import card_of
+from largemargin.runtime.arrays import MatrixLike, VectorLike
 
 PAPER = "Crammer, Kandola & Singer 2003"
 SIZE = Theorem("cache size", PAPER, "measured")
@@ -41,7 +44,7 @@ BOUND = Theorem("cache bound", f"{PAPER}, theorem 1", "always")
 
 
 def cache_bound(radius: float, margin: float, gamma: float) -> float:
-    """The theorem's number.
+    """The cache bound: how many examples the aggressive perceptron stores at most.
 
     Parameters
     ----------
@@ -63,19 +66,22 @@ def cache_bound(radius: float, margin: float, gamma: float) -> float:
     return above(exact)
 
 
-def statements(model: Any, X: Any, y: Any, asked: Asked) -> tuple[int, list[Statement]]:
+def statements(
+    model: Any, X: MatrixLike, y: VectorLike, asked: Asked
+) -> tuple[int, list[Statement]]:
     """The number of examples, and what is said of an online learner."""
     fitted = examine(model, X, y)
-    own = [*cache_statements(fitted), true_statement(fitted, asked.leave_one_out)]
+    own = [*cache_statements(fitted), leave_one_out_statement(fitted, asked.leave_one_out)]
     return feature_space_statements(fitted, own, asked)
 
 
-def examine(model: Any, X: Any, y: Any) -> Fitted:
+def examine(model: Any, X: MatrixLike, y: VectorLike) -> Fitted:
+    """An online learner beside data."""
     return examine_expansion(model, X, y, joint=True)
 
 
 def cache_statements(fitted: Fitted) -> list[Statement]:
-    """For the online learners."""
+    """For the online learners: how many examples were stored, and the bound of that."""
     model = fitted.model
     if fitted.silent:
         return [theorem.fails(fitted.silent, fitted.records) for theorem in (SIZE, BOUND)]
@@ -83,10 +89,11 @@ def cache_statements(fitted: Fitted) -> list[Statement]:
     sentence = (
         f"The most examples stored at a time, of the times recorded; {model.n_support_} at the end."
     )
-    return [SIZE.says(largest, sentence), _bound(fitted, largest)]
+    return [SIZE.says(largest, sentence), cache_bound_statement(fitted, largest)]
 
 
-def _bound(fitted: Fitted, largest: int) -> Statement:
+def cache_bound_statement(fitted: Fitted, largest: int) -> Statement:
+    """The cache bound, theorem 1: `cache_bound` of this stream."""
     model = fitted.model
     distills = model.budget is None and model.policy in ("auto", "distill")
     conditions = [

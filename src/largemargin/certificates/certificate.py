@@ -1,14 +1,18 @@
 """What a certificate is: statements, each a number with the theorem that it comes from, what kind
-of truth it is, what it assumes and whether that holds here.
+of truth it is, what it assumes and whether that holds here. A `Theorem` has its name and kind, and
+says a number, or why it has none to say.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+import numpy as np
+
 from largemargin.certificates.rounding import at_least, at_most
+from largemargin.runtime.arrays import VectorLike
 
 Kind = Literal["measured", "always", "probability", "expectation"]
 KINDS: dict[Kind, str] = {
@@ -28,7 +32,7 @@ SIDES: dict[Side, str] = {
 
 
 def stated(value: float, side: Side, digits: int = 4) -> str:
-    """A number in so many digits; a bound is rounded outward.
+    """A number with `digits` digits; a bound is rounded outward.
 
     >>> stated(0.12341, "above"), stated(0.12349, "below"), stated(0.12341, "")
     ('0.1235', '0.1234', '0.1234')
@@ -167,3 +171,57 @@ class Certificate:
                 number += " (vacuous)" if s.vacuous else ""
             lines.append(f"{s.name:{width}}  {number:>12}  {s.sentence} [{s.source}; {s.kind}]")
         return "\n".join(lines)
+
+
+@dataclass(frozen=True)
+class Condition(Assumption):
+    """An assumption, with what is to be said where it fails; if `unless_known`, also where nobody
+    can tell whether it holds.
+    """
+
+    otherwise: str = ""
+    unless_known: bool = False
+
+    @property
+    def silences(self) -> bool:
+        """Whether the theorem has nothing to say, because of this condition."""
+        return self.holds is False or (self.unless_known and self.holds is None)
+
+
+@dataclass(frozen=True)
+class Theorem:
+    """What all statements of one theorem share; see `Statement` for the attributes."""
+
+    name: str
+    source: str
+    kind: Kind
+    bounds_error: bool = False
+    bounds_from: Side | None = None
+
+    def refuted_by(self, conditions: Sequence[Condition]) -> Statement | None:
+        """The statement that it does not apply, if one of its conditions fails."""
+        for condition in conditions:
+            if condition.silences:
+                return self.fails(condition.otherwise, conditions)
+        return None
+
+    def fails(self, reason: str, conditions: Iterable[Assumption] = ()) -> Statement:
+        """The statement that it does not apply."""
+        return not_applicable(self.name, self.source, self.kind, reason, tuple(conditions))
+
+    def says(
+        self,
+        value: float,
+        sentence: str,
+        conditions: Iterable[Assumption] = (),
+        by_problem: VectorLike = (),
+    ) -> Statement:
+        """The statement of a number, with those of the problems if there are several."""
+        each = np.atleast_1d(np.asarray(by_problem, float))
+        return Statement(
+            self.name, float(value), sentence, self.source, self.kind, tuple(conditions),
+            self.bounds_error, tuple(each.tolist()) if len(each) > 1 else (), self.bounds_from,
+        )  # fmt: skip
+
+
+INDEPENDENT = Condition("the examples were drawn independently from one distribution", None)

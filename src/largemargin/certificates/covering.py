@@ -32,6 +32,7 @@ from typing import Any
 import numpy as np
 
 from largemargin.certificates.rounding import lowered, raised
+from largemargin.runtime.arrays import VectorLike
 
 
 def fat_dimension_bound(radius: float, rho: float) -> int:
@@ -194,7 +195,7 @@ def regression_bound(
 
 
 def explicit_margin_bound(
-    margins: Any, radius: float, *, rho: float | None = None, delta: float = 0.05
+    margins: VectorLike, radius: float, *, rho: float | None = None, delta: float = 0.05
 ) -> float:
     """Theorems 1.4, 1.5 (1.41) and 1.7: what the error of a linear function with |w| <= 1 is at
     most, with probability 1 - delta; all constants are known.
@@ -265,7 +266,7 @@ def explicit_hard_margin_bound(
 
 
 def sum_norm_margin_bound(
-    margins: Any,
+    margins: VectorLike,
     n_features: int,
     *,
     rho: float | None = None,
@@ -305,7 +306,7 @@ def _of_margins(
 
 
 def _part(delta: float, k: int) -> float:
-    """The part of delta of the k-th rho."""
+    """The part of delta that the k-th rho has, from 0."""
     return lowered(delta / ((k + 1) * (k + 2)))
 
 
@@ -340,10 +341,12 @@ def _best(
 
 
 def check_delta(delta: Any) -> None:
+    """Refuse what is no probability."""
     if not isinstance(delta, Real) or isinstance(delta, bool) or not 0 < float(delta) < 1:
         raise ValueError(f"delta must lie between 0 and 1, got {delta!r}")
 
 
 def check_positive(name: str, value: Any) -> None:
+    """Refuse what is no positive number."""
     if not isinstance(value, Real) or isinstance(value, bool) or not 0 < float(value) < np.inf:
         raise ValueError(f"{name} must be a positive number, got {value!r}")

@@ -4,7 +4,8 @@ that has its statements.
 Such a module has two names.
 
     statements(model, X, y, asked) -> (n_examples, list of Statement)
-    examine(model, X, y) -> Fitted, or None in its place: there is no feature space
+    examine(model, X, y) -> Fitted; None takes the place of this function where there is no feature
+                            space
 """
 
 from __future__ import annotations
@@ -16,11 +17,11 @@ from typing import Any
 
 import numpy as np
 
-from largemargin.certificates.capacity import HARD, MARGIN, VC, check_delta, check_positive
 from largemargin.certificates.certificate import Certificate, Statement
-from largemargin.certificates.feature_space import Asked
+from largemargin.certificates.covering import check_delta, check_positive
+from largemargin.certificates.feature_space import HARD_MARGIN, MARGIN, VC, Asked
 from largemargin.certificates.fitted import Fitted, checked
-from largemargin.certificates.leave_one_out import TRUE
+from largemargin.certificates.leave_one_out import LEAVE_ONE_OUT_ERROR
 from largemargin.certificates.margins import (
     SMALLEST,
     Margins,
@@ -29,6 +30,7 @@ from largemargin.certificates.margins import (
     score_margins,
 )
 from largemargin.machines import card_of, room
+from largemargin.runtime.arrays import MatrixLike, VectorLike
 
 
 @contextmanager
@@ -42,8 +44,8 @@ def names_checked_once() -> Iterator[None]:
 @names_checked_once()
 def certificate(
     model: Any,
-    X: Any,
-    y: Any,
+    X: MatrixLike,
+    y: VectorLike,
     *,
     delta: float = 0.05,
     constant: float = 1.0,
@@ -57,36 +59,39 @@ def certificate(
     if leave_one_out not in (True, False, "auto"):
         raise ValueError(f"leave_one_out must be True, False or 'auto', got {leave_one_out!r}")
     if len(getattr(model, "classes_", (0, 1))) < 2:
-        n, found = lonely_statements(model, X, y)
+        n, found = single_class_statements(model, X, y)
     else:
         n, found = room(card_of(model).statements).statements(model, X, y, asked)
     return Certificate(type(model).__name__, n, asked.delta, tuple(found))
 
 
-def lonely_statements(model: Any, X: Any, y: Any) -> tuple[int, list[Statement]]:
+def single_class_statements(
+    model: Any, X: MatrixLike, y: VectorLike
+) -> tuple[int, list[Statement]]:
     """The number of examples, and what is said of a stream that has had one class so far."""
     X, labels = checked(model, X, y)
     reason = f"the stream has had one class so far, {model.classes_.tolist()[0]!r}"
-    theorems = (SMALLEST, TRUE, VC, MARGIN, HARD)
+    theorems = (SMALLEST, LEAVE_ONE_OUT_ERROR, VC, MARGIN, HARD_MARGIN)
     right = np.zeros(len(labels), bool)  # there is no other class to answer with
     return len(labels), [error_statement(right), *(theorem.fails(reason) for theorem in theorems)]
 
 
-def checked_rhos(rhos: Any) -> list[float]:
+def checked_rhos(rhos: VectorLike) -> list[float]:
+    """The margins at which margin errors are asked for, each once."""
     values = [float(rho) for rho in np.atleast_1d(np.asarray(rhos, float)).ravel()]
     if not np.isfinite(values).all():
         raise ValueError(f"rhos must be finite numbers, got {rhos!r}")
     return list(dict.fromkeys(values))
 
 
-def examine(model: Any, X: Any, y: Any) -> Fitted:
+def examine(model: Any, X: MatrixLike, y: VectorLike) -> Fitted:
     """A model that is linear in some feature space, beside data."""
     fitted: Fitted = room(card_of(model).statements).examine(model, X, y)
     return fitted
 
 
 @names_checked_once()
-def margins(model: Any, X: Any, y: Any) -> Margins:
+def margins(model: Any, X: MatrixLike, y: VectorLike) -> Margins:
     """The margins of a fitted model on the rows of X, whether or not it was trained on them.
 
     Parameters

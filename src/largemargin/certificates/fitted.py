@@ -1,10 +1,11 @@
-"""A fit beside data, as the theorems see it: one linear function a problem in a kernel's feature
-space.
+"""A fit beside data, as the theorems see it: for each problem one linear function in a kernel's
+feature space.
 
     f_p(x) = w_p.x + b_p,   w_p = sum_j c_pj x_j,   |w_p|^2 = sum_j c_pj (f_p(x_j) - b_p)
 
-Two classes are one problem, several one a class or one a pair; a machine that trains the vectors of
-all classes together is one problem whose margin is the lead of the true class.
+Two classes are one problem; several classes are one problem per class or one per pair of classes. A
+machine that trains the vectors of all classes together is one problem, whose margin is the lead of
+the true class.
 """
 
 from __future__ import annotations
@@ -23,16 +24,17 @@ from largemargin.base.fingerprint import fingerprint
 from largemargin.base.labels import numbers_in, plain_labels
 from largemargin.base.training_record import told_changes
 from largemargin.base.training_set import class_factors
-from largemargin.certificates.rounding import FEW, UNIT, kernel_error
-from largemargin.certificates.theorem import Condition
+from largemargin.certificates.certificate import Condition
+from largemargin.certificates.rounding import FEW, kernel_error
 from largemargin.kernels.basis import Basis
 from largemargin.kernels.choosing import FunctionKernel, WithConstant
 from largemargin.kernels.engine import prepare
-from largemargin.kernels.functions import Kernel, Precomputed
+from largemargin.kernels.functions import UNIT, Kernel, Precomputed
+from largemargin.runtime.arrays import Matrix, MatrixLike, VectorLike
 from largemargin.runtime.showing import shown
 
 LARGEST_EIGENPROBLEM = 2000  # rows up to which a kernel matrix is checked for negative eigenvalues
-ROUNDING = 1e-9
+EIGENVALUE_ROUNDING = 1e-9  # size of a negative eigenvalue, relative to the largest, taken for zero
 FOREIGN = "these are not the rows that the model was trained on"
 UNKNOWN = (
     "it is unknown whether these are the training data, since the model has no record of them: fit "
@@ -67,7 +69,7 @@ class Fitted:
     """
 
     model: Any
-    X: Any
+    X: Matrix
     labels: np.ndarray
     predicted: np.ndarray
     signs: np.ndarray
@@ -99,7 +101,8 @@ class Fitted:
 
     @property
     def wrong(self) -> np.ndarray:
-        return self.predicted != self.labels
+        """Whether each example is misclassified."""
+        return np.asarray(self.predicted != self.labels)
 
     @cached_property
     def functional(self) -> list[np.ndarray]:
@@ -127,7 +130,7 @@ class Fitted:
 
     @cached_property
     def largest_radius(self) -> float:
-        """The same, rounded up."""
+        """`radius`, rounded up."""
         if self.squares is None:
             return np.nan
         # k(x, x) of a stationary kernel is 1 exactly
@@ -137,8 +140,8 @@ class Fitted:
     @cached_property
     def score_errors(self) -> np.ndarray:
         """What the scores of each problem are off by at most; see `rounding`."""
-        rounding = 2 * UNIT * np.abs(self.thresholds)
-        return expansion_errors(self.basis, self.coefs, self.X, self.squares) + rounding
+        errors = expansion_errors(self.basis, self.coefs, self.X, self.squares)
+        return np.asarray(errors + 2 * UNIT * np.abs(self.thresholds))
 
     @cached_property
     def norm_bounds(self) -> tuple[np.ndarray, np.ndarray]:
@@ -156,7 +159,7 @@ class Fitted:
 
     @cached_property
     def alone_by_problem(self) -> np.ndarray:
-        """The same of each problem: the only examples of one of its sides."""
+        """`alone` of each problem: the examples that are the only ones on their side of it."""
         sides = [(self.signs == side) for side in (1, -1)]
         return np.asarray(sum(mine & (mine.sum(axis=1, keepdims=True) == 1) for mine in sides) > 0)
 
@@ -165,7 +168,7 @@ class Fitted:
         """All kernel values between the examples; for few of them."""
         if self.kernel.by_column:
             values = np.asarray(self.X, float)
-            return values + 1 if isinstance(self.kernel, WithConstant) else values
+            return np.asarray(values + 1 if isinstance(self.kernel, WithConstant) else values)
         X = prepare(self.X, self.kernel, np.dtype(float))
         return np.asarray(self.kernel(X, X), float)
 
@@ -187,7 +190,7 @@ class Fitted:
         if not np.allclose(values, values.T, rtol=1e-6, atol=0):
             return "the kernel is not symmetric"
         eigenvalues = np.linalg.eigvalsh(values)
-        if eigenvalues[0] < -ROUNDING * max(eigenvalues[-1], 0.0):
+        if eigenvalues[0] < -EIGENVALUE_ROUNDING * max(eigenvalues[-1], 0.0):
             return (
                 "the kernel is not positive definite: its matrix on these rows has the eigenvalue "
                 f"{eigenvalues[0]:.3g}"
@@ -201,10 +204,10 @@ class Fitted:
         return None if isinstance(kernel, FunctionKernel | Precomputed) else kernel.psd
 
     def alphas(self) -> np.ndarray:
-        """y_i c_pi of all training examples, a row a problem."""
+        """alpha_pi = y_pi c_pi of all training examples, one row per problem."""
         full = np.zeros((len(self.coefs), len(self)))
         full[:, self.basis.examples] = self.coefs
-        return full * self.signs
+        return np.asarray(full * self.signs)
 
     def coefs_used(self) -> np.ndarray:
         """Which training examples have a coefficient in any problem."""
@@ -214,11 +217,11 @@ class Fitted:
 
 
 def lead(scores: np.ndarray, labels: np.ndarray) -> np.ndarray:
-    """The score of the true class less the largest of another, from a row a class."""
+    """The score of the true class less the largest of another; `scores` has one row per class."""
     others = scores.copy()
     columns = np.arange(len(labels))
     others[labels, columns] = -np.inf
-    return scores[labels, columns] - others.max(axis=0)
+    return np.asarray(scores[labels, columns] - others.max(axis=0))
 
 
 def signs_of(labels: np.ndarray, n_classes: int, by_pairs: bool = False) -> np.ndarray:
@@ -237,8 +240,10 @@ def class_factors_of(fitted: Fitted) -> np.ndarray:
     return class_factors(weight, fitted.model.classes_, fitted.labels, ones)
 
 
-def norms_of(basis: Basis, coefs: np.ndarray, X: Any, foreign: str) -> np.ndarray | None:
-    """|w| of each row of coefficients."""
+def norms_of(basis: Basis, coefs: np.ndarray, X: Matrix, foreign: str) -> np.ndarray | None:
+    """|w| of each row of coefficients; None if the kernel matrix is not at hand, because X has
+    other rows than the training data.
+    """
     if not len(basis):
         return np.zeros(len(coefs))
     if basis.kernel.by_column:
@@ -249,11 +254,11 @@ def norms_of(basis: Basis, coefs: np.ndarray, X: Any, foreign: str) -> np.ndarra
         products = coefs @ values
     else:
         products = Expansion(basis, coefs, np.zeros(len(coefs)))(basis.vectors)
-    return np.sqrt(np.maximum(np.einsum("ij,ij->i", coefs, products), 0.0))
+    return np.asarray(np.sqrt(np.maximum(np.einsum("ij,ij->i", coefs, products), 0.0)))
 
 
 def expansion_errors(
-    basis: Basis, coefs: np.ndarray, X: Any, squares: np.ndarray | None
+    basis: Basis, coefs: np.ndarray, X: Matrix, squares: np.ndarray | None
 ) -> np.ndarray:
     """What w.x of each row of coefficients is off by at most, on rows of X; see `rounding`."""
     if squares is None:
@@ -272,7 +277,7 @@ def norms_within(
     return least, np.sqrt(norms**2 + error) * (1 + FEW * UNIT)
 
 
-def checked(model: Any, X: Any, y: Any) -> tuple[Any, np.ndarray]:
+def checked(model: Any, X: MatrixLike, y: VectorLike) -> tuple[Matrix, np.ndarray]:
     """X validated, and y as class numbers."""
     check_is_fitted(model)
     X = model.validate(X, reset=False)
@@ -294,7 +299,7 @@ def numbers_of(model: Any, scores: np.ndarray) -> np.ndarray:
     return numbers_in(model.classes_, model.classes_of(scores))
 
 
-def recorded(model: Any, X: Any, labels: np.ndarray) -> tuple[Condition, Condition]:
+def recorded(model: Any, X: Matrix, labels: np.ndarray) -> tuple[Condition, Condition]:
     """Whether X and y are what a model was trained on, and its parameters what it was trained with,
     by the record of its training.
     """

@@ -27,19 +27,21 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from largemargin.certificates.certificate import Statement
+from largemargin.certificates.certificate import Statement, Theorem
 from largemargin.certificates.fitted import Fitted
 from largemargin.certificates.rounding import FEW, kernel_error
-from largemargin.certificates.theorem import Theorem
 from largemargin.kernels.functions import UNIT
 from largemargin.machines import card_of
+from largemargin.runtime.arrays import MatrixLike, VectorLike
 
-CHEAP = 200  # rows up to which a machine is trained again for each without being asked
-SECONDS = 1.0  # of processor time that this may take
-TRUE = Theorem("leave-one-out error", "by training again without each example", "measured")
+AUTO_ROWS = 200  # rows up to which "auto" trains a machine again without each of them
+AUTO_SECONDS = 1.0  # processor time that this may take
+LEAVE_ONE_OUT_ERROR = Theorem(
+    "leave-one-out error", "by training again without each example", "measured"
+)
 
 
-def support_vector_bound(coefs: Any) -> float:
+def support_vector_bound(coefs: MatrixLike) -> float:
     """The share of examples with a coefficient, which the leave-one-out error of a support vector
     machine does not exceed.
 
@@ -57,9 +59,9 @@ def support_vector_bound(coefs: Any) -> float:
 
 
 def leave_one_out_bound(
-    margins: Any,
-    alphas: Any,
-    squares: Any,
+    margins: VectorLike,
+    alphas: VectorLike,
+    squares: VectorLike,
     *,
     threshold: bool,
     least: float | None = None,
@@ -90,27 +92,28 @@ def leave_one_out_bound(
     >>> leave_one_out_bound([1.0, 1.0, 3.0], [0.5, 2.0, 0.0], [1.0, 1.0, 1.0], threshold=False)
     0.3333333333333333
     """
-    flags = suspects(
+    flags = possible_errors(
         np.asarray(margins, float), np.asarray(alphas, float), np.asarray(squares, float),
         threshold, least, ridge,
     )  # fmt: skip
     return float(flags.mean())
 
 
-def suspects(
+def possible_errors(
     margins: np.ndarray,
     alphas: np.ndarray,
     squares: np.ndarray,
     threshold: bool,
     least: float | None,
     ridge: float,
-    short: Any = 0.0,
+    short: np.ndarray | float = 0.0,
     bounded: bool = False,
 ) -> np.ndarray:
     """The examples that can be leave-one-out errors, if their outputs may be less by `short`.
 
-    `ridge` and `bounded` are of the loss: what it adds to the diagonal of the kernel matrix, and
-    whether it bounds the coefficients.
+    The bound of Jaakkola and Haussler without a threshold, the xi-alpha estimate of Joachims with
+    one. `ridge` and `bounded` are of the loss: what it adds to the diagonal of the kernel matrix,
+    and whether it bounds the coefficients.
     """
     if not threshold:
         # an example without a coefficient is classified as it was
@@ -138,8 +141,10 @@ def shortfall(fitted: Fitted, alphas: np.ndarray, gaps: np.ndarray) -> np.ndarra
     return np.asarray(lost + rounding)
 
 
-def lone_words(fitted: Fitted, flags: Any) -> str:
-    """What is said of examples that count for nothing but being alone in their class."""
+def lone_words(fitted: Fitted, flags: np.ndarray) -> str:
+    """What a sentence says of examples that count only since they are alone in their class; `flags`
+    are those that count already.
+    """
     count = int((fitted.alone & ~flags).sum())
     if not count:
         return ""
@@ -153,28 +158,31 @@ def least_kernel_value(fitted: Fitted, most_rows: int) -> float | None:
     return 0.0 if fitted.kernel.stationary else None
 
 
-def true_statement(
+def leave_one_out_statement(
     fitted: Fitted, asked: bool | str, needed: np.ndarray | None = None
 ) -> Statement:
-    """The leave-one-out error. `needed` marks the examples that have to be left out; the others
-    are known to be classified rightly without themselves. "auto" asks for it if it is cheap.
+    """The leave-one-out error itself, by training again. `needed` marks the examples that have to
+    be left out; the others are known to be classified rightly without themselves. "auto" asks for
+    the error if it is cheap.
     """
     rows = np.arange(len(fitted)) if needed is None else np.flatnonzero(needed | fitted.alone)
     if fitted.silent:
-        return TRUE.fails(fitted.silent, fitted.records)
-    if asked is False or (asked == "auto" and len(fitted) > CHEAP):
-        return TRUE.fails(
+        return LEAVE_ONE_OUT_ERROR.fails(fitted.silent, fitted.records)
+    if asked is False or (asked == "auto" and len(fitted) > AUTO_ROWS):
+        return LEAVE_ONE_OUT_ERROR.fails(
             f"it takes {len(rows)} fits, which were not asked for with leave_one_out=True"
         )
     try:
-        errors = leave_one_out_errors(fitted, rows, SECONDS if asked == "auto" else np.inf)
+        errors = leave_one_out_errors(fitted, rows, AUTO_SECONDS if asked == "auto" else np.inf)
     except ValueError as error:  # such as a nu that is too large for what is left
         reason = str(error).rstrip(".")
-        return TRUE.fails(f"the machine cannot be trained without one of the examples: {reason}")
+        return LEAVE_ONE_OUT_ERROR.fails(
+            f"the machine cannot be trained without one of the examples: {reason}"
+        )
     if errors is None:
-        return TRUE.fails(
-            f"it takes {len(rows)} fits, which did not end within {SECONDS:g} s; ask for all of "
-            "them with leave_one_out=True"
+        return LEAVE_ONE_OUT_ERROR.fails(
+            f"it takes {len(rows)} fits, which did not end within {AUTO_SECONDS:g} s; ask for all "
+            "of them with leave_one_out=True"
         )
     wrong = int(errors.sum())
     skipped = f"; the other {len(fitted) - len(rows)} have no part in it" * (
@@ -187,18 +195,18 @@ def true_statement(
         f"({len(rows) - lone} fits{skipped}{vanished}): an unbiased estimate of the error after "
         f"training on {len(fitted) - 1} examples."
     )
-    return TRUE.says(wrong / len(fitted), sentence)
+    return LEAVE_ONE_OUT_ERROR.says(wrong / len(fitted), sentence)
 
 
 def leave_one_out_errors(fitted: Fitted, rows: np.ndarray, seconds: float) -> np.ndarray | None:
-    """Whether the machine trained without it misclassifies each example, with the kernel and class
-    weights as they are; None if that takes more than so many seconds of a processor.
+    """Whether each example is misclassified by the machine trained without it, with the kernel and
+    class weights as they are; None if that takes more than so many seconds of a processor.
     """
     alone = fitted.alone[rows]
     wrong = np.ones(len(rows), bool)  # nobody answers with a class that has not been seen
     machine = clone(fitted.model).set_params(**frozen(fitted))
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of fits that nobody keeps
+        warnings.simplefilter("ignore")  # they are about fits that nobody keeps
         if card_of(machine).name == "SVC":
             wrong[~alone] = _all_at_once(machine, fitted, rows[~alone])
             return wrong
@@ -222,6 +230,7 @@ def _all_at_once(machine: Any, fitted: Fitted, rows: np.ndarray) -> np.ndarray:
 
 
 def _one_by_one(machine: Any, fitted: Fitted, rows: np.ndarray, until: float) -> np.ndarray | None:
+    """One machine after another; None if they do not end in time."""
     y, X, wrong = fitted.model.classes_[fitted.labels], fitted.X, []
     for i in rows.tolist():
         if time.process_time() > until:

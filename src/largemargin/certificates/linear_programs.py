@@ -1,4 +1,5 @@
-"""What the machines of linear programs say of examples left out, and theorem 2.2.
+"""What the machines of linear programs say of examples left out, and theorem 2.2, the bound of
+adaptive-margin machines.
 
 An example without a coefficient and without an active constraint can be left out of the program:
 its solution stays one, and classifies the example with y f(x) > 1. Of the machine that is told nu
@@ -9,29 +10,33 @@ coefficients do not hold here; the chapter says so itself of the machine that mi
 
 from __future__ import annotations
 
+from math import e
 from typing import Any
 
 import numpy as np
 
-from largemargin.certificates.capacity import adaptive_statement
-from largemargin.certificates.certificate import Statement
+from largemargin.certificates.capacity import adaptive_margin_bound
+from largemargin.certificates.certificate import Condition, Statement, Theorem
 from largemargin.certificates.feature_space import (
+    BOOK,
     Asked,
     examine_expansion,
     feature_space_statements,
+    margin_conditions,
 )
 from largemargin.certificates.fitted import Fitted
-from largemargin.certificates.leave_one_out import lone_words, true_statement
+from largemargin.certificates.leave_one_out import leave_one_out_statement, lone_words
 from largemargin.certificates.optimality import gap_statement, is_optimal
-from largemargin.certificates.rounding import at_most
-from largemargin.certificates.svm import JAAKKOLA, XI_ALPHA
-from largemargin.certificates.theorem import Condition, Theorem
+from largemargin.certificates.rounding import at_most, total
+from largemargin.certificates.svm import JAAKKOLA_HAUSSLER, XI_ALPHA
 from largemargin.machines import card_of
+from largemargin.runtime.arrays import MatrixLike, VectorLike
 
+ADAPTIVE = Theorem("adaptive margin bound", f"{BOOK}, theorem 2.2", "probability", True)
 NEEDED = Theorem(
     "needed examples, leave-one-out", "optimality conditions of linear programs", "always", True
 )
-SLACK = 1e-6  # a constraint that has less room than this counts as active
+ACTIVE_ROOM = 1e-6  # room up to which a constraint counts as active
 
 
 def levels(fitted: Fitted) -> np.ndarray:
@@ -39,7 +44,9 @@ def levels(fitted: Fitted) -> np.ndarray:
     return np.asarray(getattr(fitted.model, "margin_", np.ones(fitted.n_problems)), float)
 
 
-def statements(model: Any, X: Any, y: Any, asked: Asked) -> tuple[int, list[Statement]]:
+def statements(
+    model: Any, X: MatrixLike, y: VectorLike, asked: Asked
+) -> tuple[int, list[Statement]]:
     """The number of examples, and what is said of a machine of a linear program."""
     fitted = examine(model, X, y)
     own = program_statements(fitted, asked.delta, asked.leave_one_out)
@@ -55,9 +62,9 @@ def program_statements(fitted: Fitted, delta: float, leave_one_out: bool | str) 
     no_size = "the size of a coefficient bounds nothing in a machine that is a linear program"
     statements = [
         gap_statement(model),
-        _needed(fitted),
-        *(theorem.fails(no_size) for theorem in (JAAKKOLA, XI_ALPHA)),
-        true_statement(fitted, leave_one_out),
+        needed_statement(fitted),
+        *(theorem.fails(no_size) for theorem in (JAAKKOLA_HAUSSLER, XI_ALPHA)),
+        leave_one_out_statement(fitted, leave_one_out),
     ]
     if card_of(model).name in ("AdaptiveMarginSVC", "LeaveOneOutSVC"):
         statements.append(adaptive_statement(fitted, delta))
@@ -65,17 +72,18 @@ def program_statements(fitted: Fitted, delta: float, leave_one_out: bool | str) 
 
 
 def needed_examples(fitted: Fitted) -> np.ndarray:
-    """With a coefficient or an active constraint in any problem."""
+    """The examples with a coefficient or an active constraint in any problem."""
     size = fitted.radius**2 if _of_nu(fitted) else 1.0
-    active = fitted.signs * fitted.scores <= levels(fitted)[:, None] + SLACK * size
-    return fitted.coefs_used() | active.any(axis=0)
+    active = fitted.signs * fitted.scores <= levels(fitted)[:, None] + ACTIVE_ROOM * size
+    return np.asarray(fitted.coefs_used() | active.any(axis=0))
 
 
 def _of_nu(fitted: Fitted) -> bool:
     return card_of(fitted.model).name == "NuLPSVC"
 
 
-def _needed(fitted: Fitted) -> Statement:
+def needed_statement(fitted: Fitted) -> Statement:
+    """The leave-one-out bound of the examples that the program needs."""
     of_nu = _of_nu(fitted)
     plain = not of_nu or fitted.model.class_weight is None
     conditions = [
@@ -97,3 +105,35 @@ def _needed(fitted: Fitted) -> Statement:
         f"{lone_words(fitted, active)} can be wrong when left out."
     )
     return NEEDED.says(float(needed.mean()), sentence, conditions)
+
+
+def adaptive_statement(fitted: Fitted, delta: float) -> Statement:
+    """Theorem 2.2 for an adaptive-margin machine: `adaptive_margin_bound`."""
+    met = all(bool((f >= 1).any()) for f in fitted.functional)
+    conditions = [
+        *margin_conditions(fitted),
+        Condition("some example has y f(x) >= 1", met, "no training example has y f(x) >= 1"),
+    ]
+    refuted = ADAPTIVE.refuted_by(conditions)
+    if refuted:
+        return refuted
+    # max(0, xi - lambda alpha k(x, x)) is max(0, 1 - y f(x)), whatever lambda is
+    lack = 1 - fitted.signs * fitted.scores
+    share = delta / fitted.n_problems
+    each = [
+        adaptive_margin_bound(float(n), fitted.largest_radius, one + error, delta=share)
+        for n, one, error in zip(fitted.norm_bounds[1], lack, fitted.score_errors, strict=True)
+    ]
+    known = [bound for bound in each if bound is not None]
+    provisos = Condition(
+        "kappa <= e m and m >= max(2/bound, 6)", len(known) == len(each),
+        f"the theorem needs kappa = floor(65 (W R + 3 D)^2) <= e m, which is {e * len(fitted):.4g}",
+    )  # fmt: skip
+    conditions.append(provisos)
+    if not provisos.holds:
+        return ADAPTIVE.fails(provisos.otherwise, conditions)
+    sentence = (
+        f"The error is at most {at_most(total(known))} with probability {1 - delta:g}, from the "
+        "norm of w and what the adaptive margins lack."
+    )
+    return ADAPTIVE.says(total(known), sentence, conditions, known)

@@ -13,11 +13,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from largemargin.certificates.certificate import Statement
+from largemargin.certificates.certificate import Statement, Theorem
 from largemargin.certificates.fitted import Fitted, lead
-from largemargin.certificates.theorem import Theorem
 
-NOTHING = 1e-7  # of what the terms of a sum could make: its square is rounding
+# |w| that counts as zero, relative to what the terms of its sum could make: its square is rounding.
+ZERO_NORM = 1e-7
 SOURCE = "Advances in Large Margin Classifiers, definition 1.1"
 ERROR = Theorem("error", "the share of wrong answers", "measured")
 SMALLEST = Theorem("smallest margin", SOURCE, "measured")
@@ -64,6 +64,7 @@ def margin_error(margins: np.ndarray, rho: float) -> float:
 
 
 def margins_of(fitted: Fitted) -> Margins:
+    """The margins of a model that is linear in some feature space."""
     reason = no_geometry(fitted)
     norms = fitted.norms if not reason else None
     geometric = None
@@ -90,7 +91,7 @@ def no_geometry(fitted: Fitted) -> str:
     if fitted.norms is None:
         return "the kernel matrix of the training data is not at hand"
     sizes = np.abs(fitted.coefs).sum(axis=1) * fitted.radius
-    if not (fitted.norms > NOTHING * sizes).all():
+    if not (fitted.norms > ZERO_NORM * sizes).all():
         return "w = 0, to rounding: there is no hyperplane"
     return ""
 
@@ -102,6 +103,7 @@ def margin_statements(fitted: Fitted, rhos: Iterable[float]) -> list[Statement]:
 
 
 def error_statement(wrong: np.ndarray) -> Statement:
+    """The share of wrong answers."""
     sentence = f"{int(wrong.sum())} of these {len(wrong)} examples are misclassified."
     return ERROR.says(float(wrong.mean()), sentence)
 
@@ -114,7 +116,7 @@ def _functional(found: Margins) -> list[Statement]:
 
 
 def least(margins: np.ndarray) -> float:
-    """The smallest, or nan where none of the rows given is of the problem's two classes."""
+    """The smallest margin, or nan where none of the rows is of the problem's two classes."""
     return float(margins.min()) if len(margins) else np.nan
 
 

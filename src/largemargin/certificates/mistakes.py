@@ -6,7 +6,8 @@ d_i^2, the perceptron makes at most
     theorem 1   (R / gamma)^2            mistakes, if D = 0: however often it goes over the data
     theorem 2   ((R + D) / gamma)^2      mistakes, in one pass over the sequence
 
-of Freund & Schapire (1999). T epochs are the sequence T times, so D grows by sqrt(T). With
+of Freund & Schapire (1999); theorem 1 is the perceptron convergence theorem of Block and Novikoff.
+T epochs are the sequence T times, so D grows by sqrt(T). With
 w = u / gamma the second is (R |w| + sqrt(T) |xi|)^2, xi_i = max(0, 1 - y_i (w.x_i)), which is
 convex in w. Its minimum lies on the path of the machines min 1/2 w.w + C sum xi_i^2, and every w
 gives a valid bound, also one of a machine that has seen only some of the examples, or has not
@@ -31,8 +32,8 @@ import numpy as np
 from scipy.optimize import minimize_scalar
 from sklearn.exceptions import ConvergenceWarning
 
-from largemargin.certificates.capacity import check_positive
-from largemargin.certificates.certificate import Statement
+from largemargin.certificates.certificate import INDEPENDENT, Condition, Statement, Theorem
+from largemargin.certificates.covering import check_positive
 from largemargin.certificates.feature_space import Asked, feature_space_statements, rows_of
 from largemargin.certificates.fitted import (
     Fitted,
@@ -44,7 +45,7 @@ from largemargin.certificates.fitted import (
     recorded,
     signs_of,
 )
-from largemargin.certificates.leave_one_out import true_statement
+from largemargin.certificates.leave_one_out import leave_one_out_statement
 from largemargin.certificates.rounding import (
     FEW,
     above,
@@ -54,29 +55,29 @@ from largemargin.certificates.rounding import (
     raised,
     total,
 )
-from largemargin.certificates.theorem import INDEPENDENT, Condition, Theorem
+from largemargin.runtime.arrays import MatrixLike, VectorLike
 
 PAPER = "Freund & Schapire 1999"
-MADE = Theorem("mistakes", PAPER, "measured")
-SEPARABLE = Theorem("mistake bound, separable data", f"{PAPER}, theorem 1", "always")
-ANY = Theorem("mistake bound", f"{PAPER}, theorem 2", "always")
+MISTAKES = Theorem("mistakes", PAPER, "measured")
+SEPARABLE_BOUND = Theorem("mistake bound, separable data", f"{PAPER}, theorem 1", "always")
+MISTAKE_BOUND = Theorem("mistake bound", f"{PAPER}, theorem 2", "always")
 CONVERSION = Theorem(
     "leave-one-out conversion", f"{PAPER}, theorem 3 and corollary 1", "expectation", True
 )
 CONVERGED = Theorem("training to convergence", f"{PAPER}, theorem 4", "expectation", True)
-THEOREMS = (MADE, SEPARABLE, ANY, CONVERSION, CONVERGED)
+THEOREMS = (MISTAKES, SEPARABLE_BOUND, MISTAKE_BOUND, CONVERSION, CONVERGED)
 
-MOST_COMPARED = 3000  # rows that the machines of the path are trained on
-MOST_TOGETHER = 15_000  # rows times problems, unless that leaves less than a thousand rows
-MOST_SEPARATED = 10_000  # rows up to which all of them are given to a hard margin
-MOST_SECONDS = 10.0  # for each of the two
+MOST_COMPARED = 3000  # rows that the machines of the path are trained on, at most
+MOST_TOGETHER = 15_000  # rows times problems of these, unless that leaves less than a thousand rows
+MOST_SEPARATED = 10_000  # rows up to which a hard margin is trained on all of them
+MOST_SECONDS = 10.0  # seconds that the path, and the hard margin, may take
 PRICES = np.geomspace(1e-1, 1e3, 5)  # C, in units of 1/R^2; smaller ones take long and gain nothing
-LEAST_SIZE = 1e-45  # of R, and one over the largest
-LEAST_MARGIN = 1e-6  # in units of R; less is not separable
+LEAST_RADIUS = 1e-45  # R from which machines can be trained; the largest is one over it
+LEAST_MARGIN = 1e-6  # margin, in units of R, below which data count as not separable
 
 
 def mistake_bound(
-    margins: Any, radius: float, *, gamma: float | None = None, epochs: int = 1
+    margins: VectorLike, radius: float, *, gamma: float | None = None, epochs: int = 1
 ) -> float:
     """Theorems 1 and 2: how many mistakes the perceptron makes at most.
 
@@ -120,9 +121,8 @@ def best_gamma(margins: np.ndarray, radius: float, epochs: int) -> tuple[float, 
     """
 
     def root(t: float) -> float:
-        return radius * t + np.sqrt(epochs) * float(
-            np.linalg.norm(np.maximum(0.0, 1 - t * margins))
-        )
+        lack = float(np.linalg.norm(np.maximum(0.0, 1 - t * margins)))
+        return float(radius * t + np.sqrt(epochs) * lack)
 
     most = epochs * len(margins)  # gamma = inf: a mistake at every step
     with np.errstate(over="ignore", invalid="ignore"):  # in the steps of rows of no length
@@ -141,8 +141,8 @@ def best_gamma(margins: np.ndarray, radius: float, epochs: int) -> tuple[float, 
 
 @dataclass(frozen=True)
 class Comparison:
-    """A vector a problem to compare the perceptron with: y (u.x) of all examples, |u| = 1, rounded
-    down.
+    """Unit vectors u, one per problem, to compare the perceptron with: their margins y (u.x) on all
+    examples, rounded down, one row per problem.
     """
 
     name: str
@@ -153,7 +153,7 @@ def comparisons(fitted: Fitted) -> list[Comparison]:
     """The perceptron's own vectors, and support vector machines."""
     found = [*_own_vectors(fitted)]
     if can_be_trained(fitted):
-        found += _machines(fitted)
+        found += _path_of_squared_slacks(fitted)
         if len(fitted) <= MOST_SEPARATED:
             found.append(separating_machine(fitted))
     return found
@@ -161,10 +161,11 @@ def comparisons(fitted: Fitted) -> list[Comparison]:
 
 def can_be_trained(fitted: Fitted) -> bool:
     """Whether examples are of a size that support vector machines can be trained on."""
-    return LEAST_SIZE < fitted.radius < 1 / LEAST_SIZE
+    return LEAST_RADIUS < fitted.radius < 1 / LEAST_RADIUS
 
 
 def _own_vectors(fitted: Fitted) -> Iterator[Comparison]:
+    """The perceptron's last and average vectors."""
     model = fitted.model
     rules = [("last", False), ("average", False)]
     scores = model.decision_functions(fitted.X, rules)
@@ -179,8 +180,14 @@ def _own_vectors(fitted: Fitted) -> Iterator[Comparison]:
 
 
 def _comparison(
-    name: str, fitted: Fitted, scores: np.ndarray, coefs: np.ndarray, norms: Any, errors: Any
+    name: str,
+    fitted: Fitted,
+    scores: np.ndarray,
+    coefs: np.ndarray,
+    norms: np.ndarray,
+    errors: np.ndarray,
 ) -> Comparison:
+    """The comparison with w of these coefficients, from its norms and the errors of its scores."""
     least, most = norms_within(norms, coefs, errors)
     margins = [
         quotients(y * f - error, low, high) if high > 0 else np.zeros(len(f))
@@ -201,29 +208,33 @@ def radii(fitted: Fitted) -> list[float]:
     return [max(fitted.largest_radius, raised(float(length))) for length in longest]
 
 
-def _machines(fitted: Fitted) -> Iterator[Comparison]:
-    """Some of the path of squared slacks, of a sample with every class if there are many rows."""
+def _path_of_squared_slacks(fitted: Fitted) -> Iterator[Comparison]:
+    """Some machines of the path of squared slacks, trained on a sample if there are many rows; the
+    sample has every class.
+    """
     prices = (PRICES / fitted.radius**2).tolist()
     most = min(MOST_COMPARED, max(1000, MOST_TOGETHER // fitted.n_problems))
     if len(fitted) <= most:
-        yield from _trained(fitted, prices)
+        yield from _support_vector_machines(fitted, prices)
         return
     order = np.random.default_rng(0).permutation(len(fitted))
     firsts = np.unique(fitted.labels[order], return_index=True)[1]
-    yield from _trained(fitted, prices, np.unique(np.append(order[:most], order[firsts])))
+    sample = np.unique(np.append(order[:most], order[firsts]))
+    yield from _support_vector_machines(fitted, prices, sample)
 
 
 def separating_machine(fitted: Fitted) -> Comparison:
     """The vector of largest margin, through the origin; not all its margins are positive if there
     is none that separates.
     """
-    (found,) = _trained(fitted, [np.inf])
+    (found,) = _support_vector_machines(fitted, [np.inf])
     return found
 
 
-def _trained(
+def _support_vector_machines(
     fitted: Fitted, prices: list[float], sample: np.ndarray | None = None
 ) -> Iterator[Comparison]:
+    """Machines with squared slacks through the origin, one per price C of slack."""
     from largemargin.svm import SVC
 
     kernel: Any = fitted.kernel
@@ -246,19 +257,22 @@ def _trained(
     for C, one in zip(prices, path, strict=True):
         basis, coefs = one.expansion.basis, one.expansion.coefs
         norms = norms_of(basis, coefs, rows, "")
+        assert norms is not None
         errors = expansion_errors(basis, coefs, X, fitted.squares)
         name = f"the SVM with C = {C:.3g}{seen}"
         yield _comparison(name, fitted, one.problem_scores(X), coefs, norms, errors)
 
 
-def statements(model: Any, X: Any, y: Any, asked: Asked) -> tuple[int, list[Statement]]:
+def statements(
+    model: Any, X: MatrixLike, y: VectorLike, asked: Asked
+) -> tuple[int, list[Statement]]:
     """The number of examples, and what is said of a voted perceptron."""
     fitted = examine(model, X, y)
-    own = [*perceptron_statements(fitted), true_statement(fitted, asked.leave_one_out)]
+    own = [*perceptron_statements(fitted), leave_one_out_statement(fitted, asked.leave_one_out)]
     return feature_space_statements(fitted, own, asked)
 
 
-def examine(model: Any, X: Any, y: Any) -> Fitted:
+def examine(model: Any, X: MatrixLike, y: VectorLike) -> Fitted:
     """A voted perceptron beside data, by the vector that decides, if it is one."""
     X, labels = checked(model, X, y)
     state = model.state
@@ -282,7 +296,7 @@ def perceptron_statements(fitted: Fitted) -> list[Statement]:
         return [theorem.fails(fitted.silent, fitted.records) for theorem in THEOREMS]
     made = np.asarray(fitted.model.n_mistakes_, float)
     times = "epoch" if fitted.model.n_epochs_ == 1 else "epochs"
-    counted = MADE.says(
+    counted = MISTAKES.says(
         made.sum(),
         f"{int(made.sum())} mistakes in {fitted.model.n_epochs_} {times} over {len(fitted)} "
         "examples.",
@@ -295,16 +309,17 @@ def perceptron_statements(fitted: Fitted) -> list[Statement]:
     R = [] if fitted.indefinite else radii(fitted)
     return [
         counted,
-        _separable(fitted, definite, compared, R),
-        _any(fitted, definite, compared, R),
-        _conversion(fitted, made),
-        _converged(fitted, definite, compared),
+        separable_statement(fitted, definite, compared, R),
+        mistake_bound_statement(fitted, definite, compared, R),
+        conversion_statement(fitted, made),
+        convergence_statement(fitted, definite, compared),
     ]
 
 
-def _separable(
+def separable_statement(
     fitted: Fitted, definite: Condition, compared: list[Comparison], R: list[float]
 ) -> Statement:
+    """Theorem 1, of Block and Novikoff: the mistake bound for separable data."""
     least = np.array([c.margins.min(axis=1) for c in compared]).reshape(-1, fitted.n_problems)
     gammas = least.max(axis=0, initial=-np.inf)
     separable = Condition(
@@ -314,7 +329,7 @@ def _separable(
            "look for one")
         + (f" in {int((gammas <= 0).sum())} of {len(gammas)} problems" if len(gammas) > 1 else ""),
     )  # fmt: skip
-    refuted = SEPARABLE.refuted_by([definite, separable])
+    refuted = SEPARABLE_BOUND.refuted_by([definite, separable])
     if refuted:
         return refuted
     each = [
@@ -326,18 +341,19 @@ def _separable(
         f"with the margin gamma = {at_least(gammas.min())}, and the largest norm is R = "
         f"{at_most(fitted.largest_radius)}."
     )
-    return SEPARABLE.says(total(each), sentence, [definite, separable], each)
+    return SEPARABLE_BOUND.says(total(each), sentence, [definite, separable], each)
 
 
 def _count(bounds: list[float]) -> str:
-    """What whole numbers that are within bounds sum to at most."""
+    """The largest sum of whole numbers within these bounds, as text."""
     return f"{sum(map(floor, bounds)):,}" if np.isfinite(bounds).all() else "inf"
 
 
-def _any(
+def mistake_bound_statement(
     fitted: Fitted, definite: Condition, compared: list[Comparison], R: list[float]
 ) -> Statement:
-    refuted = ANY.refuted_by([definite])
+    """Theorem 2: the mistake bound for any data."""
+    refuted = MISTAKE_BOUND.refuted_by([definite])
     if refuted:
         return refuted
     epochs = int(fitted.model.n_epochs_)
@@ -358,10 +374,11 @@ def _any(
         f"At most {_count(each)} mistakes on this sequence of {len(fitted)} examples"
         f"{repeated}, whether or not it can be separated (compared with {how})."
     )
-    return ANY.says(total(each), sentence, [definite], each)
+    return MISTAKE_BOUND.says(total(each), sentence, [definite], each)
 
 
-def _conversion(fitted: Fitted, made: np.ndarray) -> Statement:
+def conversion_statement(fitted: Fitted, made: np.ndarray) -> Statement:
+    """Theorem 3 and corollary 1: from mistakes in one pass to the expected error."""
     model = fitted.model
     times = {"vote": 2, "random": 1}.get(model.method)
     conditions = [
@@ -389,7 +406,10 @@ def _conversion(fitted: Fitted, made: np.ndarray) -> Statement:
     return CONVERSION.says(total(each), sentence, conditions, each)
 
 
-def _converged(fitted: Fitted, definite: Condition, compared: list[Comparison]) -> Statement:
+def convergence_statement(
+    fitted: Fitted, definite: Condition, compared: list[Comparison]
+) -> Statement:
+    """Theorem 4: the expected error after training to convergence."""
     model = fitted.model
     conditions = [
         Condition(

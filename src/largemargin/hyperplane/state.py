@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from largemargin.model_file.arrays import check_array, check_moderate
-from largemargin.model_file.expansions import (
+from largemargin.model_file.arrays import (
+    check_array,
+    check_moderate,
     check_problems,
     pack_coefs,
     unpack_coefs,

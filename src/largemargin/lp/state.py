@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from largemargin.lp.nu_lp_svc import NuLPSVC
-from largemargin.model_file.expansions import pack_expansion, unpack_expansion
+from largemargin.model_file.arrays import pack_expansion, unpack_expansion
 
 
 def pack(model: Any) -> tuple[dict[str, Any], dict[str, np.ndarray]]:

@@ -19,26 +19,33 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
+import numpy as np
+
 from largemargin.machines import CARDS, CLASSIFIER
 
 
 @dataclass(frozen=True)
 class Entry:
-    """Where a class is and where its state functions are."""
+    """Where a class is, `home`, and where its functions `pack` and `unpack` are, `states`."""
 
     name: str
     home: str
     states: str
-    n_labels: int = 0  # the least there can be; 0 is a step that knows no labels
+    n_labels: int = 0  # the least number of labels; 0 is a step that knows no labels
 
     @property
     def cls(self) -> type:
-        return getattr(import_module(self.home), self.name)
+        cls: type = getattr(import_module(self.home), self.name)
+        return cls
 
-    def pack(self, model: Any) -> tuple[dict[str, Any], dict[str, Any]]:
-        return import_module(self.states).pack(model)
+    def pack(self, model: Any) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+        """The facts and arrays of a fitted model."""
+        packed: tuple[dict[str, Any], dict[str, np.ndarray]]
+        packed = import_module(self.states).pack(model)
+        return packed
 
-    def unpack(self, model: Any, facts: dict[str, Any], arrays: dict[str, Any]) -> None:
+    def unpack(self, model: Any, facts: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
+        """Give an estimator the facts and arrays of a fitted one."""
         import_module(self.states).unpack(model, facts, arrays)
 
 
@@ -57,7 +64,7 @@ ESTIMATORS = _entries(
         for card in CARDS
     )
 )
-# those that can be a parameter of another
+# The estimators that can be a parameter of another.
 BASE_LEARNERS = {card.name: ESTIMATORS[card.name] for card in CARDS if card.boosted}
 SCALERS = _entries(
     Entry("StandardScaler", "sklearn.preprocessing", "largemargin.model_file.scalers"),
@@ -65,8 +72,9 @@ SCALERS = _entries(
     Entry("MaxAbsScaler", "sklearn.preprocessing", "largemargin.model_file.scalers"),
 )
 
-# Of classes, the parameters that files of earlier versions do not have, with the values that mean
-# what those versions did. One that is not here takes its default; a base learner must have it here.
+# The parameters of each class that files of earlier versions do not have, with the values that mean
+# what those versions did. A parameter that is not here takes its default; one of a base learner
+# must be here.
 ADDED: dict[str, dict[str, Any]] = {}
 
 

@@ -11,11 +11,17 @@ import numpy as np
 
 from largemargin.base.fingerprint import PARTS, Fingerprint
 from largemargin.base.training_record import TrainingRecord, parameters_of
-from largemargin.model_file.arrays import LARGEST
+from largemargin.model_file.arrays import LARGEST_COUNT
 from largemargin.model_file.container import ModelFileError, named, read, refusal, write
-from largemargin.model_file.labels import decode_labels, encode_labels
 from largemargin.model_file.registry import ADDED, ESTIMATORS, SCALERS, Entry, find_entry
-from largemargin.model_file.values import decode, encode, encode_parameter, plain
+from largemargin.model_file.values import (
+    decode,
+    decode_labels,
+    encode,
+    encode_labels,
+    encode_parameter,
+    plain,
+)
 from largemargin.runtime.showing import printable
 
 Node = dict[str, Any]
@@ -237,7 +243,7 @@ def _unpack_record(node: Any, model: Any) -> TrainingRecord:
     if not isinstance(node, dict) or set(node) != {"n_rows", *PARTS, "changed"}:
         raise ValueError("the record of the training data is not one")
     n_rows, sums = node["n_rows"], [node[part] for part in PARTS]
-    if type(n_rows) is not int or not 0 <= n_rows < LARGEST:
+    if type(n_rows) is not int or not 0 <= n_rows < LARGEST_COUNT:
         raise ValueError("the number of training examples is not one")
     if model.n_trained not in (None, n_rows):
         raise ValueError("the numbers of training examples disagree")
@@ -299,7 +305,7 @@ def _unpack(
     parameters = _decode_parameters(node["parameters"], entry.cls)
     model = entry.cls(**{**ADDED.get(name, {}), **parameters})
     n_features = node["n_features"]
-    if type(n_features) is not int or not 0 < n_features < 2**53:
+    if type(n_features) is not int or not 0 < n_features < LARGEST_COUNT:
         raise ValueError("the number of features is not one")
     model.n_features_in_ = n_features
     if "labels" in wanted:

@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from largemargin.model_file.arrays import LARGEST_NUMBER
+
 _LEARNED = {
     "StandardScaler": ("mean_", "var_", "scale_"),
     "MinMaxScaler": ("min_", "scale_", "data_min_", "data_max_", "data_range_"),
@@ -27,6 +29,7 @@ def pack(model: Any) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
 
 
 def unpack(model: Any, facts: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
+    """Give a scaler what `pack` took from another, checked."""
     names = _LEARNED[type(model).__name__]
     seen = facts.get("n_samples_seen")
     if set(facts) != {"n_samples_seen"} or type(seen) is not int or seen < 0:
@@ -56,5 +59,6 @@ def _check_settings(model: Any, learned: set[str]) -> None:
         if getattr(model, asked, False) and not needed <= learned:
             raise ValueError(f"a scaler has {asked} and no {', '.join(sorted(needed - learned))}")
     low, high = getattr(model, "feature_range", (0, 1))
-    if not all(type(end) in (int, float) for end in (low, high)) or not -1e290 < low < high < 1e290:
+    plain = all(type(end) in (int, float) for end in (low, high))
+    if not plain or not -LARGEST_NUMBER < low < high < LARGEST_NUMBER:
         raise ValueError("feature_range of a scaler is no range")

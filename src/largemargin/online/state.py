@@ -14,9 +14,17 @@ from typing import Any
 import numpy as np
 
 from largemargin.kernels.basis import Basis
-from largemargin.model_file.arrays import check_array, check_count, check_finite, check_range
-from largemargin.model_file.basis import BASIS_FACTS, empty_basis, fill_basis, pack_basis
-from largemargin.model_file.expansions import check_scores
+from largemargin.model_file.arrays import (
+    BASIS_FACTS,
+    check_array,
+    check_count,
+    check_finite,
+    check_range,
+    check_scores,
+    empty_basis,
+    fill_basis,
+    pack_basis,
+)
 from largemargin.online.arrays import (
     EVERY,
     FREE,

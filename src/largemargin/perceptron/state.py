@@ -10,8 +10,16 @@ from typing import Any
 
 import numpy as np
 
-from largemargin.model_file.arrays import LARGEST, check_array, check_count, check_range
-from largemargin.model_file.basis import BASIS_FACTS, empty_basis, fill_basis, pack_basis
+from largemargin.model_file.arrays import (
+    BASIS_FACTS,
+    LARGEST_COUNT,
+    check_array,
+    check_count,
+    check_range,
+    empty_basis,
+    fill_basis,
+    pack_basis,
+)
 from largemargin.perceptron.learner import PerceptronState
 from largemargin.perceptron.trace import FIELDS
 
@@ -55,7 +63,7 @@ def unpack(model: Any, facts: dict[str, Any], arrays: dict[str, np.ndarray]) -> 
         raise ValueError("method='pocket' or 'holdout' and its counts do not go together")
     if correct is not None:
         check_array(correct, "correct", np.int64, (len(state.trace),))
-        check_range(correct, "correct", 0, LARGEST)
+        check_range(correct, "correct", 0, LARGEST_COUNT)
     if arrays:
         raise ValueError(f"there is an array {sorted(arrays)[0][:60]!r}, which no model has")
     n_mistakes = state.trace.n_mistakes()

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from largemargin.model_file.expansions import pack_expansion, unpack_expansion
+from largemargin.model_file.arrays import pack_expansion, unpack_expansion
 
 _WORDS = ("separable", "by_pairs")
 _REPORTS = ("objective", "dual_gap", "margin", "n_iter")

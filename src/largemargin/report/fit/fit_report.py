@@ -17,8 +17,8 @@ from sklearn.utils.validation import check_array
 from largemargin.base.labels import numbers_in
 from largemargin.base.pipelines import before_final_step, best_model, final_step
 from largemargin.certificates import Certificate
+from largemargin.certificates.certificate import Condition
 from largemargin.certificates.fitted import FOREIGN, checked, recorded
-from largemargin.certificates.theorem import Condition
 from largemargin.report.fit import curves
 from largemargin.report.fit import examples as galleries
 from largemargin.report.fit.examples import Gallery, album_of
