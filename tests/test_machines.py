@@ -12,6 +12,9 @@ from sklearn.base import BaseEstimator, is_classifier, is_outlier_detector
 
 import largemargin
 from largemargin.cli.model_options import LEFT_OUT, options_of, parameters_of
+from largemargin.kernels import Matern
+from largemargin.kernels.choosing import KERNEL_NAMES
+from largemargin.kernels.functions import KERNELS
 from largemargin.machines import CARDS, CLASSIFIER, DETECTOR, Card, by_name, card_of, room
 
 ROOT = Path(__file__).parents[1]
@@ -113,6 +116,33 @@ def test_a_name_that_moved_is_still_found_where_it_was():
     assert largemargin.lp.MaxMarginHyperplane is largemargin.MaxMarginHyperplane
     with pytest.raises(AttributeError, match="has no attribute 'MaxMargin'"):
         _ = largemargin.lp.MaxMargin
+
+
+@pytest.mark.parametrize("card", CARDS, ids=NAMES)
+def test_docstrings_name_every_kernel(card):
+    told = parameters_of(card.name)
+    if "kernel" not in told:
+        assert "matern_nu" not in told
+        return
+    assert set(told["kernel"].choices) == set(KERNEL_NAMES)
+    wanted = {name for kernel in KERNELS.values() for name in kernel.parameters}
+    assert wanted <= set(told)
+    assert tuple(map(float, told["matern_nu"].choices)) == tuple(Matern.polynomials)
+
+
+def test_numbers_to_choose_from_are_an_option_of_a_number():
+    (option,) = (option for option in options_of(CARDS) if option.name == "matern_nu")
+    assert option.help == "Smoothness of the Matern kernel. 0.5, 1.5 or 2.5. [default: 1.5]"
+    for parameter in option.machines.values():
+        assert parameter.annotation == float | None
+        assert parameter.value(2.5) == 2.5
+
+
+def test_the_help_names_every_kernel():
+    (option,) = (option for option in options_of(CARDS) if option.name == "kernel")
+    assert option.help.startswith("The kernel function. poly, linear, rbf, ")
+    assert all(name in option.help for name in KERNEL_NAMES)
+    assert "callable" not in option.help
 
 
 def test_what_is_no_machine_has_no_card():

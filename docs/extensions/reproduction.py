@@ -12,7 +12,7 @@ from docutils.parsers.rst import Directive
 from sphinx.application import Sphinx
 
 from largemargin import papers
-from largemargin.papers import files
+from largemargin.papers import rendering
 
 FOLDER = Path(__file__).parents[1] / "reproduction"
 
@@ -38,7 +38,7 @@ def render_pages(app, error):
     folder = Path(app.outdir, "reproduction")
     for results in sorted(FOLDER.glob("*.json")):
         if _is_older(folder / f"{results.stem}.html", results):
-            written = files.write(files.read(results), folder)
+            written = rendering.write(rendering.read(results), folder)
             if written.missing:
                 raise ValueError(written.missing)
 

@@ -174,7 +174,7 @@ def card_of(model: Any) -> Card:
 
 
 def room(name: str) -> ModuleType:
-    """A part of the package by its name, imported now: the one way by which a lower room reaches a
-    higher one.
+    """A part of the package by its name, imported now. It is the one way by which a lower room
+    reaches a higher one.
     """
     return import_module(f"largemargin.{name}")

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from largemargin import SVC, KernelAdatron, NuSVC, data, describe, load
+from largemargin.kernels import Matern
 
 from .conftest import table
 
@@ -75,6 +76,7 @@ def test_options_reach_the_estimator(run, animals, tmp_path):
     options = "--C 2 --slack squared --multiclass ovo --class-weight balanced --kernel poly"
     options += " --degree 2 --gamma 0.5 --coef0 2 --no-intercept --tol 1e-4 --min-margin 1e-5"
     options += " --max-iter 100000 --max-seconds 100 --memory 1GB --n-jobs 1 --precision float32"
+    options += " --matern-nu 2.5"
     args = ("train", animals, "--model", "svc", "-q", "-o", "m")
     assert run(*args, *options.split()).exit_code == 0
     assert load(tmp_path / "m").get_params() == {
@@ -82,7 +84,19 @@ def test_options_reach_the_estimator(run, animals, tmp_path):
         "kernel": "poly", "degree": 2, "gamma": 0.5, "coef0": 2.0, "fit_intercept": False,
         "tol": 1e-4, "min_margin": 1e-5, "max_iter": 100000, "max_seconds": 100.0,
         "memory": "1GB", "n_jobs": 1, "precision": "float32", "verbose": 0, "warm_start": False,
+        "matern_nu": 2.5,
     }  # fmt: skip
+
+
+def test_the_smoothness_of_a_matern_kernel(run, animals, tmp_path):
+    args = ("train", animals, "--model", "svc", "--kernel", "matern", "--matern-nu", 2.5, "-o", "m")
+    result = run(*args, "--gamma", 0.5)
+    assert result.exit_code == 0
+    assert "matern, matern_nu 2.5, gamma 0.5" in result.stdout
+    X, y = data.read(animals)
+    expected = SVC(kernel=Matern(nu=2.5, gamma=0.5)).fit(X, y).decision_function(X)
+    np.testing.assert_array_equal(load(tmp_path / "m").decision_function(X), expected)
+    assert "matern, nu 2.5, gamma 0.5" in run("inspect", tmp_path / "m").stdout
 
 
 def test_learning_rate(run, animals, tmp_path):
@@ -180,6 +194,8 @@ def test_two_classes_and_capped_nu(run, fails, tmp_path):
         ("--model svc --min-margin -1", "min_margin must be"),
         ("--model svc --memory much", "memory must be"),
         ("--model svc --gamma auto!", "gamma must be"),
+        ("--model svc --matern-nu 1", "matern_nu must be 0.5, 1.5 or 2.5, got 1.0"),
+        ("--model svc --matern-nu smooth", "--matern-nu"),
         ("--model kernel-adatron --learning-rate fast", "learning_rate must be"),
         ("--model svc --cv nu=0.1,0.2", "no such parameter"),
         ("--model svc --cv C=1,-1", "C must be positive"),

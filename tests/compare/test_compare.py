@@ -2,9 +2,11 @@
 
 import json
 import multiprocessing
+import re
 import signal
 import time
 from dataclasses import dataclass
+from typing import get_type_hints
 
 import numpy as np
 import pytest
@@ -15,12 +17,14 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import MinMaxScaler
 from threadpoolctl import threadpool_info
 
+from largemargin.cli.compare import compare as compare_command
 from largemargin.compare import candidates, compare
-from largemargin.compare.candidates import OURS, Candidate, our_classes
+from largemargin.compare.candidates import KERNELS, OURS, Candidate, our_classes
 from largemargin.compare.measuring import measure
 from largemargin.compare.results import COLUMNS, Certified, Comparison, Result, render, row
 from largemargin.compare.running import _put, _work
 from largemargin.compare.task import make_task
+from largemargin.kernels.choosing import KERNEL_NAMES, make_kernel
 from largemargin.report.intervals import ErrorRate
 from largemargin.runtime.threads import count_workers
 
@@ -293,3 +297,11 @@ def test_bad_machines():
         candidates("rbf", 1.0, ["svc", "forest"])
     with pytest.raises(ValueError, match="kernel must be one of rbf"):
         candidates("cosine", 1.0)
+
+
+def test_the_kernels_of_a_comparison():
+    """Every positive definite one that is a function of rows; the help names them too."""
+    definite = {name for name in KERNEL_NAMES if make_kernel(name, gamma=1.0).psd}
+    assert set(KERNELS) == definite
+    (kernel,) = get_type_hints(compare_command, include_extras=True)["kernel"].__metadata__
+    assert set(re.findall(r"\w+", kernel.help.split(": ")[1])) - {"or"} == set(KERNELS)

@@ -9,6 +9,7 @@ import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.gaussian_process import kernels as peers
+from sklearn.model_selection import GridSearchCV, cross_val_score
 
 import largemargin as lm
 from largemargin.kernels import Gaussian, Matern, make_kernel
@@ -146,6 +147,39 @@ def test_every_estimator(model, kernel, tmp_path):
     loaded = lm.load(tmp_path / "model")
     assert np.array_equal(loaded.decision_function(X), scores)
     assert loaded.kernel == kernel
+
+
+@pytest.mark.parametrize("nu", NUS)
+@pytest.mark.parametrize("model", MODELS, ids=lambda model: type(model).__name__)
+def test_the_parameter_of_estimators(model, nu, tmp_path):
+    """To the bit the model of the kernel as an object, saved and loaded too."""
+    model = clone(model).set_params(kernel="matern", matern_nu=nu, gamma=0.3)
+    assert clone(model).matern_nu == nu
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        peer = clone(model).set_params(kernel=Matern(nu, 0.3)).fit(X[:30], Y[:30] > 0)
+        model.fit(X[:30], Y[:30] > 0)
+    scores = peer.decision_function(X)
+    assert np.array_equal(model.decision_function(X), scores)
+    lm.save(model, tmp_path / "model")
+    loaded = lm.load(tmp_path / "model")
+    assert loaded.get_params() == model.get_params()
+    assert np.array_equal(loaded.decision_function(X), scores)
+
+
+@pytest.mark.parametrize("model", MODELS, ids=lambda model: type(model).__name__)
+def test_wrong_values_of_the_parameter(model):
+    for nu in (1.0, "rough", None):
+        with pytest.raises(ValueError, match=rf"matern_nu must be 0.5, 1.5 or 2.5, got {nu!r}"):
+            clone(model).set_params(matern_nu=nu).fit(X, Y)
+
+
+def test_a_search_for_the_parameter():
+    search = GridSearchCV(lm.SVC(kernel="matern", gamma=0.3), {"matern_nu": NUS}, cv=2)
+    found = search.fit(X, Y > 0).cv_results_["mean_test_score"]
+    models = [lm.SVC(kernel=Matern(nu, 0.3)) for nu in NUS]
+    assert found.tolist() == [cross_val_score(m, X, Y > 0, cv=2).mean() for m in models]
+    assert search.best_estimator_.matern_nu == search.best_params_["matern_nu"]
 
 
 def test_a_certificate():

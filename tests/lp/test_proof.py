@@ -6,17 +6,21 @@ import warnings
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from scipy.optimize import linprog
 
 from largemargin import LPSVC, AdaptiveMarginSVC, LeaveOneOutSVC, MaxMarginHyperplane, NuLPSVC
+from largemargin.kernels import Matern
+from largemargin.lp.exact_values import ExactValues, longer_values
 from largemargin.lp.proof import LARGER
+from largemargin.runtime.threads import workers
 from tests.hyperplane import twin as hyperplane_twin
 
 L = np.longdouble
 ROUNDING = 1e-14
 
 
-def gram(kernel, X, gamma):
+def gram(kernel, X, gamma, nu=1.5):
     X, gamma = X.astype(L), L(gamma)
     if kernel == "linear":
         return X @ X.T
@@ -27,6 +31,9 @@ def gram(kernel, X, gamma):
     apart = X[:, None] - X[None]
     if kernel == "rbf":
         return np.exp(-gamma * (apart**2).sum(2))
+    if kernel == "matern":
+        s = np.sqrt(4 * L(nu) * gamma * (apart**2).sum(2))
+        return {0.5: 1, 1.5: 1 + s, 2.5: 1 + s + s**2 / 3}[nu] * np.exp(-s)
     return np.exp(-gamma * np.abs(apart).sum(2))
 
 
@@ -122,15 +129,18 @@ def random_machine(rng, y, s, scale):
     return kind, value, model.set_params(kernel=kernel, gamma=gamma, degree=2, n_jobs=1)
 
 
-def check_machine(seed):
-    """True if the machine converged."""
+def check_machine(seed, nu=None):
+    """True if the machine converged; with the Matern kernel if nu is given."""
     rng = np.random.default_rng(seed)
     X, y, s, scale = random_data(rng)
     kind, value, model = random_machine(rng, y, s, scale)
+    if nu is not None:
+        gamma = model.gamma / (scale if model.kernel == "laplacian" else 1.0)
+        model.set_params(kernel="matern", matern_nu=nu, gamma=gamma)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         model.fit(X, y, s)
-    K = gram(model.kernel, X, model.gamma)
+    K = gram(model.kernel, X, model.gamma, model.matern_nu)
     alpha = np.zeros(len(y), L)
     alpha[model.support_] = model.dual_coef_[0] * y[model.support_]
     rho = L(getattr(model, "margin_", [1.0])[0])
@@ -179,6 +189,52 @@ def test_machines_are_what_they_tell():
 
 def test_hyperplanes_are_what_they_tell():
     assert np.mean([check_hyperplane(seed) for seed in range(30)]) > 0.8
+
+
+@pytest.mark.parametrize("nu", [0.5, 1.5, 2.5])
+def test_machines_with_matern_kernels(nu):
+    assert np.mean([check_machine(seed, nu) for seed in range(20)]) > 0.8
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("nu", [0.5, 1.5, 2.5])
+def test_hundreds_of_machines_with_matern_kernels(nu):
+    assert np.mean([check_machine(seed, nu) for seed in range(20, 520)]) > 0.9
+
+
+@pytest.mark.skipif(np.finfo(L).eps > 1e-18, reason="nothing to compare with")
+@pytest.mark.parametrize("layout", ["dense", "sparse", "finer"])
+@pytest.mark.parametrize("nu", [0.5, 1.5, 2.5])
+def test_sums_of_matern_values(nu, layout):
+    """Off by what is told, between rows that nearly coincide too; and not much more is told."""
+    rng = np.random.default_rng(3)
+    tightest = 0.0
+    for gamma, shift in ((0.01, 0.0), (0.5, 0.0), (0.5, 30.0), (20.0, 3.0)):
+        X = rng.normal(size=(40, 3)) + shift
+        apart = 10.0 ** -np.arange(1, 11)[:, None]
+        X[0], X[1:11] = 0.0, X[11] + apart * rng.normal(size=(10, 3))
+        coefs, own = rng.normal(size=40), np.zeros(40)
+        K = gram("matern", X, gamma, nu)
+        rows = sp.csr_array(X) if layout == "sparse" else X
+        with workers(1) as team:
+            values = ExactValues(rows, Matern(nu, gamma), team, finer=layout == "finer")
+            for j in ([11], np.arange(40)):  # one term: nothing but the kernel's own error
+                sums, error = values.sums(np.array(j), coefs[j], own, scores=True)
+                off = np.abs(sums - K[:, j] @ coefs[j])
+                assert (off <= error).all()
+                # with nu = 1/2 more is lost between those that nearly coincide, a quarter of them
+                assert (error <= 1e-11 * (1 + shift**2) * max(1, gamma)).mean() > 0.6
+                tightest = max(tightest, float((off / error).max()))
+    assert tightest > 0.01
+
+
+@pytest.mark.skipif(np.finfo(L).eps > 1e-18, reason="nothing to compare with")
+@pytest.mark.parametrize("nu", [0.5, 1.5, 2.5])
+def test_longer_matern_values(nu):
+    """To the last digits of extended precision, the third of nu = 5/2 too."""
+    X = np.random.default_rng(0).normal(size=(30, 3))
+    off = np.abs(longer_values(Matern(nu, 0.5), X, X) / gram("matern", X, 0.5, nu) - 1)
+    assert off[~np.eye(30, dtype=bool)].max() < 1e-17
 
 
 @pytest.mark.full

@@ -121,6 +121,15 @@ def test_a_missing_parameter_takes_its_default(tmp_path):
     assert load(path).average is False
 
 
+@each_file
+def test_a_file_without_matern_nu_has_its_default(name):
+    """No file of a version before has it, and no kernel of theirs asks for it."""
+    model = load(path_of(name))
+    final = model[-1] if hasattr(model, "steps") else model
+    assert getattr(final, "matern_nu", 1.5) == 1.5
+    assert hasattr(final, "matern_nu") == ("kernel" in final.get_params())
+
+
 def test_or_the_value_that_means_what_the_version_before_did(tmp_path, monkeypatch):
     monkeypatch.setitem(registry.ADDED, "SVC", {"tol": 0.5})
     assert load(path_of("svc")).tol == 1e-3

@@ -5,9 +5,8 @@ import pytest
 from sklearn.datasets import load_digits
 
 from largemargin.data.dataset import Dataset
-from largemargin.papers.comparison import Cell, Group, Published, Row, Table
 from largemargin.papers.figures import Figure, Panel
-from largemargin.papers.report import Report
+from largemargin.papers.report import Cell, Group, Published, Report, Row, Table
 from largemargin.report.charts import Curve
 
 

@@ -14,13 +14,23 @@ from sklearn.svm import SVC as Peer
 
 from largemargin import LeaveOneOutSVC, VotedPerceptron
 from largemargin.data.dataset import Dataset
-from largemargin.papers import PAPERS, adaptive_margin, files, terminal
-from largemargin.papers.adaptive_margin import PARTS, Plan, curves, published, reproduce
+from largemargin.papers import PAPERS, adaptive_margin, rendering
+from largemargin.papers.adaptive_margin import PARTS, Plan, choosing, published, reproduce
 from largemargin.papers.adaptive_margin.choosing import (
     ChoiceExperiment,
     GridSearch,
     TestExperiment,
     median_of,
+)
+from largemargin.papers.adaptive_margin.experiments import (
+    GRID,
+    OUTLIER,
+    PICTURES,
+    HyperplaneExperiment,
+    PlaneExperiment,
+    draw_points,
+    make_model,
+    share_below,
 )
 from largemargin.papers.adaptive_margin.machines import (
     LP_C,
@@ -30,19 +40,12 @@ from largemargin.papers.adaptive_margin.machines import (
     Axis,
     Setting,
     Trial,
+    folds,
+    load_splits,
+    standardise,
     train_boosted,
 )
-from largemargin.papers.adaptive_margin.margins import GRID, HyperplaneExperiment, share_below
-from largemargin.papers.adaptive_margin.planes import (
-    OUTLIER,
-    PICTURES,
-    PlaneExperiment,
-    draw_points,
-    figure_of,
-    make_model,
-    outlier_is_given_up,
-)
-from largemargin.papers.adaptive_margin.sets import folds, load_splits, standardise
+from largemargin.papers.adaptive_margin.tables import figure_of, outlier_is_given_up
 
 PLAN = Plan.quick()
 
@@ -63,7 +66,7 @@ def few_rounds():
     boosted = {"train": partial(train_boosted, rounds=3), "try_out": None}
     for name in ("ab", "ab-r"):
         patch.setitem(MACHINES, name, replace(MACHINES[name], **boosted))
-    patch.setattr("largemargin.papers.adaptive_margin.margins.ROUNDS", 6)
+    patch.setattr("largemargin.papers.adaptive_margin.experiments.ROUNDS", 6)
     yield
     patch.undo()
 
@@ -193,7 +196,7 @@ def test_a_machine_tries_every_inner_value(splits, name):
 
 def test_the_leave_one_out_machine_against_loops(splits):
     data = splits["thyroid"].parts[0]
-    found = curves.describe_leave_one_out(0.6, data)
+    found = choosing.describe_leave_one_out(0.6, data)
     model = LeaveOneOutSVC(gamma=1 / (2 * 0.6**2)).fit(data.X, data.y)
     coefficients = dict(zip(model.support_.tolist(), model.dual_coef_[0], strict=True))
     slacks, wrong = 0.0, 0
@@ -267,7 +270,9 @@ def test_tables_and_figures(report):
     assert not table.has_published  # these are not the published data sets
     assert sum(len(group.rows) for group in statements.groups) == len(published.STATEMENTS)
     assert [len(panel.curves) for panel in report.figures[-2].panels] == [1, 4]
-    assert [panel.curves[0].x for panel in report.figures[-1].panels] == [curves.QUICK_LAMBDAS] * 3
+    assert [panel.curves[0].x for panel in report.figures[-1].panels] == [
+        choosing.QUICK_LAMBDAS
+    ] * 3
 
 
 def test_cells_come_from_the_records(report, work):
@@ -295,11 +300,11 @@ def test_the_published_machine_has_the_published_parameters(report):
 
 def test_everything_is_shown(report, tmp_path):
     out = io.StringIO()
-    terminal.show(report, Console(file=out, width=100))
+    rendering.show(report, Console(file=out, width=100))
     assert max(map(len, out.getvalue().splitlines())) <= 100
     assert "…" not in out.getvalue()
     kinds = [figure for figure in report.figures if figure.id in ("figure2-2", "figure2-7")]
-    written = files.write(replace(report, figures=tuple(kinds)), tmp_path)
+    written = rendering.write(replace(report, figures=tuple(kinds)), tmp_path)
     names = {path.name for path in written.paths}
     assert {f"adaptive-margin-reduced-figure2-{k}.png" for k in (2, 7)} < names
     found = json.loads((tmp_path / "adaptive-margin-reduced.json").read_text())
@@ -368,7 +373,7 @@ def test_experiments_of_a_full_run(splits):
     assert len({one.file_name for one in wanted}) == len(wanted)
     chosen = Plan("lambda", small=True).choices(splits)
     assert [(one.splits.name, one.machine.name) for one in chosen] == [
-        (name, "loo") for name in splits if name in curves.LAMBDA_SETS
+        (name, "loo") for name in splits if name in choosing.LAMBDA_SETS
     ]
 
 

@@ -8,12 +8,10 @@ import pytest
 from rich.console import Console
 
 from largemargin import data
-from largemargin.papers import terminal
-from largemargin.papers.adaptive_margin import curves, published
+from largemargin.papers import rendering
+from largemargin.papers.adaptive_margin import is_comparable, published, tables
 from largemargin.papers.adaptive_margin.choosing import TestExperiment
-from largemargin.papers.adaptive_margin.machines import MACHINES, Setting
-from largemargin.papers.adaptive_margin.plan import is_comparable
-from largemargin.papers.adaptive_margin.sets import load_splits
+from largemargin.papers.adaptive_margin.machines import MACHINES, Setting, load_splits
 from largemargin.papers.adaptive_margin.tables import (
     Column,
     boosting_loses,
@@ -62,7 +60,7 @@ def test_a_full_table_fits_into_the_terminal():
     out = io.StringIO()
     comparable = dict.fromkeys(published.SETS, True)
     table = table_of(columns, tuple(published.SETS), comparable, 7)
-    terminal.show_table(table, (), Console(file=out, width=100))
+    rendering.show_table(table, (), Console(file=out, width=100))
     assert "…" not in out.getvalue()
     assert max(map(len, out.getvalue().splitlines())) <= 100
     assert "0 in the table, 7 while choosing" in " ".join(out.getvalue().split())
@@ -84,11 +82,11 @@ def test_boosting_loses_or_not():
 
 def test_where_minima_are():
     log_widths = (-3.0, -1.0, 1.0)
-    lowest = {name: [5.0, 1.0, 4.0] for name in curves.QUANTITIES}
-    assert curves.minima_are_near([lowest], log_widths)
-    assert not curves.minima_are_near([{**lowest, "test": [5.0, 4.0, 1.0]}], log_widths)
-    assert curves.best_lambda([[3.0, 1.0], [1.0, 2.0]], (0.0, 1.0)) == 1.0
-    assert [lam for lam in (0.0, 0.5, 1.0) if curves.BEST_LAMBDA["titanic"](lam)] == [0.0]
+    lowest = {name: [5.0, 1.0, 4.0] for name in tables.QUANTITIES}
+    assert tables.minima_are_near([lowest], log_widths)
+    assert not tables.minima_are_near([{**lowest, "test": [5.0, 4.0, 1.0]}], log_widths)
+    assert tables.best_lambda([[3.0, 1.0], [1.0, 2.0]], (0.0, 1.0)) == 1.0
+    assert [lam for lam in (0.0, 0.5, 1.0) if tables.BEST_LAMBDA["titanic"](lam)] == [0.0]
 
 
 def test_statements_are_compared():

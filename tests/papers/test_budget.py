@@ -13,12 +13,20 @@ from sklearn.datasets import load_digits
 from largemargin import data
 from largemargin.data.dataset import Dataset
 from largemargin.online import MIRA
-from largemargin.papers import PAPERS, budget, files, terminal
-from largemargin.papers.budget import PARTS, Plan, plan, published, reproduce
-from largemargin.papers.budget.bound import SeparableExperiment, bound, draw_separable
+from largemargin.papers import PAPERS, budget, rendering
+from largemargin.papers.budget import PARTS, Plan, published, reproduce
 from largemargin.papers.budget.choosing import MACHINE, ONLINE, ChoiceExperiment, split
-from largemargin.papers.budget.policies import StreamExperiment, draw_stream
-from largemargin.papers.budget.tasks import TASKS, Problem, View, some_of
+from largemargin.papers.budget.experiments import (
+    TASKS,
+    Problem,
+    SeparableExperiment,
+    StreamExperiment,
+    View,
+    bound,
+    draw_separable,
+    draw_stream,
+    some_of,
+)
 from largemargin.papers.experiments import Images
 
 PLAN = Plan.quick()
@@ -44,8 +52,8 @@ def tiny_caches():
     for name, task in TASKS.items():
         patch.setitem(TASKS, name, replace(task, quick_sizes=(20, 60), Cs=(1.0,)))
     patch.setattr(published, "BUDGETS", (15, 40))
-    patch.setattr(plan, "QUICK_NOISE_BUDGETS", (15, 60))
-    patch.setattr(plan, "QUICK_SEPARABLE_ROWS", 300)
+    patch.setattr(budget, "QUICK_NOISE_BUDGETS", (15, 60))
+    patch.setattr(budget, "QUICK_SEPARABLE_ROWS", 300)
     yield
     patch.undo()
 
@@ -203,7 +211,7 @@ def test_little_data_is_not_compared_with_published_numbers(report, tmp_path):
     assert report.reduced[:2] == ("a quick run", "2 permutations in place of 5 or 11")
     assert "300 and 150 of MNIST" in report.reduced[2]
     assert "without the published numbers" in report.reduced[2]
-    files.write(report, tmp_path)
+    rendering.write(report, tmp_path)
     for name in ("budget-reduced.html", "budget-reduced.md"):
         text = (tmp_path / name).read_text()
         assert "held-out training examples" in text
@@ -219,7 +227,7 @@ def test_as_much_data_is_compared(small, work, report, monkeypatch):
         assert row(table(whole, name), 0, "Test error").cells[-1].published.value == value
     assert set(whole.labels) == {"recalled", "derived", "text"}
     out = io.StringIO()
-    terminal.show(whole, Console(file=out, width=100))
+    rendering.show(whole, Console(file=out, width=100))
     assert "…" not in out.getvalue()
     assert "statements hold here" in out.getvalue()
 

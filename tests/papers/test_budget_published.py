@@ -6,11 +6,17 @@ from dataclasses import replace
 import pytest
 from rich.console import Console
 
-from largemargin.papers import terminal
+from largemargin.papers import rendering
 from largemargin.papers.budget import published
-from largemargin.papers.budget.panels import HOLDS, TaskResults, statements, table_of
-from largemargin.papers.budget.policies import WITH_BUDGET, noise_table, one_pass_table
-from largemargin.papers.budget.tasks import TASKS
+from largemargin.papers.budget.experiments import TASKS, WITH_BUDGET
+from largemargin.papers.budget.tables import (
+    HOLDS,
+    TaskResults,
+    noise_table,
+    one_pass_table,
+    statements,
+    table_of,
+)
 
 
 def row(table, group, name):
@@ -116,6 +122,6 @@ def test_tables_of_a_full_run_fit_into_the_terminal(name):
     out = io.StringIO()
     console = Console(file=out, width=100)
     for table in (table_of(found), statements([found] * 3)):
-        terminal.show_table(table, (), console)
+        rendering.show_table(table, (), console)
     assert "…" not in out.getvalue()
     assert max(map(len, out.getvalue().splitlines())) <= 100

@@ -88,7 +88,8 @@ def test_the_bound_needs_no_data(run, monkeypatch):
 def test_the_pictures_of_the_third_paper_need_no_data(run, monkeypatch):
     monkeypatch.setattr("largemargin.data.load", None)
     monkeypatch.setattr("largemargin.papers.adaptive_margin.count_workers", lambda _: 1)
-    monkeypatch.setattr("largemargin.papers.files.find_spec", lambda _: None)  # nothing is drawn
+    # nothing is drawn
+    monkeypatch.setattr("largemargin.papers.rendering.find_spec", lambda _: None)
     found = run("adaptive-margin", "planes", "--json")
     assert found.exit_code == 0, found.output
     report = json.loads(found.stdout)

@@ -15,16 +15,18 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.svm import SVC as PeerSVC
 
 from largemargin import data
-from largemargin.papers import PAPERS, cortes_vapnik, files, terminal
+from largemargin.papers import PAPERS, cortes_vapnik, rendering
 from largemargin.papers.cortes_vapnik import PARTS, Plan, published, reproduce, run_experiment
-from largemargin.papers.cortes_vapnik.machines import (
+from largemargin.papers.cortes_vapnik.experiments import (
     CLASSIFIERS,
+    SETS,
     BenchmarkExperiment,
     MachineExperiment,
+    PlaneExperiment,
     SearchForC,
+    draw_points,
     smooth,
 )
-from largemargin.papers.cortes_vapnik.planes import SETS, PlaneExperiment, draw_points
 from largemargin.papers.cortes_vapnik.tables import bound_figure, bounds, table3
 from largemargin.papers.experiments import Images, interruptions_raised
 
@@ -166,7 +168,7 @@ def test_cells_come_from_the_records(report, work):
 def test_the_page_says_how_C_was_chosen_and_that_it_is_quick(report, tmp_path):
     assert report.reduced[0] == "a quick run"
     assert any("cross-validation on the training set" in d for d in report.differences)
-    files.write(report, tmp_path)
+    rendering.write(report, tmp_path)
     for name in ("cortes-vapnik-reduced.html", "cortes-vapnik-reduced.md"):
         text = (tmp_path / name).read_text()
         assert "chosen by cross-validation on the training set" in text
@@ -209,7 +211,7 @@ def test_another_solver_is_compared_at_the_same_C_only(report, work, C, compared
 
 def test_wide_tables_fit_into_the_terminal(whole):
     out = io.StringIO()
-    terminal.show(whole, Console(file=out, width=100))
+    rendering.show(whole, Console(file=out, width=100))
     assert "…" not in out.getvalue()
     assert max(map(len, out.getvalue().splitlines())) <= 100
 

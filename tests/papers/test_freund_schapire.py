@@ -8,10 +8,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from largemargin.papers import PAPERS, files, freund_schapire
+from largemargin.papers import PAPERS, freund_schapire, rendering
 from largemargin.papers.experiments import Images
 from largemargin.papers.freund_schapire import Plan, published, reproduce
-from largemargin.papers.freund_schapire.experiment import (
+from largemargin.papers.freund_schapire.experiments import (
     BINARY_RULES,
     RULES,
     TABLE_EPOCHS,
@@ -74,7 +74,7 @@ def test_chunks_of_the_test_set_change_nothing_but_the_draws(small_mnist, monkey
     data = replace(small_mnist, X_test=small_mnist.X_test[twice], y_test=small_mnist.y_test[twice])
     experiment = Experiment(3, 0, 1, Images(data))
     whole, _ = run_experiment(experiment)
-    monkeypatch.setattr("largemargin.papers.freund_schapire.experiment.SCORES_AT_ONCE", 1)
+    monkeypatch.setattr("largemargin.papers.freund_schapire.experiments.SCORES_AT_ONCE", 1)
     parts, _ = run_experiment(experiment)
     for rule in ("vote", "average", "average normalized", "last", "last normalized"):
         assert whole["wrong"][rule] == parts["wrong"][rule]
@@ -199,7 +199,7 @@ def test_figure_has_a_point_every_tenth_of_an_epoch(report):
 
 
 def test_report_files(report, tmp_path):
-    written = files.write(report, tmp_path / "new")
+    written = rendering.write(report, tmp_path / "new")
     stem = "freund-schapire-reduced"
     assert {path.name for path in written.paths} == {
         f"{stem}.json", f"{stem}.html", f"{stem}.md", f"{stem}-figure2.svg", f"{stem}-figure2.png",

@@ -16,6 +16,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import largemargin as lm
+from largemargin.base.pipelines import deciding_model
 from largemargin.report import plane, plot_decision
 
 matplotlib.use("Agg")
@@ -90,7 +91,7 @@ def test_every_classifier(request, model, kind):
     assert same_points(marked(ax, "error"), X[model.predict(X) != y])
     for label in model.classes_:
         assert same_points(marked(ax, f"class {label}"), X[y == label])
-    last = plane.deciding(model)
+    last = deciding_model(model)
     ringed = X[last.support_] if hasattr(last, "support_") else X[:0]
     assert same_points(marked(ax, "support vector"), ringed)
     has_margin = "margin" in ax.get_legend_handles_labels()[1]

@@ -13,7 +13,7 @@ from largemargin.certificates.certificate import not_applicable
 from largemargin.compare.candidates import our_classes
 from largemargin.compare.results import Certified, Comparison, Result
 from largemargin.compare.results import render as compared
-from largemargin.report.fit.describing import describe_fit
+from largemargin.report.fit.fit_report import describe_fit
 from largemargin.report.fit.outcome import Rows
 from largemargin.report.fit.page import render
 from largemargin.report.intervals import ErrorRate

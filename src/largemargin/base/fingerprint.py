@@ -7,8 +7,8 @@ value that a hash and its position make together. So
 - the same numbers give the same fingerprint in whatever form they come, dense or sparse, float32,
   integer or data frame;
 - the fingerprints of the chunks of a stream add up to that of the whole;
-- any other row, label or weight, and any other order, gives another one, but for a chance of about
-  2^-64.
+- any other row, label or weight, and any other order, gives another fingerprint; the chance that
+  it does not is about 2^-64.
 
 What is fingerprinted is what `fit` was given, before it is converted or scaled by an estimator: all
 rows at their positions, also those of weight 0, those held out, and those that left nothing in the

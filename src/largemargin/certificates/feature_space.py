@@ -72,7 +72,7 @@ def examine_expansion(
 ) -> Fitted:
     """A model that is one kernel expansion per problem; `joint` if its classes compete."""
     X, labels = checked(model, X, y)
-    expansion, n_classes = model._expansion, len(model.classes_)
+    expansion, n_classes = model.expansion, len(model.classes_)
     if n_classes < 2:
         raise ValueError(
             f"margins need a model of two classes, got {model.classes_.tolist()}: go on with the "

@@ -304,7 +304,7 @@ def recorded(model: Any, X: Matrix, labels: np.ndarray) -> tuple[Condition, Cond
     by the record of its training.
     """
     data, parameters = "these are the training data", "the parameters are those of training"
-    n, record = len(labels), model._record
+    n, record = len(labels), model.training_record
     trained = model.n_trained if record is None else record.data.n_rows
     if trained not in (None, n):
         differs = f"{FOREIGN}: it was trained on {trained}, and these are {n}"

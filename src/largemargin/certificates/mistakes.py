@@ -255,7 +255,7 @@ def _support_vector_machines(
         warnings.simplefilter("ignore", ConvergenceWarning)
         path = machine.path(rows, y, prices)
     for C, one in zip(prices, path, strict=True):
-        basis, coefs = one._expansion.basis, one._expansion.coefs
+        basis, coefs = one.expansion.basis, one.expansion.coefs
         norms = norms_of(basis, coefs, rows, "")
         assert norms is not None
         errors = expansion_errors(basis, coefs, X, fitted.squares)

@@ -34,7 +34,8 @@ def compare(
         ),
     ] = None,
     kernel: Annotated[
-        str, typer.Option(help="Of every machine that has one: rbf, laplacian, poly or linear.")
+        str,
+        typer.Option(help="Of every machine that has one: rbf, matern, laplacian, poly or linear."),
     ] = "rbf",
     scale: Annotated[
         str, typer.Option(help="minmax (0..1), standard (mean 0, variance 1) or none.")

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from largemargin.base.pipelines import before_final_step, final_step
 from largemargin.cli.options import Header, Json, Label
 from largemargin.cli.output import command_line, emit_facts, emit_json, emit_table, note
 from largemargin.cli.report import ReportFile, Training, check_report, parts_for, write_report
@@ -83,12 +84,10 @@ def _predictions(
     """The predicted class numbers, and the error of every rule that the model can decide by."""
     from largemargin.report.fit.outcome import classes_of
 
-    pipeline = hasattr(model, "steps")
-    final = model[-1] if pipeline else model
+    final = final_step(model)
     if not hasattr(final, "decision_functions"):
         return classes_of(model.decision_function(X)), []
-    if pipeline:
-        X = model[:-1].transform(X)
+    X = before_final_step(model, X)
     own = (final.method, bool(final.normalize) and final.method != "vote")
     rules = list(dict.fromkeys([own, *RULES]))
     scores = final.decision_functions(X, rules)

@@ -185,7 +185,7 @@ def read_model(file: str) -> tuple[Any, dict[str, Any]]:
     them.
     """
     from largemargin.model_file.saving import load_with_info
-    from largemargin.report.fit.notes import known_notes
+    from largemargin.report.fit.words import known_notes
 
     model, info = load_with_info(file)
     return model, known_notes(model, info)

@@ -28,7 +28,6 @@ LEFT_OUT = ("random_state", "validation_fraction", "verbose", "warm_start")
 ON_THE_COMMAND_LINE = {
     "class_weight": "balanced gives every class the same weight in all",
     "estimator": "What is boosted, stumps or rbf-network",
-    "kernel": "The kernel function",
 }
 # Options of two names, one for each answer.
 ANSWERS = {
@@ -49,9 +48,9 @@ class Parameter(NamedTuple):
 
     @property
     def choices(self) -> tuple[str, ...]:
-        """The words that it may be, if it is one of some."""
+        """The words or numbers that it may be, if it is one of some."""
         braces = re.search(r"\{(.*?)\}", self.kind)
-        return tuple(re.findall(r'"([^"]+)"', braces[1])) if braces else ()
+        return tuple(word.strip('"') for word in braces[1].split(", ")) if braces else ()
 
     @property
     def annotation(self) -> Any:

@@ -96,7 +96,7 @@ def write_report(
     quiet: bool = False,
 ) -> None:
     """Measure the model and write its page."""
-    from largemargin.report.fit.describing import describe_fit
+    from largemargin.report.fit.fit_report import describe_fit
 
     if progress_wanted(quiet):
         note("measuring for the report ...")

@@ -123,20 +123,20 @@ def reproduce(
 
     from largemargin import data
     from largemargin.data.named import cache_folder
-    from largemargin.papers import files
+    from largemargin.papers import rendering
 
     if render:
         _check_nothing_to_run({**given, "work": work})
-        report = files.read(_results_file(results or output, paper, part, quick))
+        report = rendering.read(_results_file(results or output, paper, part, quick))
         if not report.slug.startswith(paper):
             raise ValueError(f"{results} holds the results of {report.slug}, not of {paper}")
-        written = files.write(report, output)
+        written = rendering.write(report, output)
     else:
         folder = work or cache_folder() / "reproduce" / paper
-        files.make_folder(output)  # now, not after an hour
+        rendering.make_folder(output)  # now, not after an hour
         try:
             report = package.run(plan, data.load, folder, progress=progress_wanted())
-            written = files.write(report, output)
+            written = rendering.write(report, output)
         except KeyboardInterrupt:
             note("interrupted; finished experiments are kept: the same command goes on from there")
             raise typer.Exit(INTERRUPTED) from None
@@ -209,10 +209,10 @@ def _numbers(degrees: str) -> tuple[int, ...]:
 def _show(report: Report) -> None:
     from rich.console import Console
 
-    from largemargin.papers import terminal
+    from largemargin.papers import rendering
 
     is_terminal = sys.stdout.isatty()
     width = max(Console().width, NARROWEST) if is_terminal else NARROWEST
     buffer = io.StringIO()
-    terminal.show(report, Console(file=buffer, force_terminal=is_terminal, width=width))
+    rendering.show(report, Console(file=buffer, force_terminal=is_terminal, width=width))
     emit("\n".join(line.rstrip() for line in buffer.getvalue().splitlines()))

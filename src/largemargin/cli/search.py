@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from largemargin.base.pipelines import final_step
 from largemargin.cli.output import emit_table, note
 from largemargin.runtime.showing import percent, shown, text
 
@@ -60,7 +61,7 @@ def search(
     from sklearn.base import clone
     from sklearn.model_selection import ParameterGrid, StratifiedKFold
 
-    final = estimator[-1] if hasattr(estimator, "steps") else estimator
+    final = final_step(estimator)
     for name in grid:
         if name not in final.get_params():
             known = ", ".join(final.get_params())
@@ -84,7 +85,7 @@ def search(
                 errors = []
                 for train, test in folds:
                     model = clone(estimator)
-                    (model[-1] if hasattr(model, "steps") else model).set_params(**setting)
+                    final_step(model).set_params(**setting)
                     pairwise = getattr(model, "kernel", None) == "precomputed"
                     X_train = X[np.ix_(train, train)] if pairwise else X[train]
                     X_test = X[np.ix_(test, train)] if pairwise else X[test]

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from largemargin.base.pipelines import final_step
 from largemargin.cli.model_options import MODELS, make_estimator, takes_model_options
 from largemargin.cli.options import Header, Json, Label
 from largemargin.cli.output import emit_facts, emit_json, note, progress_wanted
@@ -241,7 +242,7 @@ def _choose(
     )
     if not json and not quiet:
         emit_search(found)
-    final = estimator[-1] if hasattr(estimator, "steps") else estimator
+    final = final_step(estimator)
     final.set_params(**found["chosen"])
     return found
 
@@ -251,7 +252,7 @@ def _fit(estimator: Any, training: Dataset, quiet: bool) -> dict[str, Any]:
     import time
     import warnings
 
-    final = estimator[-1] if hasattr(estimator, "steps") else estimator
+    final = final_step(estimator)
     final.set_params(verbose=int(progress_wanted(quiet)))
     start = time.perf_counter()
     with warnings.catch_warnings(record=True) as caught:

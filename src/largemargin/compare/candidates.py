@@ -16,7 +16,8 @@ from largemargin.runtime.showing import shown
 
 OURS, PEERS = "largemargin", "scikit-learn"
 WIDTHS = (1.0, 3.0)  # of a kernel's gamma, in units of gamma="scale"
-KERNELS = ("rbf", "linear", "poly", "laplacian")
+# Those that are positive definite and functions of rows; a peer that does not have one says so.
+KERNELS = ("rbf", "linear", "poly", "laplacian", "matern")
 
 # of peers: parameters that are set, and those that are searched
 _FIXED: dict[str, dict[str, Any]] = {

@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from largemargin.base.pipelines import before_final_step
 from largemargin.compare.candidates import OURS, Candidate
 from largemargin.compare.results import Certified, Result
 from largemargin.compare.task import Task
@@ -144,7 +145,7 @@ def train(task: Task, candidate: Candidate, result: Result, watch: Stopwatch) ->
 
 def certify(task: Task, model: Any, result: Result) -> None:
     begun = time.perf_counter()
-    X = model[:-1].transform(task.X) if len(model) > 1 else task.X
+    X = before_final_step(model, task.X)
     found = model[-1].certificate(X, task.y, leave_one_out=False)  # that is no bound
     bounds = [s for s in found if s.bounds_error and s.applies and not s.vacuous]
     if bounds:

@@ -38,8 +38,8 @@ class AdaptiveMarginSVC(LinearProgramMachine):
         loss alone, 1 is `LeaveOneOutSVC`, and large values tend to Parzen windows: from
         max_j sum_i y_i y_j k(x_j, x_i) / k(x_j, x_j) on no coefficient is worth its price, and all
         examples get the same one, so small that it costs nothing.
-    kernel, degree, gamma, coef0, class_weight, tol, max_seconds, memory, n_jobs, precision, \
-    verbose :
+    kernel, degree, gamma, coef0, matern_nu, class_weight, tol, max_seconds, memory, n_jobs, \
+    precision, verbose :
         As for `LPSVC`.
 
     Attributes
@@ -76,6 +76,7 @@ class AdaptiveMarginSVC(LinearProgramMachine):
         degree: int = 3,
         gamma: float | str = "scale",
         coef0: float = 1.0,
+        matern_nu: float = 1.5,
         class_weight: Any = None,
         tol: float = 1e-7,
         max_seconds: float | None = None,
@@ -89,6 +90,7 @@ class AdaptiveMarginSVC(LinearProgramMachine):
         self.degree = degree
         self.gamma = gamma
         self.coef0 = coef0
+        self.matern_nu = matern_nu
         self.class_weight = class_weight
         self.tol = tol
         self.max_seconds = max_seconds

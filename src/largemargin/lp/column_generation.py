@@ -14,8 +14,8 @@ errors or plainly right. So:
    of the restricted master is its solution.
 
 The margins and sums of the whole are products with kernel rows; only those that changed are taken.
-The solution is accepted when the objective, computed anew from the coefficients, meets the dual
-(see `proof`).
+The solution is accepted when the objective, computed anew from the coefficients, meets that of the
+dual program (see `proof`).
 """
 
 from __future__ import annotations

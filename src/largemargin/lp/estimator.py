@@ -45,6 +45,7 @@ class LinearProgramMachine(ExpansionClassifier):
     degree: int
     gamma: float | str
     coef0: float
+    matern_nu: float
     class_weight: Any
     tol: float
     max_seconds: float | None

@@ -13,6 +13,17 @@ k(x_i, x_j) is at most
     Gaussian                      gamma (|x_i|^2 + |x_j|^2 - 2 x_i.x_j) is off by
                                   2 (n + 4) u gamma (|x_i|^2 + |x_j|^2) at most
     Laplacian                     likewise (n + 4) u gamma (|x_i - c|_1 + |x_j - c|_1), any c
+    Matern                        likewise s^2 by 2 (n + 8) u 4 nu gamma (|x_i|^2 + |x_j|^2), with
+                                  what its root is rounded by; log k falls with s^2 at the rate
+                                  1 / (4 (nu - 1)) at most, and for nu = 1/2 at 1 / (2 s)
+
+The Matern kernel e^-s of nu = 1/2 loses half of its digits where s = 0. An error e of s^2 puts the
+exponent off by
+
+    |sqrt(s^2 + e) - s| <= min(sqrt(e), e / s)
+
+so with shares of s^2 the error of a value is |k_ij| (base + (share_i + share_j) / r) at most, where
+r is the largest of s and the roots of both shares.
 
 Values that a user gives, as a matrix or by a function, are what they are.
 
@@ -36,6 +47,7 @@ from largemargin.kernels.functions import (
     Kernel,
     Laplacian,
     Linear,
+    Matern,
     Polynomial,
     Sigmoid,
     squared_norms,
@@ -49,16 +61,27 @@ LONG_UNIT = float(np.finfo(np.longdouble).eps) / 2
 BLOCK = 128  # terms that one product sums: its error grows with their number
 HEIGHT = 2048  # rows of a strip
 ELEMENTARY = 8  # units of rounding that an exponential or hyperbolic tangent and the rest may cost
-KNOWN = (Linear, Polynomial, Sigmoid, Gaussian, Laplacian)  # kernels whose rounding is known
+KNOWN = (Linear, Polynomial, Sigmoid, Gaussian, Laplacian, Matern)  # their rounding is known
 
 
 @dataclass(frozen=True)
 class ErrorBounds:
-    """How far kernel values may be off; `shares` and `sizes` have one number per example."""
+    """How far kernel values may be off; `shares` and `sizes` have one number per example. With
+    `of_square`, values are e^-s and the shares are those of s^2.
+    """
 
     base: float
     shares: np.ndarray
     sizes: np.ndarray
+    of_square: bool = False
+
+    def through_roots(self, values: np.ndarray, rows: slice, js: np.ndarray) -> np.ndarray:
+        """What shares of s^2 do to a block of values e^-s, at most."""
+        left, right = self.shares[rows, None], self.shares[js]
+        with np.errstate(divide="ignore"):  # a value of zero: s is infinite
+            roots = np.maximum(np.sqrt(np.maximum(left, right)), -np.log(values))
+        # where the root is zero both examples are zero, and the value of 1 is exact
+        return np.asarray(values * (left + right) / np.where(roots > 0, roots, 1.0))
 
 
 def error_bounds(kernel: Kernel, X: Matrix, unit: float) -> ErrorBounds:
@@ -77,6 +100,11 @@ def error_bounds(kernel: Kernel, X: Matrix, unit: float) -> ErrorBounds:
             apart[first : first + HEIGHT] = np.abs(part - middle).sum(axis=1)
         return ErrorBounds(ELEMENTARY * unit, sum_error * kernel.gamma * apart, nothing)
     squares = squared_norms(X)
+    if isinstance(kernel, Matern):
+        shares = 2 * (terms + 8) * unit * kernel.gamma * squares
+        if kernel.nu > 0.5:
+            return ErrorBounds(12 * unit, kernel.nu / (kernel.nu - 1) * shares, nothing)
+        return ErrorBounds(12 * unit, 2 * shares, nothing, of_square=True)
     if isinstance(kernel, Gaussian):
         return ErrorBounds(ELEMENTARY * unit, 2 * sum_error * kernel.gamma * squares, nothing)
     if isinstance(kernel, Linear):
@@ -100,7 +128,7 @@ class ExactValues:
         self.unit = LONG_UNIT if finer else UNIT
         self.rounding = error_bounds(kernel, X, LONG_UNIT if self.longer else UNIT)
         self.diagonal = np.asarray(kernel.diag(X), np.float64)
-        # the diagonal of a Gaussian or a Laplacian is 1 and was not computed
+        # the diagonal of a Gaussian, a Laplacian or a Matern kernel is 1 and was not computed
         self.diagonal_errors = self.rounding.sizes**2
 
     def __len__(self) -> int:
@@ -146,10 +174,12 @@ class ExactValues:
                 values[js[here] - first, here] = entries[js[here]]
                 total[first:last] += values @ c
                 sizes = np.abs(c).astype(np.float64)
-                both = np.abs(values).astype(np.float64, copy=False) @ np.column_stack(
-                    [sizes, sizes * rounding.shares[js]]
-                )
+                values = np.abs(values).astype(np.float64, copy=False)
+                both = values @ np.column_stack([sizes, sizes * rounding.shares[js]])
                 weight[first:last] += both[:, 0]
+                if rounding.of_square:
+                    values[js[here] - first, here] = 0.0  # the diagonal was not computed
+                    both[:, 1] = rounding.through_roots(values, slice(first, last), js) @ sizes
                 shared[first:last] += both[:, 1]
 
         step = HEIGHT * self.team.count
@@ -159,7 +189,8 @@ class ExactValues:
             self.team.map(strip, range(first, min(first + step, n), HEIGHT))
         summing = (BLOCK + len(examples) / BLOCK + 4) * self.unit
         sizes = np.abs(coefs).astype(np.float64)
-        error = weight * (rounding.base + rounding.shares + summing) + shared
+        own_shares = 0.0 if rounding.of_square else rounding.shares  # else `shared` has both
+        error = weight * (rounding.base + own_shares + summing) + shared
         error += rounding.sizes * float(sizes @ rounding.sizes[examples])
         diagonal, own = np.abs(self.diagonal[examples]), np.abs(own[examples])
         relative = self.diagonal_errors[examples] / np.where(diagonal > 0, diagonal, 1.0)
@@ -197,9 +228,15 @@ def longer_values(kernel: Any, A: np.ndarray, B: np.ndarray) -> np.ndarray:
     if isinstance(kernel, Linear):
         return np.asarray(products)
     gamma = np.longdouble(kernel.gamma)
-    if isinstance(kernel, Gaussian):
+    if isinstance(kernel, Gaussian | Matern):
         apart = (A * A).sum(axis=1)[:, None] + (B * B).sum(axis=1) - 2 * products
-        return np.asarray(np.exp(-gamma * np.maximum(apart, 0)))
+        t = gamma * np.maximum(apart, 0)
+        if isinstance(kernel, Gaussian):
+            return np.asarray(np.exp(-t))
+        s = 2 * np.sqrt(np.longdouble(kernel.nu) * t)
+        # not by `Matern.polynomials`, whose third is one of float64
+        polynomial = {0.5: 1, 1.5: 1 + s, 2.5: 1 + s + s * s / 3}[kernel.nu]
+        return np.asarray(polynomial * np.exp(-s))
     inner = gamma * products + np.longdouble(kernel.coef0)
     if isinstance(kernel, Sigmoid):
         return np.asarray(np.tanh(inner))

@@ -13,7 +13,7 @@ from typing import Protocol
 
 import numpy as np
 
-from largemargin.kernels.functions import Kernel
+from largemargin.kernels.functions import Kernel, Matern
 from largemargin.kernels.rows import BLOCK, KernelRows, Task, whole_gram
 from largemargin.runtime.arrays import Matrix
 from largemargin.runtime.threads import Workers
@@ -65,6 +65,8 @@ class WholeGram:
     @classmethod
     def of(cls, X: Matrix, kernel: Kernel, dtype: np.dtype, team: Workers) -> WholeGram:
         gram = whole_gram(X, np.arange(X.shape[0]), kernel, dtype, team)
+        if isinstance(kernel, Matern):  # with nu = 1/2 half of the digits are lost on the diagonal
+            np.fill_diagonal(gram, kernel.diag(X))
         drop_traces(gram, np.diagonal(gram).copy(), np.diagonal(gram).copy())
         made = cls(gram)
         if not kernel.on_products and not np.array_equal(gram, gram.T):

@@ -22,8 +22,8 @@ class LeaveOneOutSVC(LinearProgramMachine):
 
     Parameters
     ----------
-    kernel, degree, gamma, coef0, class_weight, tol, max_seconds, memory, n_jobs, precision, \
-    verbose :
+    kernel, degree, gamma, coef0, matern_nu, class_weight, tol, max_seconds, memory, n_jobs, \
+    precision, verbose :
         As for `LPSVC`.
 
     Attributes
@@ -59,6 +59,7 @@ class LeaveOneOutSVC(LinearProgramMachine):
         degree: int = 3,
         gamma: float | str = "scale",
         coef0: float = 1.0,
+        matern_nu: float = 1.5,
         class_weight: Any = None,
         tol: float = 1e-7,
         max_seconds: float | None = None,
@@ -71,6 +72,7 @@ class LeaveOneOutSVC(LinearProgramMachine):
         self.degree = degree
         self.gamma = gamma
         self.coef0 = coef0
+        self.matern_nu = matern_nu
         self.class_weight = class_weight
         self.tol = tol
         self.max_seconds = max_seconds

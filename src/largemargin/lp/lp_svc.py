@@ -25,10 +25,11 @@ class LPSVC(LinearProgramMachine):
     ----------
     C : float, default=1.0
         The price of slack, finite; for the hard margin there is `NuLPSVC` with nu=0.
-    kernel : {"rbf", "linear", "poly", "laplacian", "sigmoid", "precomputed"} or callable,
+    kernel : {"rbf", "linear", "poly", "laplacian", "matern", "sigmoid", "precomputed"} or callable,
     default="rbf"
-        A callable takes two blocks of rows and returns the block of kernel values. Nothing is asked
-        of a kernel but finite values. Those below 1e-12 of the diagonal are made zero in training.
+        The kernel function. A callable takes two blocks of rows and returns the block of values.
+        Nothing is asked of a kernel but finite values. Those below 1e-12 of the diagonal are made
+        zero in training.
     degree : int, default=3
         Degree of the polynomial (gamma a.b + coef0)^degree.
     gamma : float, "scale" or "auto", default="scale"
@@ -36,6 +37,8 @@ class LPSVC(LinearProgramMachine):
         is 1 / n_features.
     coef0 : float, default=1.0
         Constant of the polynomial and sigmoid kernels.
+    matern_nu : {0.5, 1.5, 2.5}, default=1.5
+        Smoothness of the Matern kernel.
     class_weight : dict, "balanced" or None, default=None
         Factors of the weights of examples, one per class.
     tol : float, default=1e-7
@@ -112,6 +115,7 @@ class LPSVC(LinearProgramMachine):
         degree: int = 3,
         gamma: float | str = "scale",
         coef0: float = 1.0,
+        matern_nu: float = 1.5,
         class_weight: Any = None,
         tol: float = 1e-7,
         max_seconds: float | None = None,
@@ -125,6 +129,7 @@ class LPSVC(LinearProgramMachine):
         self.degree = degree
         self.gamma = gamma
         self.coef0 = coef0
+        self.matern_nu = matern_nu
         self.class_weight = class_weight
         self.tol = tol
         self.max_seconds = max_seconds

@@ -36,8 +36,8 @@ class NuLPSVC(LinearProgramMachine):
         where it has to be, with one warning; with class weights the threshold then gives way too,
         to the side of more weight. 0 is the limit of small values: the largest margin without
         errors or, if there is none, the least loss.
-    kernel, degree, gamma, coef0, class_weight, tol, max_seconds, memory, n_jobs, precision, \
-    verbose :
+    kernel, degree, gamma, coef0, matern_nu, class_weight, tol, max_seconds, memory, n_jobs, \
+    precision, verbose :
         As for `LPSVC`.
 
     Attributes
@@ -78,6 +78,7 @@ class NuLPSVC(LinearProgramMachine):
         degree: int = 3,
         gamma: float | str = "scale",
         coef0: float = 1.0,
+        matern_nu: float = 1.5,
         class_weight: Any = None,
         tol: float = 1e-7,
         max_seconds: float | None = None,
@@ -91,6 +92,7 @@ class NuLPSVC(LinearProgramMachine):
         self.degree = degree
         self.gamma = gamma
         self.coef0 = coef0
+        self.matern_nu = matern_nu
         self.class_weight = class_weight
         self.tol = tol
         self.max_seconds = max_seconds

@@ -34,9 +34,9 @@ class AggressivePerceptron(OnlineLearner):
         ("projectron").
     average : bool, default=False
         Answer with the average of the vectors over the stream instead of the last ones; see Notes.
-    kernel : {"rbf", "linear", "poly", "laplacian", "sigmoid", "precomputed"} or callable,
+    kernel : {"rbf", "linear", "poly", "laplacian", "matern", "sigmoid", "precomputed"} or callable,
     default="rbf"
-        A callable takes two blocks of rows and returns the block of kernel values.
+        The kernel function. A callable takes two blocks of rows and returns the block of values.
     degree : int, default=3
         Degree of the polynomial (gamma a.b + coef0)^degree.
     gamma : float, "auto" or "scale", default="auto"
@@ -44,6 +44,8 @@ class AggressivePerceptron(OnlineLearner):
         only.
     coef0 : float, default=1.0
         Constant of the polynomial and sigmoid kernels.
+    matern_nu : {0.5, 1.5, 2.5}, default=1.5
+        Smoothness of the Matern kernel.
     max_seconds : float or None, default=None
         Stop `fit` after so many seconds, with a warning and a model of what was seen so far. Ctrl-C
         does the same.
@@ -132,6 +134,7 @@ class AggressivePerceptron(OnlineLearner):
         degree: int = 3,
         gamma: float | str = "auto",
         coef0: float = 1.0,
+        matern_nu: float = 1.5,
         max_seconds: float | None = None,
         memory: int | str = "auto",
         n_jobs: int | None = None,
@@ -147,6 +150,7 @@ class AggressivePerceptron(OnlineLearner):
         self.degree = degree
         self.gamma = gamma
         self.coef0 = coef0
+        self.matern_nu = matern_nu
         self.max_seconds = max_seconds
         self.memory = memory
         self.n_jobs = n_jobs

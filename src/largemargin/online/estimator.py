@@ -59,6 +59,7 @@ class OnlineLearner(ExpansionClassifier):
     degree: int
     gamma: float | str
     coef0: float
+    matern_nu: float
     budget: int | None
     policy: str
     max_seconds: float | None

@@ -20,66 +20,15 @@ class ROMMA(OnlineLearner):
     ----------
     aggressive : bool, default=True
         Learn whenever y (w.x) < 1, not only on mistakes, y (w.x) <= 0.
-    budget : int or None, default=None
-        The most examples stored; None is no limit.
-    policy : {"auto", "distill", "keep", "margin", "forgetron", "random", "projectron"},
-    default="auto"
-        What is stored. Without a budget "distill" ("auto"): after each insertion, examples that
-        would be classified with the margin without themselves are removed; or "keep": none is.
-        With one, a full cache loses the example that would be classified best without itself
-        ("margin", "auto"), any one ("random"), or the oldest after everything has been shrunk
-        ("forgetron"); or the new example is projected onto the span of the stored ones
-        ("projectron").
-    average : bool, default=False
-        Answer with the average of the vectors over the stream instead of the last ones; see Notes.
-    kernel : {"rbf", "linear", "poly", "laplacian", "sigmoid", "precomputed"} or callable,
-    default="rbf"
-        A callable takes two blocks of rows and returns the block of kernel values.
-    degree : int, default=3
-        Degree of the polynomial (gamma a.b + coef0)^degree.
-    gamma : float, "auto" or "scale", default="auto"
-        Kernel coefficient; "auto" is 1 / n_features, "scale" 1 / (n_features * X.var()), in `fit`
-        only.
-    coef0 : float, default=1.0
-        Constant of the polynomial and sigmoid kernels.
-    max_seconds : float or None, default=None
-        Stop `fit` after so many seconds, with a warning and a model of what was seen so far. Ctrl-C
-        does the same.
-    memory : int or str, default="auto"
-        Bytes, or a size such as "500MB", for kernel values held at any time. "auto" is half of what
-        is free. Not one bit of the model depends on it.
-    n_jobs : int or None, default=None
-        Threads. None is every core this process may use, within the BLAS and OpenMP limits in
-        force, and 1 inside a joblib worker; note that scikit-learn's None means 1. Not one bit of
-        the model, or of its scores, depends on it.
-    precision : {"auto", "float32", "float64"}, default="auto"
-        The type of kernel values; sums are always float64. "auto" is float64 for up to 8,192 rows
-        and float32 beyond; with `partial_fit` it follows the type of the first chunk.
-    random_state : int, RandomState or None, default=None
-        For policy="random".
-    verbose : int, default=0
-        1 shows a progress bar.
+    budget, policy, average, kernel, degree, gamma, coef0, matern_nu, max_seconds, memory, n_jobs, \
+    precision, random_state, verbose :
+        As for `AggressivePerceptron`.
 
     Attributes
     ----------
-    classes_ : array of shape (n_classes,)
-    online_errors_ : int
-        Examples that were misclassified when they came, before they were learned; a score of
-        exactly zero, or a tie with another class, is an error.
-    margin_errors_ : int
-        Examples that did not clear the margin when they came, online errors among them.
-    n_insertions_, n_removals_ : int
-        Examples stored, and of these dropped again.
-    cache_sizes_ : array of shape (n_entries, 2)
-        Examples seen and examples then stored, at equal distances along the stream. There are at
-        most 1,024 entries; the distance grows with the stream.
-    support_, support_vectors_, n_support_ :
-        The stored examples: their sorted positions in the stream, their rows, their number.
-    dual_coef_, intercept_, coef_ :
-        f = dual_coef_ @ K(support_vectors_, x) + intercept_, one row for two classes and otherwise
-        one per class; the intercept is 0. `coef_` with the linear kernel only.
-    n_features_in_, feature_names_in_ :
-        As everywhere in scikit-learn.
+    classes_, online_errors_, margin_errors_, n_insertions_, n_removals_, cache_sizes_, support_, \
+    support_vectors_, n_support_, dual_coef_, intercept_, coef_, n_features_in_, feature_names_in_ :
+        As for `AggressivePerceptron`.
 
     Notes
     -----
@@ -93,15 +42,12 @@ class ROMMA(OnlineLearner):
     On data that cannot be separated w grows; where it would outgrow the numbers, or an example
     contradicts it outright, it starts anew from that example.
 
-    The average is that over the stream of the weight vectors after each example, kept in the
-    coefficients of the stored examples. It is exact as long as nothing is evicted; the part of an
-    example that is evicted is handed over to the stored ones that are most like it: its projection
-    onto up to 16 of them, found by matching pursuit. It must be asked for before the first example.
+    What the average is, and when it is exact, is said at `AggressivePerceptron`.
 
     References
     ----------
-    Li, Y. and Long, P. M. (2002). The relaxed online maximum margin algorithm. Machine Learning 46,
-    361-387.
+    Li, Y. and Long, P. M. (2002). The relaxed online maximum margin algorithm. Machine Learning
+    46, 361-387.
 
     Crammer, K., Kandola, J. and Singer, Y. (2003). Online classification on a budget. Advances in
     Neural Information Processing Systems 16.
@@ -131,6 +77,7 @@ class ROMMA(OnlineLearner):
         degree: int = 3,
         gamma: float | str = "auto",
         coef0: float = 1.0,
+        matern_nu: float = 1.5,
         max_seconds: float | None = None,
         memory: int | str = "auto",
         n_jobs: int | None = None,
@@ -146,6 +93,7 @@ class ROMMA(OnlineLearner):
         self.degree = degree
         self.gamma = gamma
         self.coef0 = coef0
+        self.matern_nu = matern_nu
         self.max_seconds = max_seconds
         self.memory = memory
         self.n_jobs = n_jobs

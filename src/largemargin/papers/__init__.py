@@ -1,11 +1,12 @@
 """The papers, run again: every table and figure beside the published numbers.
 
-One package for each paper, with a `Plan` of what to run and a function `run` that runs it; one
-function for each table or figure. `experiments` keeps what is finished, so that an interrupted run
-goes on where it was.
+One package for each paper: a `Plan` of what to run and a function `run` that runs it, the numbers
+that were `published`, the `experiments`, the `tables` and figures made of what they found, and
+where something is left open, `choosing` it. `experiments` here keeps what is finished, so that an
+interrupted run goes on where it was.
 
-A `report` holds what was found, in tables of published and own numbers (`comparison`) and in
-`figures`. `terminal` shows it, and `files` writes it into a folder. This is the top of the house:
+A `report` holds what was found, in tables of published and own numbers and in `figures`, and
+`rendering` shows it, in the terminal and as files in a folder. This is the top of the house:
 nobody imports it but the command line.
 """
 

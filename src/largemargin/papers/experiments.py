@@ -22,7 +22,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from largemargin.data.dataset import Dataset
-from largemargin.papers.files import make_folder
+from largemargin.papers.rendering import make_folder
 from largemargin.report.machine import describe_machine
 from largemargin.runtime.files import write_atomically
 

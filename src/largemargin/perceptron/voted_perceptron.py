@@ -45,10 +45,11 @@ class VotedPerceptron(TraceReader):
 
     Parameters
     ----------
-    kernel : {"poly", "linear", "rbf", "laplacian", "sigmoid", "precomputed"} or callable,
+    kernel : {"poly", "linear", "rbf", "laplacian", "matern", "sigmoid", "precomputed"} or callable,
     default="poly"
-        A callable takes two blocks of rows and returns the block of kernel values. With "linear"
-        the current prediction vectors are held explicitly and training makes no kernel values.
+        The kernel function. A callable takes two blocks of rows and returns the block of values.
+        With "linear" the current prediction vectors are held explicitly and training makes no
+        kernel values.
     degree : int, default=4
         Degree of the polynomial (gamma a.b + coef0)^degree.
     gamma : float, "auto" or "scale", default="auto"
@@ -56,6 +57,8 @@ class VotedPerceptron(TraceReader):
         `fit` knows but not `partial_fit`.
     coef0 : float, default=1.0
         Constant of the polynomial and sigmoid kernels.
+    matern_nu : {0.5, 1.5, 2.5}, default=1.5
+        Smoothness of the Matern kernel.
     epochs : int, default=1
         Passes over the data. An epoch without a mistake ends the fit, since nothing would change
         any more.
@@ -119,8 +122,8 @@ class VotedPerceptron(TraceReader):
     A score of exactly zero is a mistake. "vote" sums the signs and "average" the scores of all
     prediction vectors, weighted by the number of steps that each survived; "last" is the final
     vector, "random" the one alive at a random moment, "longest" the longest survivor, "pocket"
-    Gallant's pocket with ratchet, "holdout" the one with the fewest errors on held-out data
-    (Littlestone).
+    Gallant's pocket with ratchet, and "holdout", after Littlestone, the one with the fewest errors
+    on held-out data.
 
     References
     ----------
@@ -143,6 +146,7 @@ class VotedPerceptron(TraceReader):
         degree: int = 4,
         gamma: float | str = "auto",
         coef0: float = 1.0,
+        matern_nu: float = 1.5,
         epochs: int = 1,
         method: str = "vote",
         normalize: bool = False,
@@ -160,6 +164,7 @@ class VotedPerceptron(TraceReader):
         self.degree = degree
         self.gamma = gamma
         self.coef0 = coef0
+        self.matern_nu = matern_nu
         self.epochs = epochs
         self.method = method
         self.normalize = normalize

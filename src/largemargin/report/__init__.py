@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from largemargin.report.decision import plot_decision
-    from largemargin.report.fit.content import FitReport
     from largemargin.report.fit.fit_report import fit_report
+    from largemargin.report.fit.page import FitReport
 
 __all__ = ["FitReport", "fit_report", "plot_decision"]
 
 _HOMES = {
-    "FitReport": "largemargin.report.fit.content",
+    "FitReport": "largemargin.report.fit.page",
     "fit_report": "largemargin.report.fit.fit_report",
     "plot_decision": "largemargin.report.decision",
 }

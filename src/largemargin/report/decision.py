@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from largemargin.base.pipelines import deciding_model
 from largemargin.report import plane
 from largemargin.runtime.arrays import MatrixLike, VectorLike
 from largemargin.runtime.showing import LONGEST, cut, printable, shown
@@ -167,7 +168,7 @@ def _check_model(model: Any) -> None:
             f"plot_decision draws classifiers of two features, this one has {width}: train it on "
             "two columns"
         )
-    if getattr(plane.deciding(model), "kernel", None) == "precomputed":
+    if getattr(deciding_model(model), "kernel", None) == "precomputed":
         raise ValueError(
             "plot_decision needs kernel values all over the plane, and kernel='precomputed' has "
             "them for examples only: give the kernel by name or as a function"

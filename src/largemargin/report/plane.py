@@ -16,6 +16,7 @@ import numpy as np
 
 from largemargin.base.classifier import Classifier
 from largemargin.base.labels import numbers_in
+from largemargin.base.pipelines import before_final_step, best_model, deciding_model
 from largemargin.machines import card_of
 from largemargin.runtime.arrays import MatrixLike
 
@@ -100,10 +101,10 @@ def margins(model: Any, X: MatrixLike, lead: np.ndarray, level: Any) -> np.ndarr
     if len(lead) == 2:
         return np.asarray(lead - levels[:, None])
     scores = _scores(model, X)
-    kind = getattr(deciding(model), "multiclass", None)
+    kind = getattr(deciding_model(model), "multiclass", None)
     if kind == "ovo" or scores is None:
         return None
-    competing = kind == "crammer-singer" or _is_online(deciding(model))
+    competing = kind == "crammer-singer" or _is_online(deciding_model(model))
     return np.asarray((lead if competing else scores) - levels[:, None])
 
 
@@ -113,7 +114,7 @@ def _is_online(model: Any) -> bool:
 
 def _level(model: Any) -> Any:
     """The score on the margin, one for all classes or one each; 0 if there is no such score."""
-    last = deciding(model)
+    last = deciding_model(model)
     if not isinstance(last, Classifier):
         of_many = FOREIGN.get(type(last).__name__)
         return 1.0 if of_many or (of_many is not None and len(last.classes_) == 2) else 0.0
@@ -127,31 +128,18 @@ def support_points(model: Any, X: MatrixLike, points: np.ndarray) -> np.ndarray:
 
     Inside a pipeline a support vector is not in the coordinates of X: it must be one of its rows.
     """
-    last = deciding(model)
+    last = deciding_model(model)
     none = np.empty((0, 2))
     if not hasattr(last, "support_") or not hasattr(last, "support_vectors_"):
         return none
     support, vectors = np.asarray(last.support_), dense(last.support_vectors_)
-    moved = hasattr(model, "steps") or hasattr(model, "best_estimator_")
-    inside = dense(_before_last(model, X)) if moved else points
+    moved = last is not model
+    inside = dense(before_final_step(best_model(model), X)) if moved else points
     if len(support) and support.max() < len(points):
         rows = inside[support]
         if rows.shape == vectors.shape and np.allclose(rows, vectors, rtol=1e-5, atol=1e-6):
             return np.asarray(points[support])
     return none if moved or vectors.shape[1:] != (2,) else vectors
-
-
-def deciding(model: Any) -> Any:
-    """What decides in the end: inside a search the best model, inside a pipeline its last step."""
-    while hasattr(model, "best_estimator_") or hasattr(model, "steps"):
-        model = model.best_estimator_ if hasattr(model, "best_estimator_") else model.steps[-1][1]
-    return model
-
-
-def _before_last(model: Any, X: MatrixLike) -> MatrixLike:
-    """The rows of X as the deciding model sees them."""
-    model = getattr(model, "best_estimator_", model)
-    return model[:-1].transform(X) if hasattr(model, "steps") and len(model.steps) > 1 else X
 
 
 def dense(rows: Any) -> np.ndarray:

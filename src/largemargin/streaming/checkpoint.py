@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import scipy.sparse as sp
 
+from largemargin.base.pipelines import final_step
 from largemargin.base.training_record import ASIDE
 from largemargin.machines import CARDS
 from largemargin.model_file.container import refusal
@@ -109,7 +110,7 @@ def stored_names(info: dict[str, Any], width: int, path: str) -> list[str] | Non
 
 def schema_of(machine: Any, info: dict[str, Any], path: str, sparse: bool | None = None) -> Schema:
     """What a fitted model knows of its stream."""
-    learner = _learner(machine)
+    learner = final_step(machine)
     if not isinstance(learner, OnlineLearner):
         raise ValueError(
             f"{path} is a {type(learner).__name__}, which does not learn from a stream: give the "
@@ -135,7 +136,7 @@ def resume_stream(
     """The model of the checkpoint, if it is the one that was asked for, with the same options."""
     found, place = read_checkpoint(checkpoint)
     asked, there = _description(machine), _description(found)
-    learner = _learner(found)
+    learner = final_step(found)
     learner.set_params(**{name: asked[name] for name in ASIDE & asked.keys() & there.keys()})
     for name in asked | there:
         if name not in ASIDE and asked.get(name) != there.get(name):
@@ -168,12 +169,8 @@ def _told(value: Any) -> str:
     return "not given" if value is None else str(value)
 
 
-def _learner(machine: Any) -> Any:
-    return machine[-1] if hasattr(machine, "steps") else machine
-
-
 def _description(machine: Any) -> dict[str, Any]:
     """The class and the parameters of a model."""
-    learner = _learner(machine)
+    learner = final_step(machine)
     steps = [type(step).__name__ for _, step in getattr(machine, "steps", [])[:-1]]
     return {"model": " after ".join([type(learner).__name__, *steps]), **learner.get_params()}

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from largemargin.base.pipelines import earlier_steps, final_step
 from largemargin.online.progressive import Answer, answer_and_learn
 from largemargin.runtime.threads import Workers
 from largemargin.streaming.events import BadLine, Event, read_event
@@ -77,9 +78,7 @@ class Session:
         self.model = model
         self.schema = schema
         self.counts = counts
-        self._scaler, self._learner = None, model
-        if hasattr(model, "steps"):
-            self._scaler, self._learner = model[:-1], model[-1]
+        self._scaler, self._learner = earlier_steps(model), final_step(model)
         self._classes = classes
         self._scores = scores
         self._report = report

@@ -143,9 +143,9 @@ def _score(model: SVC, fit: Fit, data: TrainingSet, test: np.ndarray) -> float:
     answers = _known_answers(model, fit, data)[test]
     unknown = test[answers < 0]
     if len(unknown):
-        expansion = model._expansion
+        expansion = model.expansion
         if expansion.basis.kernel.by_column:
-            values = data.X[np.ix_(unknown, np.searchsorted(data.positions, model._positions))]
+            values = data.X[np.ix_(unknown, np.searchsorted(data.positions, model.positions))]
             found = expansion.coefs @ values.T + expansion.intercepts[:, None]
         else:
             found = expansion(data.X[unknown], model.n_jobs)

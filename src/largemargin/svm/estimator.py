@@ -64,6 +64,7 @@ class SupportVectorMachine(ExpansionClassifier):
     degree: int
     gamma: float | str
     coef0: float
+    matern_nu: float
     fit_intercept: bool
     multiclass: str
     tol: float

@@ -45,10 +45,10 @@ class KernelAdatron(SupportVectorMachine):
     learning_rate : float or "auto", default="auto"
         The step eta. It must lie between 0 and 2 / k(x, x) for every example; "auto" is
         1 / k(x, x) of each example.
-    kernel : {"rbf", "linear", "poly", "laplacian", "sigmoid", "precomputed"} or callable,
+    kernel : {"rbf", "linear", "poly", "laplacian", "matern", "sigmoid", "precomputed"} or callable,
     default="rbf"
-        A callable takes two blocks of rows and returns the block of kernel values.
-    degree, gamma, coef0 :
+        The kernel function. A callable takes two blocks of rows and returns the block of values.
+    degree, gamma, coef0, matern_nu :
         Parameters of the kernel, as for `SVC`.
     multiclass : {"ovr", "ovo"}, default="ovr"
         One problem per class against the rest, or one per pair.
@@ -99,6 +99,7 @@ class KernelAdatron(SupportVectorMachine):
         degree: int = 3,
         gamma: float | str = "scale",
         coef0: float = 1.0,
+        matern_nu: float = 1.5,
         multiclass: str = "ovr",
         fit_intercept: bool = True,
         tol: float = 1e-3,
@@ -115,6 +116,7 @@ class KernelAdatron(SupportVectorMachine):
         self.degree = degree
         self.gamma = gamma
         self.coef0 = coef0
+        self.matern_nu = matern_nu
         self.multiclass = multiclass
         self.fit_intercept = fit_intercept
         self.tol = tol

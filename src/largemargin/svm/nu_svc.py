@@ -36,8 +36,8 @@ class NuSVC(SupportVectorMachine):
         The largest violation of the optimality conditions that is left, relative to the margin rho.
     min_margin : float, default=1e-6
         With nu=0: data that is shown not to be separable with this margin is said to be so.
-    kernel, degree, gamma, coef0, class_weight, fit_intercept, max_iter, max_seconds, warm_start, \
-    memory, n_jobs, precision, verbose :
+    kernel, degree, gamma, coef0, matern_nu, class_weight, fit_intercept, max_iter, max_seconds, \
+    warm_start, memory, n_jobs, precision, verbose :
         As for `SVC`.
 
     Attributes
@@ -77,6 +77,7 @@ class NuSVC(SupportVectorMachine):
         degree: int = 3,
         gamma: float | str = "scale",
         coef0: float = 1.0,
+        matern_nu: float = 1.5,
         multiclass: str = "ovr",
         class_weight: Any = None,
         fit_intercept: bool = True,
@@ -95,6 +96,7 @@ class NuSVC(SupportVectorMachine):
         self.degree = degree
         self.gamma = gamma
         self.coef0 = coef0
+        self.matern_nu = matern_nu
         self.multiclass = multiclass
         self.class_weight = class_weight
         self.fit_intercept = fit_intercept

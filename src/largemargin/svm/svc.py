@@ -33,9 +33,9 @@ class SVC(SupportVectorMachine):
     ----------
     C : float, default=1.0
         The price of slack; `inf` is the hard margin, the optimal hyperplane.
-    kernel : {"rbf", "linear", "poly", "laplacian", "sigmoid", "precomputed"} or callable,
+    kernel : {"rbf", "linear", "poly", "laplacian", "matern", "sigmoid", "precomputed"} or callable,
     default="rbf"
-        A callable takes two blocks of rows and returns the block of kernel values.
+        The kernel function. A callable takes two blocks of rows and returns the block of values.
     degree : int, default=3
         Degree of the polynomial (gamma a.b + coef0)^degree.
     gamma : float, "scale" or "auto", default="scale"
@@ -43,6 +43,8 @@ class SVC(SupportVectorMachine):
         is 1 / n_features.
     coef0 : float, default=1.0
         Constant of the polynomial and sigmoid kernels.
+    matern_nu : {0.5, 1.5, 2.5}, default=1.5
+        Smoothness of the Matern kernel.
     slack : {"linear", "squared", "squared-sum"}, default="linear"
         What C is the price of: the sum of the slacks (hinge loss), the sum of their squares
         (squared hinge loss), or the square of their sum, which the paper's experiments used.
@@ -142,6 +144,7 @@ class SVC(SupportVectorMachine):
         degree: int = 3,
         gamma: float | str = "scale",
         coef0: float = 1.0,
+        matern_nu: float = 1.5,
         slack: str = "linear",
         multiclass: str = "ovr",
         class_weight: Any = None,
@@ -161,6 +164,7 @@ class SVC(SupportVectorMachine):
         self.degree = degree
         self.gamma = gamma
         self.coef0 = coef0
+        self.matern_nu = matern_nu
         self.slack = slack
         self.multiclass = multiclass
         self.class_weight = class_weight

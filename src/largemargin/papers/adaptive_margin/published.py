@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from largemargin.papers.comparison import Published
+from largemargin.papers.report import Published
 
 SETS = {
     "banana": "banana",

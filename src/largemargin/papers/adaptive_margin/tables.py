@@ -1,17 +1,44 @@
-"""Table 2.1 with its further columns, and what the text says of the figures."""
+"""The tables and figures, from the records of finished experiments.
+
+They are table 2.1 with its further columns, the points in the plane, the curves against width and
+lambda, the distributions of margins, and what the text says of the table and the figures.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from largemargin.papers.adaptive_margin import published
-from largemargin.papers.adaptive_margin.machines import MACHINES, NOTHING, ROUNDS, Setting
-from largemargin.papers.comparison import Cell, Group, Published, Row, Table, cell_of
+from largemargin.papers.adaptive_margin.choosing import WIDTH_SET
+from largemargin.papers.adaptive_margin.experiments import (
+    CENTRES,
+    GRID,
+    MARGIN_SET,
+    MARGIN_WIDTH,
+    OUTLIER,
+    PICTURES,
+    PLANE_WIDTH,
+    PRICE,
+)
+from largemargin.papers.adaptive_margin.machines import (
+    MACHINES,
+    NOTHING,
+    ROUNDS,
+    Setting,
+)
+from largemargin.papers.figures import Conic, Figure, Gaussians, Panel, Plane
+from largemargin.papers.report import Cell, Group, Published, Row, Table, cell_of
+from largemargin.report.charts import Curve
 
 BESIDE = {"svm-published": "svm"}
 """Columns that stand beside the published numbers of another one."""
+
+QUANTITIES = {"slacks": "slacks", "test": "test error", "train": "training error", "bound": "bound"}
 
 
 @dataclass
@@ -152,3 +179,171 @@ def boosting_loses(columns: Columns, names: Sequence[str]) -> bool:
         for machine in published.COLUMNS
     }
     return max(means, key=lambda machine: means[machine]) == "ab"
+
+
+def figure_of(name: str, found: dict[str, Any]) -> Figure:
+    picture = PICTURES[name]
+    points = tuple((x, y) for x, y in found["points"])
+
+    def panel(title: str, machine: dict[str, Any]) -> Plane:
+        decision = Gaussians(
+            PLANE_WIDTH,
+            tuple(points[i] for i in machine["support"]),
+            tuple(machine["coefficients"]),
+            machine["constant"],
+        )
+        return Plane(
+            title,
+            points,
+            tuple(found["labels"]),
+            tuple(machine["support"]),
+            tuple(machine["errors"]),
+            decision,
+            machine["margin"],
+        )
+
+    machines = zip(picture.machines, found["machines"], strict=True)
+    return Figure(
+        picture.id,
+        picture.title,
+        "",
+        "",
+        tuple(panel(title, machine) for (title, _, _), machine in machines),
+        (f"{picture.note} Gaussian of width {PLANE_WIDTH:g}.",),
+    )
+
+
+def outlier_is_given_up(found: dict[str, Any]) -> bool:
+    """Whether of the three machines of figure 2.2 only the first has the outlier wrong."""
+    return [OUTLIER in machine["errors"] for machine in found["machines"]] == [True, False, False]
+
+
+def width_figure(runs: Sequence[dict[str, Any]], log_widths: Sequence[float]) -> Figure:
+    """Sparsity and errors against the width, means over splits."""
+    widths = tuple(math.exp(one) for one in log_widths)
+
+    def panel(title: str, names: dict[str, str]) -> Panel:
+        curves = tuple(Curve(shown, widths, _mean(runs, name)) for name, shown in names.items())
+        lowest = (
+            f"{curve.name} {min(curve.y):.1f} at {widths[int(np.argmin(curve.y))]:.2g}"
+            for curve in curves
+        )
+        return Panel(title, curves, "lowest " + ", ".join(lowest), log_y=False)
+
+    return Figure(
+        "figure2-7",
+        f"Figure 2.7: the leave-one-out machine on {WIDTH_SET} against the width",
+        "width",
+        "percent",
+        (panel("support vectors", {"support": "support vectors"}), panel("errors", QUANTITIES)),
+        (
+            f"Means over {_splits(len(runs))}. Slacks are their sum over the training examples, in "
+            "percent of those; the bound is the leave-one-out bound (2.2), which does not hold for "
+            "this machine. The chapter's axis is the logarithm of the width: -1 there is "
+            f"{math.exp(-1):.2f} here.",
+        ),
+    )
+
+
+def lambda_figure(runs: dict[str, list[list[float]]], lams: Sequence[float]) -> Figure:
+    """Test error against lambda; `runs` holds the errors of each split by data set."""
+
+    def panel(name: str, errors: list[list[float]]) -> Panel:
+        cells = [cell_of(column, None, "percent") for column in zip(*errors, strict=True)]
+        means = tuple(float(cell.ours or 0.0) for cell in cells)
+        title = f"{published.SETS[name]}, {_splits(len(errors))}"
+        best = int(np.argmin(means))
+        summary = f"lowest test error {means[best]:.2f} at lambda {lams[best]:g}"
+        return Panel(
+            title, (Curve("test error", tuple(lams), means),), summary, log_x=False, log_y=False
+        )
+
+    return Figure(
+        "figure2-8",
+        "Figure 2.8: test error of the adaptive-margin machine against lambda",
+        "lambda",
+        "test error in percent",
+        tuple(panel(name, errors) for name, errors in runs.items()),
+        ("Means over splits, with the width that was chosen for the leave-one-out machine.",),
+    )
+
+
+def minima_are_near(runs: Sequence[dict[str, Any]], log_widths: Sequence[float]) -> bool:
+    """Whether all four curves are lowest within 1 of the chapter's logarithm of the width."""
+    found = (log_widths[int(np.argmin(_mean(runs, name)))] for name in QUANTITIES)
+    return all(abs(one - published.BEST_LOG_WIDTH) <= 1 for one in found)
+
+
+BEST_LAMBDA: dict[str, Callable[[float], bool]] = {
+    "banana": lambda lam: lam == 1,
+    "heart": lambda lam: 0.5 <= lam <= 1.5,
+    "titanic": lambda lam: lam == 0,
+}
+"""Whether the lambda with the lowest error is where the text has it."""
+
+
+def best_lambda(errors: Sequence[Sequence[float]], lams: Sequence[float]) -> float:
+    return lams[int(np.argmin(np.mean(errors, axis=0)))]
+
+
+def _mean(runs: Sequence[dict[str, Any]], name: str) -> tuple[float, ...]:
+    return tuple(np.mean([run[name] for run in runs], axis=0).tolist())
+
+
+def _splits(count: int) -> str:
+    return "1 split" if count == 1 else f"{count} splits"
+
+
+def hyperplane_figure(found: dict[str, Any]) -> Figure:
+    points = tuple((x, y) for x, y in found["points"])
+
+    def panel(line: dict[str, Any]) -> Plane:
+        return Plane(
+            line["title"],
+            points,
+            tuple(line["labels"]),
+            tuple(line["support"]),
+            tuple(line["errors"]),
+            Conic((line["b"], *line["w"], 0.0, 0.0, 0.0)),
+            line["margin"],
+        )
+
+    distances = ", ".join(
+        f"{line['title']} {line['distance']:.3f}" for line in found["lines"] if not line["errors"]
+    )
+    return Figure(
+        "figure1-1",
+        "Figure 1.1: lines that separate, and their margins",
+        "",
+        "",
+        tuple(map(panel, found["lines"])),
+        (
+            "Points on a margin or within it are ringed. Euclidean distance of the nearest point: "
+            f"{distances}.",
+        ),
+    )
+
+
+def margin_figure(found: dict[str, Any]) -> Figure:
+    def panel(title: str, shares: dict[str, list[float]]) -> Panel:
+        curves = tuple(Curve(name, GRID, tuple(share)) for name, share in shares.items())
+        at_zero = GRID.index(0.0)
+        summary = "training errors in percent: " + ", ".join(
+            f"{curve.name} {curve.y[at_zero]:.1f}" for curve in curves
+        )
+        return Panel(title, curves, summary, log_x=False, log_y=False)
+
+    boosted = (panel(name, stages) for name, stages in found["boosted"].items())
+    return Figure(
+        "margin-distribution",
+        f"Margins of the training examples of {published.SETS[MARGIN_SET]}",
+        "margin",
+        "percent with at most that margin",
+        (*boosted, panel("kernel machines", found["kernel"])),
+        (
+            "The margin of a convex combination lies between -1 and 1. The outputs of the kernel "
+            "machines, none of which has a threshold, are divided by the largest of them. Networks "
+            f"with {CENTRES} centres are boosted, at most {ROUNDS} of them, AdaBoost_Reg has C = "
+            f"{PRICE:g}, and the width of the kernel is {MARGIN_WIDTH:g}.",
+        ),
+    )

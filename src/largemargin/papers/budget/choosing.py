@@ -13,9 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from largemargin.data.dataset import Dataset
 from largemargin.papers.budget import published
-from largemargin.papers.budget.tasks import Problem, View
+from largemargin.papers.budget.experiments import Problem, View, count_wrong
 from largemargin.papers.experiments import interruptions_raised
 
 HELD_OUT = 0.2
@@ -166,8 +165,3 @@ def split(n: int, rows: int) -> tuple[np.ndarray, np.ndarray]:
     chosen = np.random.RandomState(0).permutation(n)[:rows]  # its stream is frozen
     n_test = max(1, round(HELD_OUT * len(chosen)))
     return chosen[n_test:], chosen[:n_test]
-
-
-def count_wrong(model: Any, data: Dataset) -> int:
-    """Errors on the test set."""
-    return int(np.count_nonzero(model.predict(data.X_test) != data.y_test))

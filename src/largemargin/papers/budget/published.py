@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from largemargin.papers.comparison import Published
+from largemargin.papers.report import Published
 
 MARGIN = 0.01
 DEGREE = 9

@@ -7,7 +7,7 @@ images: the same ten machines, trained one by one with a well-known solver at it
 
 from __future__ import annotations
 
-from largemargin.papers.comparison import Published
+from largemargin.papers.report import Published
 
 DEGREES = (1, 2, 3, 4, 5, 6, 7)
 USPS_SIZES = (7_291, 2_007)  # of the public files; the paper speaks of 7,300 and 2,000

@@ -1,4 +1,6 @@
-"""The tables from the records of finished experiments: 2, 3, the benchmark, and the bound.
+"""The tables and figures, from the records of finished experiments.
+
+They are the points in the plane, tables 2 and 3, the benchmark, and the bound.
 
 The bound of the paper is an expectation over training sets:
 
@@ -15,10 +17,15 @@ from typing import Any
 
 import numpy as np
 
-from largemargin.papers.comparison import LABELS, Cell, Group, Published, Row, Table
 from largemargin.papers.cortes_vapnik import published
-from largemargin.papers.cortes_vapnik.machines import CLASSIFIERS, MNIST_DEGREE, SMOOTHING
-from largemargin.papers.figures import Bars, Figure, Panel
+from largemargin.papers.cortes_vapnik.experiments import (
+    CLASSIFIERS,
+    MNIST_DEGREE,
+    SMOOTHING,
+    SOFT_C,
+)
+from largemargin.papers.figures import Bars, Conic, Figure, Panel, Plane
+from largemargin.papers.report import LABELS, Cell, Group, Published, Row, Table
 from largemargin.report.charts import Curve
 
 SMOOTHED = f"smoothed, deviation {SMOOTHING:g}"
@@ -36,6 +43,41 @@ NOTE = (
     "The bound is the number of support vectors of a machine over that of its training images; "
     "the error is that of the single machine, class against rest, on the test set. Both in percent."
 )
+
+TITLES = {
+    "ellipse": "separable: an ellipse",
+    "parabola": "separable: a parabola",
+    "overlap": f"not separable, C = {SOFT_C:g}",
+}
+
+
+def planes(records: dict[str, dict[str, Any]]) -> Figure:
+    """The pictures, from what `PlaneExperiment.run` found for each set of points."""
+    panels = tuple(
+        Plane(
+            TITLES[name],
+            tuple((x, y) for x, y in found["points"]),
+            tuple(found["labels"]),
+            tuple(found["support"]),
+            tuple(found["errors"]),
+            Conic(tuple(found["conic"])),
+        )
+        for name, found in records.items()
+    )
+    return Figure(
+        "planes",
+        "In the plane: polynomials of degree 2",
+        "",
+        "",
+        panels,
+        (
+            "Support vectors are ringed and errors crossed; the line is where the decision "
+            "function is zero, the dashed ones where it is 1 and -1. The points are ours, drawn "
+            "with a fixed seed.",
+            "The separable sets have the optimal hyperplane, of which no point is on the wrong "
+            "side; in the third set the labels are noisy.",
+        ),
+    )
 
 
 def table2(machines: Machines, n_features: int, *, comparable: bool) -> Table:

@@ -10,7 +10,7 @@ from typing import Any
 from largemargin.data.dataset import Dataset
 from largemargin.papers.experiments import Images, Store, provenance, run_missing
 from largemargin.papers.freund_schapire import published
-from largemargin.papers.freund_schapire.experiment import Experiment, run_experiment
+from largemargin.papers.freund_schapire.experiments import Experiment, run_experiment
 from largemargin.papers.freund_schapire.tables import (
     TABLE_2_DEGREE,
     by_degree,

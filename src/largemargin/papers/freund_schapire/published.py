@@ -7,8 +7,8 @@ rates follow from the printed numbers of test errors in 10,000 images.
 
 from __future__ import annotations
 
-from largemargin.papers.comparison import Published
-from largemargin.papers.freund_schapire.experiment import TABLE_EPOCHS
+from largemargin.papers.freund_schapire.experiments import TABLE_EPOCHS
+from largemargin.papers.report import Published
 
 N_TRAIN, N_TEST = 60_000, 10_000
 PERMUTATIONS = 10

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from largemargin.papers.comparison import LABELS, Cell, Group, Published, Row, Table, cell_of
 from largemargin.papers.figures import Figure, Panel
 from largemargin.papers.freund_schapire import published
-from largemargin.papers.freund_schapire.experiment import BINARY_RULES, RULES, TABLE_EPOCHS
+from largemargin.papers.freund_schapire.experiments import BINARY_RULES, RULES, TABLE_EPOCHS
+from largemargin.papers.report import LABELS, Cell, Group, Published, Row, Table, cell_of
 from largemargin.report.charts import Curve
 
 TABLE_2_DEGREE = 4

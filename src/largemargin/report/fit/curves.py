@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from largemargin.machines import ENSEMBLE, STREAM, TRACE, card_of
 from largemargin.report.charts import Curve, Histogram, LineChart
 from largemargin.report.fit.outcome import Outcome, Rows, classes_of
 
@@ -65,9 +66,10 @@ def _edges(margins: np.ndarray) -> np.ndarray:
 
 def learning_curve(model: Any, rows: Rows) -> LineChart | None:
     """The error along training, for the models that can still say what they would have answered."""
-    if hasattr(model, "staged_decision_functions"):
+    outcome = card_of(model).outcome
+    if outcome == TRACE:
         return _perceptron_curve(model, _some(rows))
-    if hasattr(model, "alphas_"):
+    if outcome == ENSEMBLE:
         return _boosting_curve(model, _some(rows))
     return None
 
@@ -117,10 +119,9 @@ def _error_chart(curves: list[Curve], x_label: str, rows: Rows, how: str) -> Lin
 
 def cache_chart(model: Any) -> LineChart | None:
     """The examples stored by an online learner, over its stream."""
-    sizes = getattr(model, "cache_sizes_", None)
-    if sizes is None or not len(sizes):
+    if card_of(model).outcome != STREAM or not len(model.cache_sizes_):
         return None
-    seen, stored = (tuple(map(float, column)) for column in np.asarray(sizes).T)
+    seen, stored = (tuple(map(float, column)) for column in np.asarray(model.cache_sizes_).T)
     budget = f" The budget is {model.budget}." if model.budget is not None else ""
     says = (
         f"{stored[-1]:.0f} examples are stored after {seen[-1]:.0f}; at most {max(stored):.0f} "

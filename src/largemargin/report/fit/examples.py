@@ -15,6 +15,8 @@ from typing import Any
 
 import numpy as np
 
+from largemargin.base.pipelines import earlier_steps, final_step
+from largemargin.machines import DUAL, HYPERPLANE, NETWORK, STREAM, TRACE, card_of
 from largemargin.report.fit.outcome import Outcome, Rows
 from largemargin.report.templates import figure
 from largemargin.runtime.arrays import Matrix
@@ -185,19 +187,20 @@ def hard_gallery(album: Album, outcome: Outcome, labels: list[str]) -> Gallery |
 
 def kept_gallery(model: Any, album: Album, training: Rows | None, labels: list[str]) -> Any:
     """What the model keeps: support vectors, centres, or one weight a feature."""
-    final = model[-1] if hasattr(model, "steps") else model
+    final, scaler = final_step(model), earlier_steps(model)
     # where steps before it cannot be undone, what it keeps is not in the coordinates of the rows
-    undone = not hasattr(model, "steps") or hasattr(model[:-1], "inverse_transform")
-    if hasattr(final, "support_"):
+    undone = scaler is None or hasattr(scaler, "inverse_transform")
+    outcome = card_of(final).outcome
+    if outcome in (DUAL, TRACE, STREAM):
         return _support_gallery(model, final, album, training, labels) if undone else None
-    if hasattr(final, "centers_"):
+    if outcome == NETWORK:
         if not undone:
             return None
         centers = final.centers_[: _most(album)]
         captions = [(f"centre {k + 1}", "", "") for k in range(len(centers))]
         note = f"{len(centers)} of {len(final.centers_)} centres of basis functions."
         return Gallery("kept", "Centres", note, album.show(_unscaled(model, centers), captions))
-    if hasattr(final, "coef_") and final.n_features_in_ == model.n_features_in_:
+    if outcome == HYPERPLANE and final.n_features_in_ == model.n_features_in_:
         return _weight_gallery(np.atleast_2d(final.coef_), album, labels)
     return None
 
@@ -255,7 +258,8 @@ def _weight_gallery(coefs: np.ndarray, album: Album, labels: list[str]) -> Galle
 
 def _unscaled(model: Any, X: Matrix) -> Matrix:
     """Rows as they were before the scaler of a pipeline."""
-    rows: Matrix = model[:-1].inverse_transform(X) if hasattr(model, "steps") else X
+    scaler = earlier_steps(model)
+    rows: Matrix = X if scaler is None else scaler.inverse_transform(X)
     return rows
 
 

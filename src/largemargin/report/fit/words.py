@@ -1,7 +1,13 @@
-"""What there is to say of a fit in words: which machine it is, its kernel, what was found."""
+"""What there is to say of a fit in words: which machine it is, its kernel, what was found.
+
+`known_notes` are those of a model file that `largemargin train` wrote, where they are as it writes
+them: `save` lets people note anything under any name, and what has another shape is theirs.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from numbers import Real
 from typing import Any
 
 from largemargin.machines import DUAL, ENSEMBLE, HYPERPLANE, NETWORK, STREAM, TRACE, card_of
@@ -39,11 +45,10 @@ def kernel_words(parameters: dict[str, Any]) -> str:
     >>> kernel_words({"kernel": "rbf", "degree": 4, "gamma": 0.5, "coef0": 1.0})
     'rbf, gamma 0.5'
     """
+    from largemargin.kernels.functions import KERNELS  # loads NumPy, which `--help` does without
+
     kernel = parameters.get("kernel", "linear")
-    wanted = {
-        "poly": ("degree", "gamma", "coef0"), "sigmoid": ("gamma", "coef0"),
-        "rbf": ("gamma",), "laplacian": ("gamma",),
-    }.get(kernel, ())  # fmt: skip
+    wanted = KERNELS[kernel].parameters
     return ", ".join([kernel, *(f"{name} {text(parameters[name])}" for name in wanted)])
 
 
@@ -136,3 +141,46 @@ def learned_words(facts: dict[str, Any]) -> list[tuple[str, Any]]:
 def _online_errors(facts: dict[str, Any]) -> str:
     share = facts.get("progressive_error")
     return f"{facts['online_errors']}" + (f" ({percent(share)})" if share is not None else "")
+
+
+def known_notes(model: Any, info: dict[str, Any]) -> dict[str, Any]:
+    """The notes that have the shape that `largemargin train` gives them, with the names of columns;
+    these are the model's own if there are none in the notes.
+    """
+    info = {name: value for name, value in info.items() if SHAPES.get(name, _anything)(value)}
+    names = info.get("feature_names", getattr(model, "feature_names_in_", ()))
+    if len(names) <= int(model.n_features_in_):  # of a stream, as many as have been seen
+        return {**info, "feature_names": [str(name) for name in names]}
+    return {name: value for name, value in info.items() if name != "feature_names"}
+
+
+def _anything(value: Any) -> bool:
+    return True
+
+
+def _is(kind: Any) -> Callable[[Any], bool]:
+    return lambda value: isinstance(value, kind) and not isinstance(value, bool)
+
+
+def _is_search(value: Any) -> bool:
+    """A table of a search, with what was chosen."""
+    if not isinstance(value, dict) or not isinstance(value.get("table"), list):
+        return False
+    rows, chosen = value["table"], value.get("chosen")
+    return bool(rows) and isinstance(chosen, dict) and _is(int)(value.get("folds")) and all(
+        isinstance(row, dict)
+        and isinstance(row.get("parameters"), dict)
+        and row["parameters"].keys() == chosen.keys()
+        and all(_is(Real)(row.get(name)) for name in ("mean", "spread", "seconds"))
+        for row in rows
+    )  # fmt: skip
+
+
+SHAPES: dict[str, Callable[[Any], bool]] = {
+    "rows": _is(int),
+    "seconds": _is(Real),
+    "warnings": _is(list),
+    "versions": _is(dict),
+    "feature_names": _is(list),
+    "cv": _is_search,
+}

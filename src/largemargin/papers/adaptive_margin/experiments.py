@@ -1,4 +1,7 @@
-"""Margins: lines that separate points in the plane, and the margins of training examples.
+"""Points in the plane, and the margins of training examples: figures 1.1 and 2.2 to 2.6.
+
+The points of the chapter are not printed; these are drawn as its text describes them, and each
+machine of figures 2.2 to 2.6 has a gaussian kernel.
 
 Several lines separate the points of the first panel of figure 1.1. Those of largest margin are one
 for each norm of w, with the distance in the conjugate norm; with one label changed there is no such
@@ -11,19 +14,20 @@ from __future__ import annotations
 import math
 import time
 import warnings
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from largemargin.papers.adaptive_margin import published
-from largemargin.papers.adaptive_margin.machines import ROUNDS, SEED, gamma_of
-from largemargin.papers.adaptive_margin.planes import POINTS_SEED
-from largemargin.papers.adaptive_margin.sets import Splits
+from largemargin.papers.adaptive_margin.machines import ROUNDS, SEED, Splits, gamma_of
 from largemargin.papers.experiments import interruptions_raised
-from largemargin.papers.figures import Conic, Figure, Panel, Plane
-from largemargin.report.charts import Curve
 from largemargin.runtime.arrays import VectorLike
+
+PLANE_WIDTH = 0.5
+PLANE_LAMBDAS = (1.0, 2.0, 5.0, 10.0)
+NUS = (0.0, 0.1, 0.2, 0.5)
+POINTS_SEED = 2000
 
 NORMS = {1.0: "l1", 2.0: "l2", math.inf: "l-infinity"}
 SOFT_C = 1.0
@@ -35,7 +39,155 @@ PRICE = 1000.0
 STAGES = (5, 20)
 GRID = tuple(np.linspace(-1, 1, 81).round(4).tolist())
 KERNEL_MACHINES = ("SVM, C = 1", "LOO-SVM", "AM-SVM, lambda = 5")
-WIDTH = 0.7
+MARGIN_WIDTH = 0.7
+
+
+@dataclass(frozen=True)
+class Picture:
+    """One figure: its points, its machines by title, and what to say of it."""
+
+    id: str
+    title: str
+    points: str
+    machines: tuple[tuple[str, str, float], ...]
+    note: str
+
+
+def _beside_svm() -> tuple[tuple[str, str, float], ...]:
+    return (("LOO-SVM", "loo", 0.0), ("SVM, C = 1", "svm", 1.0), ("SVM, C = 100", "svm", 100.0))
+
+
+def _along(title: str, machine: str, values: Sequence[float]) -> tuple[tuple[str, str, float], ...]:
+    return tuple((f"{title} = {value:g}", machine, value) for value in values)
+
+
+PICTURES = {
+    picture.id: picture
+    for picture in (
+        Picture(
+            "figure2-2", "Figure 2.2: one outlier", "outlier", _beside_svm(),
+            "Two classes that a line would separate but for one point far to the right.",
+        ),
+        Picture(
+            "figure2-3", "Figure 2.3: overlapping classes", "overlap", _beside_svm(),
+            "Two classes, left and right, that overlap a little.",
+        ),
+        Picture(
+            "figure2-4", "Figure 2.4: AM-SVM", "islands", _along("lambda", "am", PLANE_LAMBDAS),
+            "Dashed is the margin 1, the smallest that the machine asks of any point.",
+        ),
+        Picture(
+            "figure2-5", "Figure 2.5: nu-LP-SVM", "islands", _along("nu", "nu-lp", NUS),
+            "The points of figure 2.4; dashed is the margin.",
+        ),
+        Picture(
+            "figure2-6", "Figure 2.6: nu-SVM", "islands", _along("nu", "nu-svm", NUS),
+            "The points of figure 2.4; dashed is the margin.",
+        ),
+    )
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class PlaneExperiment:
+    """The machines of one figure; the seed is fixed."""
+
+    figure: str
+    seed: int = POINTS_SEED
+
+    cost = 5.0
+
+    @property
+    def picture(self) -> Picture:
+        return PICTURES[self.figure]
+
+    @property
+    def name(self) -> str:
+        return f"points in the plane, {self.picture.title}"
+
+    @property
+    def file_name(self) -> str:
+        return f"plane-{self.figure}_seed-{self.seed}.json"
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "kind": "plane",
+            "points": self.picture.points,
+            "seed": self.seed,
+            "width": PLANE_WIDTH,
+            "machines": [list(machine) for machine in self.picture.machines],
+        }
+
+    def run(self) -> tuple[dict[str, Any], dict[str, float]]:
+        """Train each machine; keep its expansion, its support vectors and its errors."""
+        points, labels = draw_points(self.picture.points, self.seed)
+        started = time.perf_counter()
+        found = []
+        for _, name, value in self.picture.machines:
+            with warnings.catch_warnings(), interruptions_raised():
+                warnings.simplefilter("ignore")
+                model = make_model(name, value).fit(points, labels)
+            found.append(expansion_of(model, points, labels, name))
+        results = {"points": points.tolist(), "labels": labels.tolist(), "machines": found}
+        return results, {"fit": time.perf_counter() - started}
+
+
+def make_model(name: str, value: float) -> Any:
+    import largemargin as lm
+
+    makers: dict[str, Callable[..., Any]] = {
+        "loo": lambda **common: lm.LeaveOneOutSVC(**common),
+        "am": lambda **common: lm.AdaptiveMarginSVC(lam=value, **common),
+        "nu-lp": lambda **common: lm.NuLPSVC(nu=value, **common),
+        "nu-svm": lambda **common: lm.NuSVC(nu=value, **common),
+        "svm": lambda **common: lm.SVC(C=value, **common),
+    }
+    return makers[name](gamma=gamma_of(PLANE_WIDTH), n_jobs=1)
+
+
+def expansion_of(model: Any, points: np.ndarray, labels: np.ndarray, name: str) -> dict[str, Any]:
+    """The decision function, and where its margin is."""
+    outputs = labels * model.decision_function(points)
+    return {
+        "support": model.support_.tolist(),
+        "coefficients": model.dual_coef_[0].tolist(),
+        "constant": float(model.intercept_[0]),
+        "errors": np.flatnonzero(outputs <= 0).tolist(),
+        "margin": float(np.ravel(model.margin_)[0]) if name == "nu-lp" else 1.0,
+    }
+
+
+def draw_points(name: str, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """A set of points and their labels, 1 or -1."""
+    random = np.random.RandomState(seed)  # its stream is frozen: always the same points
+    if name == "outlier":
+        left = random.normal((-0.9, 0.0), (0.35, 0.55), (24, 2))
+        right = random.normal((0.8, 0.0), (0.35, 0.55), (24, 2))
+        points = np.vstack([left, [[2.6, 0.1]], right])
+        labels = np.repeat([1, -1], [25, 24])
+    elif name == "overlap":
+        points = np.vstack(
+            [
+                random.normal((-0.6, 0.0), (0.5, 0.7), (30, 2)),
+                random.normal((0.6, 0.0), (0.5, 0.7), (30, 2)),
+            ]
+        )
+        labels = np.repeat([1, -1], 30)
+    else:
+        crosses = np.vstack(
+            [
+                random.normal((-1.0, 0.4), 0.35, (30, 2)),
+                random.normal((0.9, 0.7), 0.35, (30, 2)),
+            ]
+        )
+        dots = random.normal((0.2, -0.7), (0.55, 0.35), (59, 2))
+        points = np.vstack([crosses, dots, [[-1.5, 0.2]]])
+        labels = np.repeat([-1, 1], 60)
+    return points.round(4), labels
+
+
+OUTLIER = 24
+"""The position of the outlier among the points of figure 2.2."""
 
 
 @dataclass(frozen=True)
@@ -122,36 +274,6 @@ def _line(
     }
 
 
-def hyperplane_figure(found: dict[str, Any]) -> Figure:
-    points = tuple((x, y) for x, y in found["points"])
-
-    def panel(line: dict[str, Any]) -> Plane:
-        return Plane(
-            line["title"],
-            points,
-            tuple(line["labels"]),
-            tuple(line["support"]),
-            tuple(line["errors"]),
-            Conic((line["b"], *line["w"], 0.0, 0.0, 0.0)),
-            line["margin"],
-        )
-
-    distances = ", ".join(
-        f"{line['title']} {line['distance']:.3f}" for line in found["lines"] if not line["errors"]
-    )
-    return Figure(
-        "figure1-1",
-        "Figure 1.1: lines that separate, and their margins",
-        "",
-        "",
-        tuple(map(panel, found["lines"])),
-        (
-            "Points on a margin or within it are ringed. Euclidean distance of the nearest point: "
-            f"{distances}.",
-        ),
-    )
-
-
 @dataclass(frozen=True)
 class MarginExperiment:
     """The machines on one training set."""
@@ -175,7 +297,7 @@ class MarginExperiment:
             "centres": CENTRES,
             "C": PRICE,
             "stages": list(STAGES),
-            "width": WIDTH,
+            "width": MARGIN_WIDTH,
         }
 
     def run(self) -> tuple[dict[str, Any], dict[str, float]]:
@@ -215,7 +337,7 @@ def kernel_margins(X: np.ndarray, y: VectorLike) -> dict[str, np.ndarray]:
     """y f(x) over the largest |f| of a training example."""
     from largemargin import SVC, AdaptiveMarginSVC, LeaveOneOutSVC
 
-    common: dict[str, Any] = {"gamma": gamma_of(WIDTH), "n_jobs": 1}
+    common: dict[str, Any] = {"gamma": gamma_of(MARGIN_WIDTH), "n_jobs": 1}
     models: tuple[Any, ...] = (
         SVC(C=1.0, fit_intercept=False, **common),
         LeaveOneOutSVC(**common),
@@ -234,28 +356,3 @@ def share_below(margins: np.ndarray) -> list[float]:
     """The percentage of the margins that are at most each value of GRID."""
     counts = np.searchsorted(np.sort(margins), GRID, side="right")
     return [float(share) for share in 100 * counts / len(margins)]
-
-
-def margin_figure(found: dict[str, Any]) -> Figure:
-    def panel(title: str, shares: dict[str, list[float]]) -> Panel:
-        curves = tuple(Curve(name, GRID, tuple(share)) for name, share in shares.items())
-        at_zero = GRID.index(0.0)
-        summary = "training errors in percent: " + ", ".join(
-            f"{curve.name} {curve.y[at_zero]:.1f}" for curve in curves
-        )
-        return Panel(title, curves, summary, log_x=False, log_y=False)
-
-    boosted = (panel(name, stages) for name, stages in found["boosted"].items())
-    return Figure(
-        "margin-distribution",
-        f"Margins of the training examples of {published.SETS[MARGIN_SET]}",
-        "margin",
-        "percent with at most that margin",
-        (*boosted, panel("kernel machines", found["kernel"])),
-        (
-            "The margin of a convex combination lies between -1 and 1. The outputs of the kernel "
-            "machines, none of which has a threshold, are divided by the largest of them. Networks "
-            f"with {CENTRES} centres are boosted, at most {ROUNDS} of them, AdaBoost_Reg has C = "
-            f"{PRICE:g}, and the width of the kernel is {WIDTH:g}.",
-        ),
-    )

@@ -2,7 +2,7 @@
 
 import pytest
 
-from largemargin.papers.comparison import (
+from largemargin.papers.report import (
     LABELS,
     Cell,
     Group,
