@@ -144,7 +144,7 @@ def test_every_family_knows_its_data_in_any_form(fits):
         ]  # fmt: skip
         for form in forms:
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore", UserWarning)  # of names of columns
+                warnings.simplefilter("ignore", UserWarning)  # names of columns
                 assert known(again, form, y) is True, (model, type(form))
         assert known(again, X, y) is False
 

@@ -13,7 +13,8 @@ import scipy.sparse as sp
 import largemargin as lm
 from largemargin import certificates
 from largemargin.certificates.certificate import Theorem
-from tests.certificates.truths import CHECKS, check_all, random_case
+from tests.certificates.cases import random_case
+from tests.certificates.truths import CHECKS, check_all
 
 
 def all_true(seeds, rows=(3, 9)):

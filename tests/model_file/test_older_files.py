@@ -28,7 +28,7 @@ from .older_files import (
 
 RECORDED = json.loads(EXPECTED.read_text())
 FILES = RECORDED["files"]
-CLOSE = {"float64": 1e-9, "float32": 1e-4}  # of the largest score, on another processor
+CLOSE = {"float64": 1e-9, "float32": 1e-4}  # share of the largest score, on another processor
 
 each_file = pytest.mark.parametrize("name", FILES)
 

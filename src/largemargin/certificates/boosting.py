@@ -5,9 +5,9 @@ which boosting combines.
     theorem 1.10   R(f) <= R_rho(f) + sqrt(c/m (h ln^2(m/h)/rho^2 + ln(1/delta)))          (1.50)
 
 for convex combinations of classifiers from a class of VC dimension h (Schapire, Freund, Bartlett &
-Lee 1998, as in Advances in Large Margin Classifiers). Of n features, stumps shatter d points only
-if 2n >= binom(d, d/2): of the subsets of d/2 points each feature cuts off one from below and one
-from above.
+Lee 1998, as in Advances in Large Margin Classifiers). Stumps on n features shatter d points only if
+2n >= binom(d, d/2): of the subsets of d/2 points, each feature cuts off one from below and one from
+above by its thresholds.
 """
 
 from __future__ import annotations
@@ -126,7 +126,7 @@ def statements(
 
 
 def network_statements(model: Any, X: Matrix, labels: np.ndarray) -> list[Statement]:
-    """For `RBFNetwork`, of whose capacity nothing is known."""
+    """The statements about `RBFNetwork`, of whose capacity nothing is known."""
     scores = model.decision_function(X)
     sentence = "The smallest y f(x) of an example; negative if it is misclassified."
     records = recorded(model, X, labels)
@@ -139,7 +139,7 @@ def network_statements(model: Any, X: Matrix, labels: np.ndarray) -> list[Statem
 
 
 def boosting_statements(model: Any, X: Matrix, labels: np.ndarray, asked: Asked) -> list[Statement]:
-    """For `AdaBoost`: theorem 1.12 at each rho, and theorem 1.10."""
+    """The statements about `AdaBoost`: theorem 1.12 at each rho, and theorem 1.10."""
     scores = model.decision_function(X)
     found = model.margins_of(scores, labels)
     records = recorded(model, X, labels)

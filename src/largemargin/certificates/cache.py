@@ -81,7 +81,7 @@ def examine(model: Any, X: MatrixLike, y: VectorLike) -> Fitted:
 
 
 def cache_statements(fitted: Fitted) -> list[Statement]:
-    """For the online learners: how many examples were stored, and the bound of that."""
+    """How many examples an online learner has stored, and the bound of that number."""
     model = fitted.model
     if fitted.silent:
         return [theorem.fails(fitted.silent, fitted.records) for theorem in (SIZE, BOUND)]

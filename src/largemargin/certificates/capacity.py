@@ -1,8 +1,7 @@
 """Bounds from the capacity of a class of functions, with probability 1 - delta, for numbers of your
 own: the VC bound and the margin bounds, whose constant nobody knows, and the bound of
 adaptive-margin machines, which has all its constants. `covering` has margin bounds with all their
-constants; the statements about a fit are in `feature_space` and, of theorem 2.2, in
-`linear_programs`.
+constants. Statements about a fit are in `feature_space`, that of theorem 2.2 in `linear_programs`.
 
     theorem 1.2   R(g) <= R_emp(g) + sqrt(c/m (h + ln(1/delta)))                           (1.31)
     theorem 1.8   R(f) <= c/m (R^2/rho^2 ln^2(m/rho) + ln(1/delta))   if R_rho(f) = 0      (1.45)
@@ -11,8 +10,8 @@ constants; the statements about a fit are in `feature_space` and, of theorem 2.2
                   kappa = floor(65 (W R + 3 D)^2),  D^2 = sum_i max(0, xi_i - lambda alpha_i k_ii)^2
 
 (Advances in Large Margin Classifiers.) Values are rounded up, margins down. No value of the
-universal constant c is known that would be worth stating, so it is the user's, 1 unless said
-otherwise.
+universal constant c is known that would be worth stating, so it is the user's to choose; it is 1 by
+default.
 """
 
 from __future__ import annotations

@@ -88,7 +88,7 @@ class Statement:
 
     @property
     def side(self) -> Side:
-        """To which side the value is rounded, and what is written of it."""
+        """The side to which the value is rounded; `SIDES` has what is written of it."""
         if self.bounds_from is not None:
             return self.bounds_from
         return "" if self.kind == "measured" else "above"
@@ -103,7 +103,7 @@ class Statement:
         return self.bounds_error and self.value is not None and self.value >= 1.0
 
     def as_dict(self) -> dict[str, Any]:
-        """For JSON."""
+        """A dict that JSON can write."""
         return {
             "name": self.name,
             "value": self.value,
@@ -153,7 +153,7 @@ class Certificate:
         return len(self.statements)
 
     def as_dict(self) -> dict[str, Any]:
-        """For JSON."""
+        """A dict that JSON can write."""
         return {
             "model": self.model,
             "n_examples": self.n_examples,

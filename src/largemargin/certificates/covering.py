@@ -104,8 +104,8 @@ def covering_number_bound(dimension: float, epsilon: float, width: float, n_poin
 
 
 def covering_number_least(dimension: float) -> float:
-    """Theorem 1.4: what log2 N(epsilon, F, m) is at least, if fat(16 epsilon) is at least
-    `dimension`.
+    """Theorem 1.4: what log2 N(epsilon, F, m) is at least, where fat(16 epsilon) is `dimension` or
+    more than that.
 
     >>> round(covering_number_least(16), 4)
     2.8854

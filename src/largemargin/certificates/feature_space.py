@@ -3,7 +3,7 @@ examined: as a kernel expansion of each problem beside data.
 
 The statements are those of margins, of the machine's family, and of the capacity of linear
 functions: the VC bound, the margin bounds with a constant that nobody knows, and those with all
-their constants. The numbers of the latter come from `capacity` and `covering`.
+their constants. Their numbers come from `capacity` and `covering`.
 """
 
 from __future__ import annotations
@@ -233,7 +233,9 @@ def explicit_margin_statement(fitted: Fitted, delta: float) -> Statement:
 
 
 def explicit_hard_margin_statement(fitted: Fitted, delta: float) -> Statement:
-    """The same without margin errors, (1.40): `explicit_hard_margin_bound`."""
+    """The margin bound from covering numbers without margin errors, theorem 1.5, (1.40):
+    `explicit_hard_margin_bound` at the next smaller rho of 1, 1/2, 1/4, ...
+    """
     conditions = margin_conditions(fitted)
     refuted = EXPLICIT_HARD_MARGIN.refuted_by(conditions)
     if refuted:
@@ -307,4 +309,5 @@ def constant_words(constant: float, n_problems: int, delta: float) -> str:
 
 
 def _sharing_words(n_problems: int) -> str:
+    """What a sentence says of delta if problems share it."""
     return f"; {n_problems} problems share delta" if n_problems > 1 else ""

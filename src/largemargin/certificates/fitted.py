@@ -1,5 +1,5 @@
-"""A fit beside data, as the theorems see it: for each problem one linear function in a kernel's
-feature space.
+"""A fit beside data, as the theorems see it: for each problem of two sides, one linear function in
+the feature space of a kernel.
 
     f_p(x) = w_p.x + b_p,   w_p = sum_j c_pj x_j,   |w_p|^2 = sum_j c_pj (f_p(x_j) - b_p)
 
@@ -174,8 +174,8 @@ class Fitted:
 
     @cached_property
     def indefinite(self) -> str:
-        """Empty if the kernel matrix of the examples is positive semi-definite, or why that is not
-        known.
+        """Empty if the kernel matrix of the examples is positive semi-definite, or else the reason
+        why that is not known.
         """
         if self.kernel.psd:
             return ""

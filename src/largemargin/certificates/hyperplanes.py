@@ -61,7 +61,7 @@ def examine(model: Any, X: MatrixLike, y: VectorLike) -> Fitted:
 
 
 def hyperplane_statements(model: Any, unchanged: Condition) -> list[Statement]:
-    """For `MaxMarginHyperplane`, whose parameters must be those of training."""
+    """The duality gap, and the distance in the norm, if the parameters are those of training."""
     nearest = np.asarray(model.margin_, float)
     if not np.isfinite(nearest).all():
         return [gap_statement(model), DISTANCE.fails("w = 0: there is no hyperplane")]
@@ -78,9 +78,7 @@ def hyperplane_statements(model: Any, unchanged: Condition) -> list[Statement]:
 
 
 def sum_norm_statement(fitted: Fitted, delta: float, constant: float) -> Statement:
-    """The sum-norm margin bound, theorem 1.9: `sum_norm_margin_bound` for a hyperplane among the
-    features.
-    """
+    """The sum-norm margin bound, theorem 1.9: `sum_norm_margin_bound` for a hyperplane."""
     weights, b = np.asarray(fitted.model.coef_, float), fitted.thresholds
     largest = float(abs(fitted.X).max())
     lengths = np.abs(weights).sum(axis=1) * largest + np.abs(b)  # a threshold is a coordinate of 1

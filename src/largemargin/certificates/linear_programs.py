@@ -1,11 +1,12 @@
-"""What the machines of linear programs say of examples left out, and theorem 2.2, the bound of
-adaptive-margin machines.
+"""What is said of the machines of linear programs: a bound of the leave-one-out error from the
+examples that the program needs, and theorem 2.2, the bound of adaptive-margin machines.
 
 An example without a coefficient and without an active constraint can be left out of the program:
-its solution stays one, and classifies the example with y f(x) > 1. Of the machine that is told nu
-this is true where its price stays: with m examples it minimises sum xi - nu m rho, so of m - 1 the
-nu must be nu m / (m - 1). The bounds of support vector machines that look at the size of
-coefficients do not hold here; the chapter says so itself of the machine that minimises one.
+the solution is still one of the program without it, and classifies the example with y f(x) > 1. For
+the machine with nu this holds if the price of slack stays: with m examples it minimises
+sum xi - nu m rho, so with m - 1 examples nu must be nu m / (m - 1). The bounds of support vector
+machines that look at the size of coefficients do not hold here; the chapter says so itself of the
+machine that minimises one.
 """
 
 from __future__ import annotations
@@ -57,7 +58,7 @@ examine = examine_expansion
 
 
 def program_statements(fitted: Fitted, delta: float, leave_one_out: bool | str) -> list[Statement]:
-    """For `LPSVC`, `NuLPSVC`, `LeaveOneOutSVC` and `AdaptiveMarginSVC`."""
+    """The statements about `LPSVC`, `NuLPSVC`, `LeaveOneOutSVC` and `AdaptiveMarginSVC` alone."""
     model = fitted.model
     no_size = "the size of a coefficient bounds nothing in a machine that is a linear program"
     statements = [
@@ -79,6 +80,7 @@ def needed_examples(fitted: Fitted) -> np.ndarray:
 
 
 def _of_nu(fitted: Fitted) -> bool:
+    """Whether the machine is told a share nu of examples in place of a price."""
     return card_of(fitted.model).name == "NuLPSVC"
 
 

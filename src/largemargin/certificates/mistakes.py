@@ -125,7 +125,7 @@ def best_gamma(margins: np.ndarray, radius: float, epochs: int) -> tuple[float, 
         return float(radius * t + np.sqrt(epochs) * lack)
 
     most = epochs * len(margins)  # gamma = inf: a mistake at every step
-    with np.errstate(over="ignore", invalid="ignore"):  # in the steps of rows of no length
+    with np.errstate(over="ignore", invalid="ignore"):  # t is huge where R is tiny
         found = minimize_scalar(
             root, bounds=(0.0, np.sqrt(most) / radius), method="bounded", options={"xatol": 1e-12}
         )

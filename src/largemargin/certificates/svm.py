@@ -143,7 +143,9 @@ def optimal_hyperplane_statement(fitted: Fitted, dual: Dual) -> Statement:
 
 
 def _shortfall(fitted: Fitted, dual: Dual) -> np.ndarray:
-    """See `shortfall`. Where nobody knows that a fit is optimal, that is assumed and said."""
+    """`shortfall` from the gaps of the dual. Where nobody knows that a fit is optimal, that is
+    assumed, and said among the conditions.
+    """
     known = is_optimal(fitted.model).holds is True
     gaps = absolute_gaps(fitted, dual) if known else np.zeros(fitted.n_problems)
     return shortfall(fitted, dual.alphas, gaps)
@@ -242,9 +244,8 @@ def jaakkola_haussler_statement(fitted: Fitted, dual: Dual) -> Statement:
     refuted = JAAKKOLA_HAUSSLER.refuted_by(conditions)
     if refuted:
         return refuted
-    return _flag_statement(
-        JAAKKOLA_HAUSSLER, fitted, dual, _jaakkola_haussler_flags(fitted, dual), conditions
-    )
+    flags = _jaakkola_haussler_flags(fitted, dual)
+    return _flag_statement(JAAKKOLA_HAUSSLER, fitted, dual, flags, conditions)
 
 
 def _jaakkola_haussler_flags(fitted: Fitted, dual: Dual) -> np.ndarray:
@@ -310,10 +311,8 @@ def radius_margin_statement(fitted: Fitted, dual: Dual) -> Statement:
     if refuted:
         return refuted
     # it is what Jaakkola-Haussler counts at most, and that is counted with the gap in mind
-    lone, counted = (
-        fitted.alone_by_problem.sum(axis=1),
-        _jaakkola_haussler_flags(fitted, dual).sum(axis=1),
-    )
+    counted = _jaakkola_haussler_flags(fitted, dual).sum(axis=1)
+    lone = fitted.alone_by_problem.sum(axis=1)
     R = Fraction(fitted.largest_radius)
     squares = [
         max((R * Fraction(float(norm))) ** 2, Fraction(int(count)))

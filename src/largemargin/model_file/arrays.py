@@ -156,9 +156,8 @@ def pack_expansion(
 ) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """The facts and arrays of a fitted model that is an expansion.
 
-    `words` are the names of its attributes that are true or false, without the underscore before
-    them. `reports` are the names of those that have one number per problem, without the underscore
-    after them.
+    `words` names its attributes that are true or false, without the underscore that they begin
+    with; `reports` names those of one number per problem, without the underscore at their end.
     """
     expansion = model.expansion
     facts, arrays = pack_basis(expansion.basis)
