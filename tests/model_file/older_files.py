@@ -99,11 +99,11 @@ def parameters_of(value):
 
 def about(model):
     """What a loaded model says of itself."""
-    names = getattr(model, "feature_names_in_", None)
+    names, classes = (getattr(model, name, None) for name in ("feature_names_in_", "classes_"))
     return {
         "parameters": parameters_of(model),
-        "classes": model.classes_.tolist(),
-        "label_type": str(model.classes_.dtype),
+        "classes": None if classes is None else classes.tolist(),
+        "label_type": None if classes is None else str(classes.dtype),
         "n_features": model.n_features_in_,
         "feature_names": None if names is None else names.tolist(),
     }

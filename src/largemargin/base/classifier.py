@@ -1,4 +1,6 @@
-"""What all classifiers of this package share: how input is checked, and answers read off scores."""
+"""What all estimators of this package share, how input is checked and what a fit remembers; and
+what classifiers and outlier detectors share, answers read off scores.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, OutlierMixin
 from sklearn.metrics import accuracy_score
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import (
@@ -31,8 +33,8 @@ if TYPE_CHECKING:
     from largemargin.certificates import Certificate
 
 
-class Classifier(ClassifierMixin, BaseEstimator):
-    """A classifier of rows of numbers, dense or sparse.
+class Estimator(BaseEstimator):
+    """What learns from rows of numbers, dense or sparse, with labels or without.
 
     `PROTOCOL` names the methods that files of this package call on each other's estimators. They
     have no leading underscore, but they are not for users: the documentation leaves them out, and
@@ -46,7 +48,6 @@ class Classifier(ClassifierMixin, BaseEstimator):
         "training_record", "validate", "warn_unless_converged",
     )  # fmt: skip
 
-    classes_: np.ndarray
     n_features_in_: int
     _accepts_sparse: bool | str = "csr"
     _record: TrainingRecord | None = None
@@ -57,6 +58,72 @@ class Classifier(ClassifierMixin, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
+
+    @property
+    def training_record(self) -> TrainingRecord | None:
+        """What is known of the training, None if nothing is."""
+        return self._record
+
+    @training_record.setter
+    def training_record(self, record: TrainingRecord | None) -> None:
+        self._record = record
+
+    def remember(self, data: Fingerprint) -> None:
+        """Keep what a fit was made of and with."""
+        self._record = TrainingRecord(data, parameters_of(self))
+
+    @contextmanager
+    def rolled_back_on_error(self) -> Iterator[None]:
+        before = self.__dict__.copy()
+        try:
+            yield
+        except BaseException:
+            self.__dict__.clear()
+            self.__dict__.update(before)
+            raise
+
+    def validate(self, X: MatrixLike, y: VectorLike = "no_validation", reset: bool = True) -> Any:
+        unlabelled = isinstance(y, str) and y == "no_validation"
+        if not unlabelled:
+            y = plain_labels(y)
+        # to look at labels again that are plainly that would take as long as a small fit
+        plain = type(y) is np.ndarray and y.ndim == 1 and y.dtype.kind in LABELS
+        if plain and reset and _is_plain(X) and 0 not in X.shape and len(X) == len(y):
+            self.n_features_in_ = X.shape[1]
+            self.__dict__.pop("feature_names_in_", None)
+            return X, y
+        if sp.issparse(X):
+            X = checked_sparse(X)
+        checked = validate_data(
+            self, X, "no_validation" if plain else y, reset=reset,
+            accept_sparse=self._accepts_sparse, dtype=[np.float64, np.float32],
+        )  # fmt: skip
+        if plain:
+            if len(y) != checked.shape[0]:
+                check_consistent_length(checked, y)
+            return checked, y
+        if unlabelled:
+            return checked
+        X, y = checked
+        y = plain_labels(y)  # a column of them is a line by now
+        if y.dtype.kind not in LABELS:
+            check_classification_targets(y)
+        return X, y
+
+    def is_valid(self, X: MatrixLike) -> bool:
+        """Whether X plainly needs no validation, which takes longer than predicting a row."""
+        return (
+            _is_plain(X)
+            and X.shape[0] > 0
+            and X.shape[1] == self.n_features_in_
+            and not hasattr(self, "feature_names_in_")
+        )
+
+
+class Classifier(ClassifierMixin, Estimator):
+    """A classifier: an estimator that learns labels, and answers with the classes they name."""
+
+    classes_: np.ndarray
 
     def certificate(
         self,
@@ -98,19 +165,6 @@ class Classifier(ClassifierMixin, BaseEstimator):
         )
         return found
 
-    @property
-    def training_record(self) -> TrainingRecord | None:
-        """What is known of the training, None if nothing is."""
-        return self._record
-
-    @training_record.setter
-    def training_record(self, record: TrainingRecord | None) -> None:
-        self._record = record
-
-    def remember(self, data: Fingerprint) -> None:
-        """Keep what a fit was made of and with."""
-        self._record = TrainingRecord(data, parameters_of(self))
-
     def record_with(
         self, first: bool, X: Matrix, classes: np.ndarray, labels: np.ndarray
     ) -> TrainingRecord | None:
@@ -120,44 +174,6 @@ class Classifier(ClassifierMixin, BaseEstimator):
         if self._record is None:
             return None
         return replace(self._record, data=self._record.data.then(X, classes, labels))
-
-    @contextmanager
-    def rolled_back_on_error(self) -> Iterator[None]:
-        before = self.__dict__.copy()
-        try:
-            yield
-        except BaseException:
-            self.__dict__.clear()
-            self.__dict__.update(before)
-            raise
-
-    def validate(self, X: MatrixLike, y: VectorLike = "no_validation", reset: bool = True) -> Any:
-        unlabelled = isinstance(y, str) and y == "no_validation"
-        if not unlabelled:
-            y = plain_labels(y)
-        # to look at labels again that are plainly that would take as long as a small fit
-        plain = type(y) is np.ndarray and y.ndim == 1 and y.dtype.kind in LABELS
-        if plain and reset and _is_plain(X) and 0 not in X.shape and len(X) == len(y):
-            self.n_features_in_ = X.shape[1]
-            self.__dict__.pop("feature_names_in_", None)
-            return X, y
-        if sp.issparse(X):
-            X = checked_sparse(X)
-        checked = validate_data(
-            self, X, "no_validation" if plain else y, reset=reset,
-            accept_sparse=self._accepts_sparse, dtype=[np.float64, np.float32],
-        )  # fmt: skip
-        if plain:
-            if len(y) != checked.shape[0]:
-                check_consistent_length(checked, y)
-            return checked, y
-        if unlabelled:
-            return checked
-        X, y = checked
-        y = plain_labels(y)  # a column of them is a line by now
-        if y.dtype.kind not in LABELS:
-            check_classification_targets(y)
-        return X, y
 
     def score(self, X: MatrixLike, y: VectorLike, sample_weight: VectorLike = None) -> float:
         """The share of rows whose label is predicted.
@@ -173,19 +189,40 @@ class Classifier(ClassifierMixin, BaseEstimator):
         predicted, y = map(as_common_labels, (self.predict(X), plain_labels(y)))
         return float(accuracy_score(y, predicted, sample_weight=sample_weight))
 
-    def is_valid(self, X: MatrixLike) -> bool:
-        """Whether X plainly needs no validation, which takes longer than predicting a row."""
-        return (
-            _is_plain(X)
-            and X.shape[0] > 0
-            and X.shape[1] == self.n_features_in_
-            and not hasattr(self, "feature_names_in_")
-        )
-
     def classes_of(self, scores: np.ndarray) -> np.ndarray:
         """The class with the largest score."""
         numbers = scores.argmax(axis=1) if scores.ndim == 2 else (scores > 0).astype(int)
         return np.asarray(self.classes_[numbers])
+
+
+class Detector(OutlierMixin, Estimator):
+    """An outlier detector: an estimator that learns without labels, and answers 1 or -1."""
+
+    def decision_function(self, X: MatrixLike) -> np.ndarray:
+        """How far inside each row of X is: 0 on the boundary, negative outside."""
+        raise NotImplementedError
+
+    def predict(self, X: MatrixLike) -> np.ndarray:
+        """1 for each row of X that is inside or on the boundary, -1 for an outlier."""
+        return np.where(self.decision_function(X) >= 0, 1, -1)
+
+    def certificate(self, X: MatrixLike) -> Certificate:
+        """What the theory says of this fit, with the theorems that it comes from.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
+            The training rows, as `fit` was given them. With others, with rows that had weights, or
+            after a parameter was changed, only what is measured is said. A model that has no
+            record of its training data does not know them and says so.
+
+        Returns
+        -------
+        largemargin.certificates.Certificate
+            Print it, or read `certificate["outliers"].value`.
+        """
+        found: Certificate = room("certificates").certificate(self, X, None)
+        return found
 
 
 def _is_plain(X: MatrixLike) -> bool:
@@ -198,8 +235,8 @@ def _is_plain(X: MatrixLike) -> bool:
     )
 
 
-class KernelClassifier(Classifier):
-    """A classifier with a `kernel` parameter."""
+class KernelEstimator(Estimator):
+    """An estimator with a `kernel` parameter."""
 
     kernel: Any
 
@@ -218,19 +255,24 @@ class KernelClassifier(Classifier):
 
     def validate(self, X: MatrixLike, y: VectorLike = "no_validation", reset: bool = True) -> Any:
         checked = super().validate(X, y, reset)
-        if isinstance(checked, tuple) and self.precomputed:
-            rows, columns = checked[0].shape
+        labelled = isinstance(checked, tuple)
+        if self.precomputed and (labelled or reset):
+            rows, columns = (checked[0] if labelled else checked).shape
             if rows != columns:
                 raise ValueError(
-                    f"a precomputed kernel matrix must be square, got shape {checked[0].shape}"
+                    f"a precomputed kernel matrix must be square, got shape {(rows, columns)}"
                 )
         return checked
 
 
-def checked_weights(X: Matrix, y: np.ndarray, sample_weight: VectorLike) -> np.ndarray:
-    """The weights of the examples."""
+class KernelClassifier(Classifier, KernelEstimator):
+    """A classifier with a `kernel` parameter."""
+
+
+def checked_weights(X: Matrix, y: np.ndarray | None, sample_weight: VectorLike) -> np.ndarray:
+    """The weights of the examples, which may have no labels."""
     if sample_weight is None:
-        return np.ones(len(y))
+        return np.ones(len(y) if y is not None else X.shape[0])
     weights = _check_sample_weight(sample_weight, X, dtype=np.float64)
     if (weights < 0).any():
         where = int(np.argmin(weights))
@@ -239,8 +281,8 @@ def checked_weights(X: Matrix, y: np.ndarray, sample_weight: VectorLike) -> np.n
         )
     if not weights.any():
         raise ValueError(
-            "sample_weight is zero for every example: give at least one non-zero weight to each of "
-            "two classes"
+            "sample_weight is zero for every example: give at least one non-zero weight"
+            + (" to each of two classes" if y is not None else "")
         )
     return np.asarray(weights)
 

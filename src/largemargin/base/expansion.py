@@ -2,8 +2,9 @@
 
 The kernel values of a tile are used while they are in cache and dropped. The shapes of tiles follow
 from the data alone, each is one single-threaded product, and sums are in float64, over tiles in
-their order, so scores do not depend on the number of threads. `ExpansionClassifier` is what a
-classifier with one expansion per problem answers: scores, classes and the expansion itself.
+their order, so scores do not depend on the number of threads. `ExpansionEstimator` is what an
+estimator with one expansion per problem knows of itself, and `ExpansionClassifier` what it answers
+if it is a classifier: scores and classes.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
-from largemargin.base.classifier import KernelClassifier
+from largemargin.base.classifier import KernelClassifier, KernelEstimator
 from largemargin.base.training_set import TrainingSet
 from largemargin.kernels.basis import Basis
 from largemargin.kernels.engine import prepare
@@ -121,8 +122,8 @@ class Expansion:
         return self._weights
 
 
-class ExpansionClassifier(KernelClassifier):
-    """The reading half of a classifier; the other half makes the expansion read here."""
+class ExpansionEstimator(KernelEstimator):
+    """The reading half of an estimator; the other half makes the expansion read here."""
 
     n_jobs: int | None
     _expansion: Expansion
@@ -136,7 +137,6 @@ class ExpansionClassifier(KernelClassifier):
         order = order[np.argsort(data.labels[order], kind="stable")]
         basis = Basis(data.kernel, data.dtype)
         basis.add(data.X[order], data.positions[order])
-        self.classes_ = data.classes
         self.remember(data.fingerprint)
         expansion = Expansion(basis, coefs[:, order], intercepts)
         self.restore_expansion(expansion, data.positions[order], data.n_given)
@@ -154,29 +154,6 @@ class ExpansionClassifier(KernelClassifier):
     def positions(self) -> np.ndarray:
         """Where in the training data the vectors of the expansion are, in their order."""
         return self._positions
-
-    def decision_function(self, X: MatrixLike) -> np.ndarray:
-        """Scores of the rows of X: one per row for two classes (positive for `classes_[1]`), else
-        one per row and class, the largest of which `predict` answers with.
-
-        Parameters
-        ----------
-        X : array, sparse matrix or data frame of shape (n_samples, n_features)
-            For kernel="precomputed", kernel values against all training examples, of which only
-            the columns `support_` are read, or against those in `support_` alone.
-        """
-        if not hasattr(self, "_expansion"):
-            check_is_fitted(self)
-        with single_thread():
-            return self.join_scores(self.problem_scores(X))
-
-    def predict(self, X: MatrixLike) -> np.ndarray:
-        """The class with the largest score, for each row of X."""
-        return self.classes_of(self.decision_function(X))
-
-    def join_scores(self, scores: np.ndarray) -> np.ndarray:
-        """Scores of classes from those of problems, one row per problem."""
-        return scores[0] if len(self.classes_) == 2 else scores.T
 
     def problem_scores(self, X: MatrixLike) -> np.ndarray:
         if self._expansion.basis.kernel.by_column:
@@ -256,3 +233,34 @@ class ExpansionClassifier(KernelClassifier):
         if not self._linear:
             raise AttributeError("coef_ is there with kernel='linear' only")
         return self._expansion.weights(self.n_features_in_)
+
+
+class ExpansionClassifier(KernelClassifier, ExpansionEstimator):
+    """A classifier whose scores are those of an expansion, one row of it per problem."""
+
+    def set_expansion(self, data: TrainingSet, coefs: np.ndarray, intercepts: np.ndarray) -> None:
+        self.classes_ = data.classes
+        super().set_expansion(data, coefs, intercepts)
+
+    def decision_function(self, X: MatrixLike) -> np.ndarray:
+        """Scores of the rows of X: one per row for two classes (positive for `classes_[1]`), else
+        one per row and class, the largest of which `predict` answers with.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
+            For kernel="precomputed", kernel values against all training examples, of which only
+            the columns `support_` are read, or against those in `support_` alone.
+        """
+        if not hasattr(self, "_expansion"):
+            check_is_fitted(self)
+        with single_thread():
+            return self.join_scores(self.problem_scores(X))
+
+    def predict(self, X: MatrixLike) -> np.ndarray:
+        """The class with the largest score, for each row of X."""
+        return self.classes_of(self.decision_function(X))
+
+    def join_scores(self, scores: np.ndarray) -> np.ndarray:
+        """Scores of classes from those of problems, one row per problem."""
+        return scores[0] if len(self.classes_) == 2 else scores.T

@@ -22,6 +22,8 @@ class TrainingSet:
     ----------
     model : estimator
         Whose kernel parameters, precision and class weights are meant.
+    y : array or None
+        None is no labels: then all examples are of one class.
 
     Attributes
     ----------
@@ -30,9 +32,11 @@ class TrainingSet:
     """
 
     def __init__(
-        self, model: Any, X: Matrix, y: np.ndarray, sample_weight: VectorLike = None
+        self, model: Any, X: Matrix, y: np.ndarray | None, sample_weight: VectorLike = None
     ) -> None:
         weights = checked_weights(X, y, sample_weight)
+        labelled = y is not None
+        y = unlabelled(X) if y is None else y
         self.n_given = len(y)
         self.positions = np.flatnonzero(weights > 0)
         given = X, y, weights
@@ -43,7 +47,7 @@ class TrainingSet:
             if precomputed:
                 X = X[:, self.positions]
         self.classes, self.labels = find_classes(y)
-        if len(self.classes) < 2:
+        if labelled and len(self.classes) < 2:
             raise too_few(type(model).__name__, self.classes, sample_weight is not None)
         self.fingerprint = fingerprint_of(*given, self.classes, self.labels)
         self.weights = weights * class_factors(
@@ -61,6 +65,11 @@ class TrainingSet:
     @property
     def n_classes(self) -> int:
         return len(self.classes)
+
+
+def unlabelled(X: Matrix) -> np.ndarray:
+    """The labels of rows that have none, for what asks for some: all the same."""
+    return np.zeros(X.shape[0], np.int64)
 
 
 def fingerprint_of(

@@ -4,8 +4,10 @@ that has its statements.
 Such a module has two names.
 
     statements(model, X, y, asked) -> (n_examples, list of Statement)
-    examine(model, X, y) -> Fitted; None takes the place of this function where there is no feature
-                            space
+    examine(model, X, y) -> Fitted; None takes the place of this function where there are no margins
+                            in a feature space
+
+y is None for a machine that learns without labels.
 """
 
 from __future__ import annotations
@@ -29,7 +31,7 @@ from largemargin.certificates.margins import (
     margins_of,
     score_margins,
 )
-from largemargin.machines import card_of, room
+from largemargin.machines import CLASSIFIER, card_of, room
 from largemargin.runtime.arrays import MatrixLike, VectorLike
 
 
@@ -113,6 +115,10 @@ def margins(model: Any, X: MatrixLike, y: VectorLike) -> Margins:
     >>> [one.round(6).tolist() for one in found.geometric], found.radius
     ([[2.5, 2.5]], 5.0)
     """
+    if card_of(model).kind != CLASSIFIER:
+        raise ValueError(
+            f"margins are those of a classifier, and {type(model).__name__} learns without labels"
+        )
     if room(card_of(model).statements).examine is not None:
         return margins_of(examine(model, X, y))
     X, labels = checked(model, X, y)

@@ -198,6 +198,13 @@ class Fitted:
         return ""
 
     @property
+    def indefinite_in_training(self) -> str:
+        """The same of the training examples, whatever the examples are."""
+        if self.foreign and not self.kernel.psd:
+            return f"{self.kernel} is not known to be positive definite on the training examples"
+        return self.indefinite
+
+    @property
     def definite_everywhere(self) -> bool | None:
         """Whether every matrix of the kernel is positive semi-definite; None if nobody knows."""
         kernel = self.kernel.kernel if isinstance(self.kernel, WithConstant) else self.kernel
@@ -301,7 +308,7 @@ def numbers_of(model: Any, scores: np.ndarray) -> np.ndarray:
 
 def recorded(model: Any, X: Matrix, labels: np.ndarray) -> tuple[Condition, Condition]:
     """Whether X and y are what a model was trained on, and its parameters what it was trained with,
-    by the record of its training.
+    by the record of its training. Rows without labels have those of `training_set.unlabelled`.
     """
     data, parameters = "these are the training data", "the parameters are those of training"
     n, record = len(labels), model.training_record
@@ -311,7 +318,8 @@ def recorded(model: Any, X: Matrix, labels: np.ndarray) -> tuple[Condition, Cond
     elif record is None:
         return Condition(data, None, UNKNOWN, True), Condition(parameters, None, UNKNOWN, True)
     else:
-        others = record.data.differences(fingerprint(X, model.classes_, labels))
+        classes = getattr(model, "classes_", np.zeros(1, np.int64))
+        others = record.data.differences(fingerprint(X, classes, labels))
         differs = f"{FOREIGN}: {' and '.join(others)} differ" if others else ""
         if others == ["weights"]:
             differs = "the model was trained on these rows, but not with equal weights of 1"

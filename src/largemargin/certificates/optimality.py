@@ -42,7 +42,7 @@ def gap_statement(model: Any, indefinite: str = "") -> Statement:
 
 def _is_of_nu(model: Any) -> bool:
     """Whether objectives are about zero, so that their difference is relative to w.w."""
-    return card_of(model).name == "NuSVC" and model.nu > 0
+    return card_of(model).package == "svm" and getattr(model, "nu", 0) > 0
 
 
 def _why_unknown(model: Any) -> str:

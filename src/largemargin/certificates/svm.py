@@ -72,7 +72,7 @@ def svm_statements(fitted: Fitted, leave_one_out: bool | str) -> list[Statement]
     if fitted.silent:
         rest = [theorem.fails(fitted.silent, fitted.records) for theorem in LEAVE_ONE_OUT_BOUNDS]
         return [
-            gap_statement(fitted.model, _indefinite(fitted)),
+            gap_statement(fitted.model, fitted.indefinite_in_training),
             OPTIMAL.fails(fitted.silent, fitted.records),
             *rest,
             leave_one_out_statement(fitted, leave_one_out),
@@ -82,7 +82,7 @@ def svm_statements(fitted: Fitted, leave_one_out: bool | str) -> list[Statement]
     # that the others can be left out is a theorem only if all that it assumes is known to hold
     known = support.applies and not dual.of_nu and all(a.holds for a in support.assumptions)
     return [
-        gap_statement(fitted.model, _indefinite(fitted)),
+        gap_statement(fitted.model, fitted.indefinite_in_training),
         optimal_hyperplane_statement(fitted, dual),
         support,
         expected_error_statement(fitted, dual),
@@ -91,15 +91,6 @@ def svm_statements(fitted: Fitted, leave_one_out: bool | str) -> list[Statement]
         radius_margin_statement(fitted, dual),
         leave_one_out_statement(fitted, leave_one_out, fitted.coefs_used() if known else None),
     ]
-
-
-def _indefinite(fitted: Fitted) -> str:
-    """Why it is not known that the kernel is positive definite on the training examples; empty if
-    it is known.
-    """
-    if fitted.foreign and not fitted.kernel.psd:
-        return f"{fitted.kernel} is not known to be positive definite on the training examples"
-    return fitted.indefinite
 
 
 def _optimality_conditions(fitted: Fitted) -> list[Condition]:

@@ -41,11 +41,11 @@ def evaluate(
       largemargin evaluate digits.safetensors digits
       largemargin evaluate digits.safetensors digits --report digits.html
     """
-    from largemargin.cli.inputs import numbers_of, read_model, read_whole_for
+    from largemargin.cli.inputs import numbers_of, read_classifier, read_whole_for
 
     if training is not None and report is None:
         raise ValueError("--training is for the page that --report writes: name that too")
-    fitted, info = read_model(model)
+    fitted, info = read_classifier(model)
     check_report(report, model, data, training)
     found = read_whole_for(fitted, info, data, label=label, header=header)
     X, y = (found.X, found.y) if found.X_test is None else (found.X_test, found.y_test)

@@ -69,6 +69,14 @@ def read_training_data(source: str, label: str | None, header: bool | None) -> D
     return data
 
 
+def read_unlabelled_data(source: str, label: str | None, header: bool | None) -> Dataset:
+    """Rows to learn from without labels: all columns of a file but the one that `label` names."""
+    from dataclasses import replace
+
+    data = read_data(source, label=label, header=header, no_label=label is None)
+    return replace(data, y=None, X_test=None, y_test=None)
+
+
 def read_test_data(
     source: str, training: Dataset, label: str | None, header: bool | None
 ) -> tuple[Matrix, np.ndarray]:
@@ -112,8 +120,10 @@ def read_whole_for(
     no_label: bool = False,
 ) -> Dataset:
     """Data for a model to look at, with all their parts: as wide as what it was trained on."""
-    width = int(model.n_features_in_)
-    as_text = model.classes_.dtype.kind in "UTO"
+    width, labelled = int(model.n_features_in_), knows_labels(model)
+    as_text = not labelled or model.classes_.dtype.kind in "UTO"
+    if not labelled and label is None:  # as `read_unlabelled_data` has it
+        no_label = True
     try:
         data = read_data(
             source, label=label, header=header, no_label=no_label, n_features=width, as_text=as_text
@@ -123,6 +133,10 @@ def read_whole_for(
             raise ValueError(
                 f"{error}: if the file has no column of labels, add --no-label; if it is not the "
                 "last one, name it with --label"
+            ) from error
+        if f"n_features={width}" in str(error) and not labelled:
+            raise ValueError(
+                f"{error}: if a column is to be left out, name it with --label"
             ) from error
         raise
     X = data.X if data.X_test is None else data.X_test
@@ -189,3 +203,21 @@ def read_model(file: str) -> tuple[Any, dict[str, Any]]:
 
     model, info = load_with_info(file)
     return model, known_notes(model, info)
+
+
+def read_classifier(file: str) -> tuple[Any, dict[str, Any]]:
+    """The same, for commands that compare with labels."""
+    from largemargin.base.pipelines import final_step
+
+    model, info = read_model(file)
+    if not knows_labels(model):
+        raise ValueError(
+            f"{file} holds a {type(final_step(model)).__name__}, which learns without labels, so "
+            "there is no error to measure: largemargin predict tells which rows are outliers"
+        )
+    return model, info
+
+
+def knows_labels(model: Any) -> bool:
+    """Whether a fitted model answers with labels that it was taught."""
+    return hasattr(model, "classes_")

@@ -39,14 +39,14 @@ def inspect(
 
 def _show(found: dict[str, Any]) -> None:
     *scalers, final = found["steps"]
-    facts, info = final["facts"], found["info"]
+    facts, info, labels = final["facts"], found["info"], final["labels"] or []
     emit_facts(
         [
             ("class", final["class"]),
             ("machine", machine_words(final["parameters"])),
             *([("kernel", _kernel_words(facts["kernel"]))] if "kernel" in facts else []),
             ("features", final["n_features"]),
-            ("labels", f"{len(final['labels'])} of type {final['label_type']}"),
+            ("labels", f"{len(labels)} of type {final['label_type']}" if labels else "none"),
             ("scaling", text([_scaler_words(step) for step in scalers]) or "none"),
             *([("support vectors", facts["n_support"])] if "n_support" in facts else []),
             *_training_words(facts),
@@ -54,7 +54,7 @@ def _show(found: dict[str, Any]) -> None:
         ],
         title=found["path"],
     )
-    _show_mistakes(final["labels"], facts.get("n_mistakes", []))
+    _show_mistakes(labels, facts.get("n_mistakes", []))
     emit_facts(final["parameters"].items(), title="parameters")
     if info.get("cv"):
         _show_search(info["cv"])

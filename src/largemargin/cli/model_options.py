@@ -245,10 +245,10 @@ def make_estimator(model: str, options: dict[str, Any]) -> Any:
 
     >>> make_estimator("svc", {"C": 10.0, "nu": None})
     SVC(C=10.0)
-    >>> make_estimator("svc", {"nu": 0.1})
+    >>> make_estimator("svc", {"lam": 0.1})
     Traceback (most recent call last):
     ...
-    ValueError: --nu is no option of svc: it belongs to nu-svc and nu-lp-svc
+    ValueError: --lam is no option of svc: it belongs to adaptive-margin-svc
     """
     card = by_command()[model]
     given = {name: value for name, value in options.items() if value is not None}

@@ -42,7 +42,7 @@ def predict(
     ] = None,
     header: Header = None,
 ) -> None:
-    """Predict a label for each row, one a line.
+    """Predict a label for each row, one a line; 1 or -1, an outlier, if none were learned.
 
     A label with an end of line in it is written between quotes, as in CSV. On a terminal, what is
     not to be seen in a label is shown as an escape sequence.
@@ -86,10 +86,14 @@ def _with_scores(model: Any, X: Matrix, written: Callable[[str], str]) -> str:
     import csv
     import io
 
+    from largemargin.cli.inputs import knows_labels
+
     values = model.decision_function(X)
-    classes = [written(str(label)) for label in model.classes_.tolist()]
+    known = knows_labels(model)
+    classes = [written(str(label)) for label in model.classes_.tolist()] if known else ["-1", "1"]
     if values.ndim == 1:
-        names, numbers = ["score"], (values > 0).astype(int)
+        inside = values > 0 if known else values >= 0
+        names, numbers = ["score"], inside.astype(int)
         values = values[:, None]
     else:
         names, numbers = [f"score {label}" for label in classes], values.argmax(axis=1)

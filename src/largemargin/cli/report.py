@@ -61,9 +61,9 @@ def report(
       largemargin report digits.safetensors digits
       largemargin report heart.safetensors later.csv --training heart.csv -o heart.html
     """
-    from largemargin.cli.inputs import read_model, read_whole_for
+    from largemargin.cli.inputs import read_classifier, read_whole_for
 
-    fitted, info = read_model(model)
+    fitted, info = read_classifier(model)
     file = output or f"{model.removesuffix('.safetensors')}.html"
     check_report(file, model, data, training)
     found = read_whole_for(fitted, info, data, label=label, header=header)

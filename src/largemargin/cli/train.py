@@ -11,7 +11,7 @@ from largemargin.cli.model_options import MODELS, make_estimator, takes_model_op
 from largemargin.cli.options import Header, Json, Label
 from largemargin.cli.output import emit_facts, emit_json, note, progress_wanted
 from largemargin.cli.report import ReportFile, check_report, write_report
-from largemargin.machines import CARDS
+from largemargin.machines import CARDS, CLASSIFIER, by_command
 from largemargin.report.fit.words import kernel_words, learned, learned_words, machine_words
 from largemargin.runtime.showing import percent, shown
 
@@ -102,10 +102,13 @@ def train(
         raise ValueError("--chunk is for --stream: give both")
     file = output if output is not None else default_file(data)
 
-    from largemargin.cli.inputs import read_test_data, read_training_data
+    from largemargin.cli.inputs import read_test_data, read_training_data, read_unlabelled_data
     from largemargin.cli.search import parse_grid
     from largemargin.runtime.files import check_writable
 
+    labelled = by_command()[model].kind == CLASSIFIER
+    if not labelled:
+        _check_unlabelled(model, {"--cv": cv, "--test": test, "--report": report})
     check_writable(file, data, test)
     check_report(report, file, data, test)
     machine = make_estimator(model, given)
@@ -125,7 +128,8 @@ def train(
             _report(report, machine, info, None, X_test, y_test, test, label, file, quiet)
         return
     grid = parse_grid(cv or [])
-    training = read_training_data(data, label, header)
+    read = read_training_data if labelled else read_unlabelled_data
+    training = read(data, label, header)
     X_test, y_test = training.X_test, training.y_test
     if test is not None:
         X_test, y_test = read_test_data(test, training, label, header)
@@ -141,6 +145,15 @@ def train(
     _show(machine, result, model, scale, data, file, json, quiet)
     if report is not None:
         _report(report, estimator, info, training, X_test, y_test, test, label, file, quiet)
+
+
+def _check_unlabelled(model: str, options: dict[str, Any]) -> None:
+    """Refuse what compares with labels."""
+    for option, given in options.items():
+        if given:
+            raise ValueError(
+                f"{option} compares with labels, and {model} learns without: leave it out"
+            )
 
 
 def _report(
@@ -264,6 +277,8 @@ def _fit(estimator: Any, training: Dataset, quiet: bool) -> dict[str, Any]:
     for message in told:
         note(f"warning: {message}")
     result = {**learned(final), "seconds": seconds}
+    if training.y is None:
+        result["outliers"] = float((estimator.predict(training.X) == -1).mean())
     return {**result, "warnings": told} if told else result
 
 
@@ -333,19 +348,22 @@ def _write(
 def _facts(
     result: dict[str, Any], model: str, scale: str, parameters: dict[str, Any]
 ) -> list[tuple[str, Any]]:
-    if result["test_rows"] is None:
-        tested = "- (no test data; give some with --test)"
+    if "outliers" in result:
+        tested = ("outliers", f"{percent(result['outliers'])} of the training rows")
+    elif result["test_rows"] is None:
+        tested = ("test error", "- (no test data; give some with --test)")
     elif result["test_error"] is None:
-        tested = "- (interrupted)"
+        tested = ("test error", "- (interrupted)")
     else:
-        tested = f"{percent(result['test_error'])} of {result['test_rows']} rows"
+        error = f"{percent(result['test_error'])} of {result['test_rows']} rows"
+        tested = ("test error", error)
     return [
         ("rows", f"{result['rows']} x {result['features']}"),
-        ("classes", result["classes"]),
+        *([("classes", result["classes"])] if "classes" in result else []),
         ("model", f"{model}, {machine_words(parameters)}"),
         *([("kernel", kernel_words(parameters))] if "kernel" in parameters else []),
         ("scale", scale),
         *learned_words(result),
         ("seconds", f"{result['seconds']:.2f}"),
-        ("test error", tested),
+        tested,
     ]

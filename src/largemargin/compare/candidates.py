@@ -93,7 +93,10 @@ def candidates(kernel: str, scale_gamma: float, only: Sequence[str] = ()) -> lis
     if not only:
         return found
     known = {_plain(c.name) for c in found}
+    others = {_plain(card.name): card for card in CARDS if card.kind != CLASSIFIER}
     for name in only:
+        if card := others.get(_plain(name)):
+            raise ValueError(f"{card.name} is an {card.kind}: only classifiers are compared")
         if _plain(name) not in known:
             names = ", ".join(dict.fromkeys(c.name for c in found))
             raise ValueError(f"there is no machine {shown(name)}; there are {names}")

@@ -189,7 +189,8 @@ def unpack_expansion(
         raise ValueError(f"{type(model).__name__} needs the facts {', '.join(sorted(wanted))}")
     basis = empty_basis(facts)
     check_count(facts["n_given"], "n_given")
-    check_problems(facts, words, len(model.classes_))
+    # without labels there is one problem
+    check_problems(facts, words, len(model.classes_) if hasattr(model, "classes_") else 1)
     n_given, n_problems = facts["n_given"], facts["n_problems"]
     if basis.kernel.by_column and n_given != model.n_features_in_:
         raise ValueError("a precomputed kernel has not one column an example")

@@ -21,7 +21,7 @@ MARKERS = ("o", "o", "s", "^", "D", "v")
 def plot_decision(
     model: Any,
     X: MatrixLike,
-    y: VectorLike,
+    y: VectorLike = None,
     ax: Any = None,
     *,
     regions: bool = True,
@@ -29,20 +29,21 @@ def plot_decision(
     support: Sequence[int] | Literal["auto"] | None = "auto",
     resolution: int = 300,
 ) -> Any:
-    """Draw what a classifier of two features makes of the plane.
+    """Draw what a classifier or an outlier detector of two features makes of the plane.
 
     The decision line is solid and the margins are dashed; support vectors are ringed and errors
     crossed. Every part has a label, so `ax.legend()` explains the picture.
 
     Parameters
     ----------
-    model : classifier
+    model : classifier or outlier detector
         Fitted, with two features and any number of classes: of this package, of scikit-learn, a
         pipeline or a search that ends in one.
     X : array, sparse matrix or data frame of shape (n_samples, 2)
         The points, those that the model was trained on or others.
-    y : array of shape (n_samples,)
-        Their classes.
+    y : array of shape (n_samples,), default=None
+        Their classes. A detector needs none: then the points are drawn as it answers, -1 being an
+        outlier.
     ax : matplotlib axes or None, default=None
         Where to draw; None is the current axes.
     regions : bool, default=True
@@ -79,13 +80,14 @@ def plot_decision(
     """
     _check_model(model)
     points, labels = _check_points(model, X, y, resolution)
-    _check_margin(margin, len(model.classes_))
+    classes = plane.classes_of(model)
+    _check_margin(margin, len(classes))
     ring = _rings(model, X, points, support)
     erred = points[np.asarray(model.predict(X)) != labels]
     ax = _axes() if ax is None else ax
     grid = plane.Grid.around(points, int(resolution))
     has_margin = _draw_lines(ax, model, X, grid, regions, margin)
-    _draw_points(ax, points, labels, model.classes_)
+    _draw_points(ax, points, labels, classes)
     if len(ring):
         ax.scatter(
             *ring.T, s=58, c="none", edgecolors=RING, linewidths=1.1, zorder=4,
@@ -154,13 +156,14 @@ def _axes() -> Any:
 
 
 def _check_model(model: Any) -> None:
+    from sklearn.base import is_outlier_detector
     from sklearn.utils.validation import check_is_fitted
 
     if not hasattr(model, "predict"):
         raise ValueError(f"plot_decision draws classifiers, got {shown(model)}: it cannot predict")
     if hasattr(model, "fit"):
         check_is_fitted(model)
-    if not hasattr(model, "classes_"):
+    if not hasattr(model, "classes_") and not is_outlier_detector(model):
         raise ValueError(f"plot_decision draws classifiers, got {shown(model)}: it has no classes_")
     width = getattr(model, "n_features_in_", 2)
     if width != 2:
@@ -178,20 +181,22 @@ def _check_model(model: Any) -> None:
 def _check_points(
     model: Any, X: MatrixLike, y: VectorLike, resolution: Any
 ) -> tuple[np.ndarray, np.ndarray]:
-    points, labels = plane.dense(X), np.asarray(y)
+    points, classes = plane.dense(X), plane.classes_of(model)
     if points.ndim != 2 or points.shape[1] != 2:
         raise ValueError(f"X must have two columns, got shape {points.shape}: choose two features")
     if not len(points) or not np.isfinite(points).all():
         raise ValueError("X must have rows, all of finite numbers: drop the others")
+    unlabelled = y is None and not hasattr(model, "classes_")
+    labels = np.asarray(model.predict(X) if unlabelled else y)
     if labels.shape != (len(points),):
         raise ValueError(
             f"y must have one label a row of X, got shape {labels.shape} for {len(points)} rows"
         )
-    unknown = np.setdiff1d(labels, model.classes_)
+    unknown = np.setdiff1d(labels, classes)
     if len(unknown):
         raise ValueError(
             f"y has the class {unknown[0]}, which the model does not know: it knows "
-            f"{', '.join(map(str, model.classes_))}"
+            f"{', '.join(map(str, classes))}"
         )
     if not isinstance(resolution, int | np.integer) or resolution < 2:
         raise ValueError(f"resolution must be a whole number from 2 on, got {shown(resolution)}")

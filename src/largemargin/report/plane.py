@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from largemargin.base.classifier import Classifier
+from largemargin.base.classifier import Estimator
 from largemargin.base.labels import numbers_in
 from largemargin.base.pipelines import before_final_step, best_model, deciding_model
 from largemargin.machines import card_of
@@ -57,17 +57,23 @@ class Grid:
         return rows
 
 
+def classes_of(model: Any) -> np.ndarray:
+    """The answers that a model can give: its classes, or -1 for an outlier and 1."""
+    return np.asarray(getattr(model, "classes_", (-1, 1)))
+
+
 def leads(model: Any, X: MatrixLike) -> np.ndarray:
     """By how much each class leads over the best other one: positive where it is the answer.
 
     Scores that the model's own answers contradict (one-vs-one votes, say) are not used: then the
     lead is 1/2 or -1/2.
     """
-    answers = numbers_in(model.classes_, model.predict(X))
+    classes = classes_of(model)
+    answers = numbers_in(classes, model.predict(X))
     scores = _scores(model, X)
     if scores is not None and np.mean(scores.argmax(axis=0) != answers) <= MAX_DISAGREEING:
         return _over_the_others(scores)
-    return np.where(answers == np.arange(len(model.classes_))[:, None], 0.5, -0.5)
+    return np.where(answers == np.arange(len(classes))[:, None], 0.5, -0.5)
 
 
 def _scores(model: Any, X: MatrixLike) -> np.ndarray | None:
@@ -80,7 +86,7 @@ def _scores(model: Any, X: MatrixLike) -> np.ndarray | None:
         scores = np.asarray(model.predict_proba(X), np.float64)
     else:
         return None
-    return scores.T if scores.shape[1] == len(model.classes_) else None
+    return scores.T if scores.shape[1] == len(classes_of(model)) else None
 
 
 def _over_the_others(scores: np.ndarray) -> np.ndarray:
@@ -109,13 +115,13 @@ def margins(model: Any, X: MatrixLike, lead: np.ndarray, level: Any) -> np.ndarr
 
 
 def _is_online(model: Any) -> bool:
-    return isinstance(model, Classifier) and card_of(model).streams
+    return isinstance(model, Estimator) and card_of(model).streams
 
 
 def _level(model: Any) -> Any:
     """The score on the margin, one for all classes or one each; 0 if there is no such score."""
     last = deciding_model(model)
-    if not isinstance(last, Classifier):
+    if not isinstance(last, Estimator):
         of_many = FOREIGN.get(type(last).__name__)
         return 1.0 if of_many or (of_many is not None and len(last.classes_) == 2) else 0.0
     card = card_of(last)

@@ -130,10 +130,10 @@ class NuSVC(SupportVectorMachine):
             raise ValueError(f"nu must lie between 0 and 1, got {nu!r}")
         check_positive("min_margin", self.min_margin)
 
-    def _formulation(self, labels: np.ndarray, split: Split, weights: np.ndarray) -> Formulation:
+    def _formulation(self, session: Session, split: Split, weights: np.ndarray) -> Formulation:
         if self.nu == 0:
             return HardMargin(float(self.min_margin), bool(self.fit_intercept))
-        largest = self._largest(labels, split, weights)
+        largest = self._largest(session.labels, split, weights)
         return Nu(
             min(float(self.nu), largest), float(self.min_margin), bool(self.fit_intercept),
             is_lowered=self.class_weight is not None and self.nu > largest,

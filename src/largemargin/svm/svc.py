@@ -197,7 +197,7 @@ class SVC(SupportVectorMachine):
         if self.slack not in SLACKS:
             raise ValueError(f"slack must be one of {', '.join(SLACKS)}, got {self.slack!r}")
 
-    def _formulation(self, labels: np.ndarray, split: Split, weights: np.ndarray) -> Formulation:
+    def _formulation(self, session: Session, split: Split, weights: np.ndarray) -> Formulation:
         if np.isinf(self.C):
             return HardMargin(float(self.min_margin), bool(self.fit_intercept))
         loss = LOSSES.get(self.slack, HINGE)  # "squared-sum" is solved by way of hinge losses

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from sklearn.base import is_classifier
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_array
 
@@ -129,7 +130,7 @@ def _checked_model(model: Any) -> Any:
     """The model, inside a search the best one; it must be fitted, and one of this package."""
     model = best_model(model)
     final = final_step(model)
-    if not hasattr(final, "certificate"):
+    if not hasattr(final, "certificate") or not is_classifier(final):
         raise ValueError(
             "model must be a classifier of largemargin, or a pipeline or a search that ends in "
             f"one, got {shown(model)}"

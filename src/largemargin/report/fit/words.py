@@ -10,7 +10,16 @@ from collections.abc import Callable
 from numbers import Real
 from typing import Any
 
-from largemargin.machines import DUAL, ENSEMBLE, HYPERPLANE, NETWORK, STREAM, TRACE, card_of
+from largemargin.machines import (
+    CLASSIFIER,
+    DUAL,
+    ENSEMBLE,
+    HYPERPLANE,
+    NETWORK,
+    STREAM,
+    TRACE,
+    card_of,
+)
 from largemargin.runtime.showing import percent, text
 
 # parameters that tell one machine from another
@@ -54,7 +63,9 @@ def kernel_words(parameters: dict[str, Any]) -> str:
 
 def learned(model: Any) -> dict[str, Any]:
     """What fitting found, by what it leaves."""
-    return {"classes": len(model.classes_), **_FOUND[card_of(model).outcome](model)}
+    card = card_of(model)
+    found = _FOUND[card.outcome](model)
+    return {"classes": len(model.classes_), **found} if card.kind == CLASSIFIER else found
 
 
 def _found_by_rounds(model: Any) -> dict[str, Any]:
