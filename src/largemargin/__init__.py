@@ -40,6 +40,7 @@ if TYPE_CHECKING:  # what type checkers and editors read; a test holds it to the
     from largemargin.svm import SVC as SVC
     from largemargin.svm import KernelAdatron as KernelAdatron
     from largemargin.svm import NuSVC as NuSVC
+    from largemargin.svm import OneClassSVM as OneClassSVM
 
 
 _PACKAGES = ("boosting", "certificates", "data", "kernels", "lp", "online", "report", "svm")

@@ -105,6 +105,9 @@ CARDS = (
         fixed={"max_iter": 50}, grid={"C": [10.0, 1.0]},
     ),
     Card(
+        "OneClassSVM", "svm", "one-class-svm", "certificates.one_class", DUAL, kind=DETECTOR
+    ),
+    Card(
         "LPSVC", "lp", "lp-svc", "certificates.linear_programs", DUAL, level=1.0,
         grid={"C": [10.0, 1.0]},
     ),

@@ -246,3 +246,29 @@ def random_model(rng, kernel, K):
     if which == "boost":
         return lm.AdaBoost(n_rounds=one_of(1, 3, 10))
     return lm.RBFNetwork(n_centers=2, random_state=0)
+
+
+@dataclass
+class UnlabelledCase(Case):
+    """A fit of rows without labels, which are one class."""
+
+    def certify(self):
+        self.found = self.model.certificate(self.X)
+        return self.found
+
+    @cached_property
+    def scores(self):
+        """Less the threshold, in extended precision."""
+        coefs = np.zeros(len(self), LONG)
+        coefs[self.model.support_] = self.model.dual_coef_[0]
+        return self.gram @ coefs - LONG(self.model.offset_)
+
+
+def random_unlabelled_case(rng, rows=(3, 9)):
+    n, kernel = int(rng.integers(*rows)), KERNELS[rng.integers(len(KERNELS))]
+    X = rng.integers(-2, 4, size=(n, 2)) / 2 if rng.random() < 0.6 else rng.normal(size=(n, 2))
+    model = lm.OneClassSVM(nu=rng.choice([0.1, 0.25, 0.5, 0.9, 1.0]), **kernel)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of the origin among the rows
+        model.fit(X)
+    return UnlabelledCase(model, X, np.zeros(n), kernel)

@@ -13,21 +13,22 @@ import scipy.sparse as sp
 import largemargin as lm
 from largemargin import certificates
 from largemargin.certificates.certificate import Theorem
-from tests.certificates.cases import random_case
+from tests.certificates.cases import random_case, random_unlabelled_case
 from tests.certificates.truths import CHECKS, check_all
 
 
 def all_true(seeds, rows=(3, 9)):
     counted = Counter()
     for seed in seeds:
-        case = random_case(np.random.default_rng(seed), rows)
-        if case is None:
-            continue
-        try:
-            counted.update(check_all(case))
-        except Exception as error:
-            error.add_note(f"seed {seed}: {case.model} on {case.X.tolist()}, {case.y.tolist()}")
-            raise
+        for draw in (random_case, random_unlabelled_case):
+            case = draw(np.random.default_rng(seed), rows)
+            if case is None:
+                continue
+            try:
+                counted.update(check_all(case))
+            except Exception as error:
+                error.add_note(f"seed {seed}: {case.model} on {case.X.tolist()}, {case.y.tolist()}")
+                raise
     return counted
 
 

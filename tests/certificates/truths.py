@@ -436,6 +436,21 @@ def check_distance(case, s):
     near(s.value, truth, float(np.abs(case.X).max()))
 
 
+def check_outliers(case, s):
+    assert s.value == np.mean(case.model.predict(case.X) == -1)
+
+
+def check_outside(case, s):
+    assert s.value == case.model.nu
+    rounding = 1e-13 * np.abs(case.model.dual_coef_).sum() * case.radius**2
+    assert (case.scores < -rounding).sum() <= s.value * len(case) * (1 + 1e-12)
+
+
+def check_used(case, s):
+    assert s.value == case.model.nu
+    assert len(case.model.support_) >= s.value * len(case) * (1 - 1e-12)
+
+
 CHECKS = {
     "error": check_error,
     "smallest margin": check_smallest,
@@ -467,4 +482,7 @@ CHECKS = {
     "cache bound": check_cache_bound,
     "margin error bound at rho": check_margin_error_bound,
     "distance in the norm": check_distance,
+    "outliers": check_outliers,
+    "nu-property, outliers": check_outside,
+    "nu-property, support vectors": check_used,
 }

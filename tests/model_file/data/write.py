@@ -102,6 +102,7 @@ MODELS = {
     "kernel_adatron": lambda: fit(
         lm.KernelAdatron(C=1.0, kernel="poly", degree=2), labels=np.array([1, 2])
     ),
+    "one_class_svm": lambda: fit(lm.OneClassSVM(nu=0.25, gamma=0.125)),
     # linear programs
     "lp_svc": lambda: fit(lm.LPSVC(gamma=0.125)),
     "nu_lp_svc": lambda: fit(lm.NuLPSVC(nu=0.25, gamma=0.125, class_weight="balanced")),
