@@ -90,6 +90,7 @@ def train(
       largemargin train banana --model adaptive-margin-svc --scale standard --cv lam=0.5,1,2,5
       largemargin train mnist --model mira --kernel poly --degree 9 --budget 1000
       largemargin train heart.csv --model adaboost --estimator rbf-network --scale standard
+      largemargin train sensors.csv --model one-class-svm --nu 0.05 --scale standard
       largemargin train clicks.svm.gz --model mira --stream --budget 500 --test later.svm.gz
     """
     if model not in MODELS:
