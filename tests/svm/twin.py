@@ -118,7 +118,7 @@ def nu_margin(K, y, s, nu=0.5, threshold=True):
 
 
 def crammer_singer(K, labels, s, C, n_classes):
-    """1/2 sum_r |m_r|^2 + C sum s_i xi_i: the dual objective, coefficients a row a class."""
+    """1/2 sum_r |m_r|^2 + C sum s_i xi_i: the dual objective, one row of coefficients per class."""
     n, k = len(labels), n_classes
     own = np.zeros((n, k))
     own[np.arange(n), labels] = 1  # variables tau[i, r], flattened

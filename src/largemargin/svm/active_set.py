@@ -25,10 +25,16 @@ from largemargin.svm.problem import Problem, Solution
 
 MOST_FREE = 2000  # free variables that a dense factorisation is made for
 GUESSES = 25  # sets of free variables that are tried
-STALLED_GUESSES = 4  # guesses in a row without progress, before the classical method takes over
+# Guesses in a row without progress that are tolerated before the classical method takes over
+STALLED_GUESSES = 4
 STEP_WORK = 2e9  # multiplications that the steps of the classical method may cost
+STEP_OVERHEAD = 3e6  # what a step costs beside its factorisation, counted in multiplications
 EXACT_VIOLATION = 1e-11  # a violation, relative to the gradients, that leaves little to gain
 SUM_ROUNDING = 1e-14  # the rounding error of a sum, relative to the sum of all sizes
+SUM_DRIFT = 1e-12  # a sum that is off by less than this, relative to the largest size, is kept
+LEAST_LACK = 1e-13  # the violation, relative to a multiplier, that sets a variable free
+# A pivot below this fraction of the largest diagonal entry, times the order of the matrix, is zero
+PIVOT_ROUNDING = 1e-13
 FEW_GROUPS = 2  # groups up to which each is summed in pairs
 LARGEST_PRICE = 1e3  # a larger price of slack asks for no smaller violation: rounding allows none
 
@@ -100,7 +106,7 @@ def _active_set_steps(
     while spent < STEP_WORK and not stopped():
         if not 0 < len(free) <= MOST_FREE:
             break
-        spent += len(free) ** 3 + 3e6
+        spent += len(free) ** 3 + STEP_OVERHEAD
         point, blocked = point.step(free, enough)
         if len(blocked):
             free = np.setdiff1d(free, blocked)
@@ -195,7 +201,7 @@ class _Iterate:
             return np.zeros(self.problem.n_groups, bool)
         drift = group_sums(self.problem, self.beta) - group_sums(self.problem, self.problem.start)
         size = np.abs(self.beta)
-        return np.asarray(np.abs(drift) > max(1e-12 * size.max(), SUM_ROUNDING * size.sum()))
+        return np.asarray(np.abs(drift) > max(SUM_DRIFT * size.max(), SUM_ROUNDING * size.sum()))
 
     def inside(self) -> np.ndarray:
         return np.flatnonzero((self.beta > self.problem.lo) & (self.beta < self.problem.hi))
@@ -205,7 +211,7 @@ class _Iterate:
         that has neither where that keeps its sum from what it has to be.
         """
         lack, rises, falls = self._lacks()
-        free = (rises & falls) | (lack > 1e-13)
+        free = (rises & falls) | (lack > LEAST_LACK)
         group = self.problem.group
         lost = self._groups_off()
         lost[group[free]] = False
@@ -324,7 +330,7 @@ def positive_solve(H: np.ndarray, right: np.ndarray) -> tuple[np.ndarray, np.nda
     largest = float(np.diagonal(H).max())
     if not largest > 0:
         return x, right.copy()
-    factor, pivots, rank, _ = dpstrf(H, tol=1e-13 * n * largest, lower=1)
+    factor, pivots, rank, _ = dpstrf(H, tol=PIVOT_ROUNDING * n * largest, lower=1)
     L = np.tril(factor[:rank, :rank])
     seen, unseen = pivots[:rank] - 1, pivots[rank:] - 1
     y = solve_triangular(L, right[seen], lower=True, check_finite=False)

@@ -43,7 +43,8 @@ class Interval:
 class ObjectiveBounds:
     """The primal and the dual objective of stored coefficients.
 
-    `scale` is what the duality gap is relative to, if not to the larger of the two.
+    `scale` is what the duality gap is relative to, if not to the larger of the two in absolute
+    value: w.w for a machine with nu.
     """
 
     primal: Interval

@@ -64,6 +64,7 @@ def train(
     least, most, stuck, n_hard = violation, run.dual(), 0, 0
     sets = max(1, 2 * run.n // WORKING_SET)
     while violation > tol and run.n_steps < max_steps and not watch.stopped:
+        # a round solves one working set only, so as many rounds per set are tolerated, and no more
         if stuck >= STALLED_ROUNDS * sets or n_hard >= HARD * sets:
             break
         hard = run.improve(max(tol / 2, LOCAL * violation), max_steps - run.n_steps)

@@ -36,7 +36,8 @@ from largemargin.svm.active_set import refine
 from largemargin.svm.dense_solver import solve_block
 from largemargin.svm.problem import Optimality, Problem, Solution
 
-WORKING_SET = 1024  # variables of a working set; up to twice as many if many are free, or of many
+# Variables of a working set; up to twice as many if many are free, or if the problem is large
+WORKING_SET = 1024
 NEW = 4  # one member in so many is new and has a row, and one in so many is new and has none yet
 EARLY = 0.3  # a violation at which a portion is solved well enough to go on to the next
 PIECE = 1024  # rows that are fetched at a time, in between which the clock is looked at
@@ -176,16 +177,19 @@ class Subproblem:
             self.wanted = self.segments
 
     def _is_settled(self) -> bool:
+        """Whether there is nothing left to do in the portions looked at so far. Before the last
+        portion a larger violation than the tolerance will do.
+        """
         self.optimality = Optimality.of(self.problem, self.beta, self.grad, self.ends[self.stage])
         self.violation = self.optimality.violation
         last = self.stage == len(self.portions) - 1
         if self.optimality.infeasible_margin:
             self.finished = self.converged = True
             return True
-        self.converged = last and self.violation <= self.tol
+        self.converged = last and self.optimality.meets(self.tol)
         if self.n_steps >= self.max_steps:
             return True
-        return self.violation <= (self.tol if last else max(self.tol, EARLY))
+        return self.optimality.meets(self.tol if last else max(self.tol, EARLY))
 
     def _working_set(self) -> np.ndarray:
         """The variables that violate optimality most, and half of the set from the last one: the
@@ -429,8 +433,9 @@ def _batches(wants: Batch, capacity: int) -> Iterator[Batch]:
 
 
 def _fetched(batch: Batch, rows: KernelRows) -> Iterator[tuple[int, Batch]]:
-    """The same with their rows in memory, and the number of the first row: in pieces, if a problem
-    wants more rows than fit.
+    """Bring the rows that a batch wants into memory, and give the batch back, cut into pieces if a
+    problem wants more rows than fit or than are fetched at a time. With each piece comes the place
+    of its first variable among those that its problem wants.
     """
     most = max(len(variables) for _, variables in batch)
     step = min(most, PIECE) if most <= rows.capacity else min(PIECE, rows.capacity // 4 * 4)

@@ -21,7 +21,8 @@ SMO_STEPS = 20_000
 SMO_STEPS_PER_VARIABLE = 50
 UNBOUNDED = 1e100  # a variable of this size shows that the dual has no bounded solution
 SMO_EXTRA = 1e-8  # SMO goes on to this fraction of the tolerance, as long as that is cheap
-STALLED_ROUNDS = 4  # rounds in a row that do not halve the violation, before a solver gives up
+# Rounds in a row that do not halve the violation and are tolerated: one more ends the solver.
+STALLED_ROUNDS = 4
 
 
 def solve_dense(
@@ -44,9 +45,8 @@ def solve_dense(
         grad = problem.p + K @ found  # summed afresh: many steps add up rounding errors too
         grad += problem.ridge * found
         at = Solution(found, grad, np.inf, at.n_steps + steps, False)
-        if (
-            steps >= SMO_STEPS_PER_VARIABLE * len(problem) + SMO_STEPS
-        ):  # hard going: it may be a guess away
+        # SMO used up its steps; the right set of free variables may be a guess away all the same
+        if steps >= SMO_STEPS_PER_VARIABLE * len(problem) + SMO_STEPS:
             at = _exact(problem, K, at, watch)
         optimality = Optimality.of(problem, at.beta, at.grad, len(problem))
         watch.advance(0)

@@ -217,8 +217,8 @@ class SoftMargin:
 def feasible_start(
     start: np.ndarray | None, y: np.ndarray, box: np.ndarray, threshold: bool
 ) -> np.ndarray:
-    """A feasible point near a start: scaled down as a whole until it is in the box; then, if sums
-    are to be zero, the heavier side scaled down to the other.
+    """A feasible point near a warm start: scaled down as a whole until it is in the box; then, if
+    sums are to be zero, the heavier side scaled down to the other. Without a start it is zero.
     """
     if start is None:
         return np.zeros(len(box))
@@ -431,7 +431,8 @@ def hull_problem(
     y: np.ndarray, box: np.ndarray, threshold: bool, start: np.ndarray | None, least: float = 0.0
 ) -> Problem:
     """Nearest points of two hulls, no example having more than its box: one sum per class, of 1
-    and -1, or, without a threshold, one sum of 1 over all.
+    and -1, or, without a threshold, one sum of 1 over all. What a warm start leaves open of a sum
+    goes to the first examples with room.
     """
     n = len(y)
     group = (y < 0).astype(np.uint8) if threshold else np.zeros(n, np.uint8)

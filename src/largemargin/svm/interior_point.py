@@ -30,6 +30,9 @@ ACCEPTED = 1e-3  # one beyond which a point is no solution
 TINY = 1e-300  # the least distance from a bound
 INSIDE = 0.995  # the fraction of the way to the nearest bound that a step takes
 RIDGE = 1e-14  # what is added to the diagonal of Q, relative to its largest value
+STALLED_SYSTEMS = 3  # systems solved that lead no closer and are tolerated
+# The sum of the products of slacks and multipliers, relative to the objective, that is rounding
+LEAST_COMPLEMENTARITY = 1e-22
 
 Solver = Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]
 
@@ -230,7 +233,9 @@ def _predictor_corrector(
             best, least, worse = (x.copy(), zl.copy(), zu.copy(), sl.copy(), su.copy()), left, 0
         elif least < 1:
             worse += 1
-        if left < CLOSE or worse > 3 or mu * count < 1e-22 * size or stopped():
+        if left < CLOSE or worse > STALLED_SYSTEMS:
+            break
+        if mu * count < LEAST_COMPLEMENTARITY * size or stopped():
             break
         theta = zl / sl + zu / su
         if not np.isfinite(theta).all():
@@ -250,6 +255,7 @@ def _predictor_corrector(
         after = (zl + step * dzl) @ (sl + step * dx * below) + (zu + step * dzu) @ (
             su - step * dx * above
         )
+        # how far to centre, by Mehrotra's rule: the cube of what the first direction leaves of mu
         centre = mu * (max(float(after), 0.0) / count / mu) ** 3 if mu > 0 else 0.0
         dx, dy, dzl, dzu = direction(
             np.where(below, centre - zl * sl - dx * dzl, 0.0),

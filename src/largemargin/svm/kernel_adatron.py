@@ -55,7 +55,7 @@ class KernelAdatron(SupportVectorMachine):
     fit_intercept : bool, default=True
         Whether to put the threshold halfway between the classes; else it is zero.
     tol : float, default=1e-3
-        A fit ends when half the distance between the classes' closest scores is at least 1 - tol,
+        Passes end when half the distance between the classes' closest scores is at least 1 - tol,
         or no example's margin would move by more than tol.
     max_iter : int, default=1000
         Passes over the data at most; -1 is no limit.

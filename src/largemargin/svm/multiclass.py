@@ -1,4 +1,6 @@
-"""Several classes as problems of two: one against the rest, or every pair, and the joint answer."""
+"""Several classes as problems of two sides: one class against the rest (one-vs-rest, "ovr") or
+every pair (one-vs-one, "ovo"), and their joint answer.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,9 @@ class Split:
 
 
 def splits(n_classes: int, multiclass: str) -> list[Split]:
-    """Two classes are one problem, positive for the second; so is a pair."""
+    """The problems of one-vs-one if `multiclass` is "ovo", else of one-vs-rest. Two classes are one
+    problem, positive for the second; so is a pair.
+    """
     if n_classes == 2:
         return [Split((0, 1), 1)]
     if multiclass == "ovo":

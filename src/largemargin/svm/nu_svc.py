@@ -48,8 +48,9 @@ class NuSVC(SupportVectorMachine):
         The dual objective reached, -1/2 w.w with the bounds s_i / sum s, before that scaling; less
         what rounding may account for.
     dual_gap_ : array of shape (n_problems,)
-        The difference of the primal and the dual objective, relative to w.w; it holds for the
-        coefficients as they are stored, as with `SVC`.
+        The duality gap: the primal less the dual objective, relative to w.w before that scaling,
+        since both are small and negative; with nu=0 relative to the larger of the two, as with
+        `SVC`. It holds for the coefficients as they are stored.
     classes_, support_, support_vectors_, n_support_, coef_, margin_, n_iter_, converged_, \
     n_features_in_, feature_names_in_ :
         As for `SVC`.

@@ -108,7 +108,9 @@ class Optimality:
     infeasible_margin: bool
 
     def meets(self, tol: float) -> bool:
-        """Whether there is nothing left to do."""
+        """Whether there is nothing left to do: the violation is no more than the tolerance, or it
+        is shown that there is no solution.
+        """
         return self.infeasible_margin or self.violation <= tol
 
     @classmethod
@@ -148,7 +150,8 @@ class DualResult:
     objective : float
         The dual objective, which is at most the primal one.
     gap : float
-        The duality gap: their difference relative to the primal objective.
+        The duality gap: their difference, relative to the larger of the two in absolute value;
+        with nu, where both are small and negative, relative to w.w.
     square : float
         w.w
     rounding : float

@@ -37,7 +37,7 @@ from largemargin.svm.squared_sum_active_set import Iterate, solve_exactly
 
 ROUNDS = 60  # values of delta that are tried
 ROOT_TOL = 1e-10  # the relative difference of the two sides at which delta is the root
-STALLED_ROUNDS = 2  # rounds that do not halve the gap, or do not converge, before one gives up
+STALLED_ROUNDS = 2  # rounds that do not halve the gap, or do not converge, and are tolerated
 SMALL_GAP = 1e-6  # a solution with this gap has converged, whatever rounding makes of delta
 SHRINKAGE = 2.0  # the factor by which delta falls where no slack is left
 

@@ -21,7 +21,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from largemargin.svm.active_set import MOST_FREE, positive_solve
+from largemargin.svm.active_set import MOST_FREE, STEP_OVERHEAD, positive_solve
 
 GUESSES = 25  # sets of free variables that are tried
 STEADY = 2  # solutions for the same sets: the second takes off what rounding left of the first
@@ -32,6 +32,9 @@ AGREED = 1e-9  # the distance of a free variable's output from the margin, relat
 NEARNESS = 1e-11
 STEP_WORK = 4e7  # multiplications that steps may cost: another delta is found for less
 BOUND_ROUNDING = 1e-12  # a variable within this fraction of the box is at its bound
+BOX_EXCESS = 1e-9  # how far a feasible variable may be beyond a bound, relative to the box
+SUM_EXCESS = 1e-10  # how far the sum may be from zero, relative to the sum of all sizes
+LEAST_UNIT = 1e-4  # the least unit of WRONG, which makes it 1e-15: the rounding of labels
 
 
 @dataclass(frozen=True)
@@ -94,10 +97,11 @@ def solve_exactly(
 
 def _is_feasible(point: Iterate) -> bool:
     """Whether all variables are in the box and the sum is kept."""
-    near = 1e-9 * point.delta * point.s
+    near = BOX_EXCESS * point.delta * point.s
     if (point.alpha < -near).any() or (point.alpha > point.delta * point.s + near).any():
         return False
-    return not point.threshold or bool(abs(point.beta.sum()) <= 1e-10 * np.abs(point.beta).sum())
+    off = abs(point.beta.sum())
+    return not point.threshold or bool(off <= SUM_EXCESS * np.abs(point.beta).sum())
 
 
 def _guess(point: Iterate, stopped: Callable[[], object]) -> Iterate | None:
@@ -125,7 +129,7 @@ def _active_set_steps(point: Iterate, stopped: Callable[[], object]) -> tuple[It
         return point, False
     point = point.with_alpha(_at_ends(point, sets))
     while spent < STEP_WORK and sets.solvable() and not stopped():
-        spent += float(sets.free.sum()) ** 3 + 3e6
+        spent += float(sets.free.sum()) ** 3 + STEP_OVERHEAD
         step, rise, along = _direction(point, sets)
         part, first = _reach(point, sets, step, rise)
         moved = _moved(point, sets, step, rise, along, part)
@@ -275,7 +279,7 @@ def _level(point: Iterate, sets: _Sets) -> float:
 
 def _rounding(point: Iterate) -> float:
     """The unit of rounding errors in outputs, which are added to labels of size 1."""
-    return float(np.abs(point.outputs).max()) + 1e-4
+    return float(np.abs(point.outputs).max()) + LEAST_UNIT
 
 
 def _agree(point: Iterate, sets: _Sets) -> bool:

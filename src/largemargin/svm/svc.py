@@ -99,11 +99,12 @@ class SVC(SupportVectorMachine):
         The dual objective reached, sum alpha - 1/2 w.w and what the slack adds, less what rounding
         may account for: no machine has a primal objective below it.
     dual_gap_ : array of shape (n_problems,)
-        The difference of the primal and the dual objective, relative to the larger: the fit is
-        optimal to this accuracy. It holds for the coefficients as they are stored: it is computed
-        from these, and what rounding may have done to sums and kernel values is added. Where it is
-        1 or more nothing is known, which takes numbers of very different sizes: scale the data.
-        With a kernel that is not positive definite neither objective is a bound of the other.
+        The duality gap: the primal less the dual objective, relative to the larger of the two in
+        absolute value. The fit is optimal to this accuracy. It holds for the coefficients as they
+        are stored: it is computed from these, and what rounding may have done to sums and kernel
+        values is added. Where it is 1 or more nothing is known, which takes numbers of very
+        different sizes: scale the data. With a kernel that is not positive definite neither
+        objective is a bound of the other.
     margin_ : array of shape (n_problems,)
         1 / |w|.
     n_iter_ : array of shape (n_problems,)

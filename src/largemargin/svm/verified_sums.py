@@ -7,14 +7,16 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+COLUMNS = 2048  # columns at a time, as in `kernels.loops`: their sums stay in cache
+
 
 @njit(cache=True, nogil=True)
 def add_sizes(sums, start, values, slots, weights):
     """sums[start + j] += sum_r weights[r] |values[slots[r], j]|, four rows at a time."""
     n = len(slots)
     whole = n // 4 * 4
-    for left in range(0, values.shape[1], 2048):
-        size = min(2048, values.shape[1] - left)
+    for left in range(0, values.shape[1], COLUMNS):
+        size = min(COLUMNS, values.shape[1] - left)
         out = sums[start + left : start + left + size]
         for r in range(0, whole, 4):
             k0 = values[slots[r], left : left + size]
@@ -38,8 +40,8 @@ def add_rows_and_sizes(grad, sums, start, values, first, width, slots, coefs, we
     """
     n = len(slots)
     whole = n // 4 * 4
-    for left in range(0, width, 2048):
-        size = min(2048, width - left)
+    for left in range(0, width, COLUMNS):
+        size = min(COLUMNS, width - left)
         out = grad[start + left : start + left + size]
         total = sums[start + left : start + left + size]
         at = first + left
