@@ -1,4 +1,4 @@
-"""Stumps found with one sort a feature, against all stumps there are."""
+"""Stumps found with one sort per feature, against all stumps there are."""
 
 import numpy as np
 import pytest

@@ -21,12 +21,14 @@ from typing import Any
 import numpy as np
 from scipy.optimize import minimize
 
+from largemargin.kernels.engine import LARGEST_NUMBER
+
 MOST_LLOYD_STEPS = 10  # Lloyd's steps at most: a start need not be a local optimum
 BEYOND = (
     "centres, widths and output weights of these data are more or less than float64 can compute "
     "with: scale the data (to 0..1, say)"
 )
-LARGEST_SQUARE = 1e290  # squared norm of a row at most: sums of many of them must be finite
+LARGEST_SQUARE = LARGEST_NUMBER  # squared norm of a row at most: sums of many must be finite
 
 
 @dataclass(frozen=True)
@@ -266,9 +268,9 @@ def kmeans(
     for _ in range(MOST_LLOYD_STEPS):
         if look():
             break
-        apart = _squares(rows, centers)
+        distances = _squares(rows, centers)
         # as near as the nearest, to rounding: then the first, whatever the last bits are
-        mine = (apart <= apart.min(axis=1, keepdims=True) + rounding).argmax(axis=1)
+        mine = (distances <= distances.min(axis=1, keepdims=True) + rounding).argmax(axis=1)
         if before is not None and np.array_equal(mine, before):
             break
         before = mine
@@ -284,9 +286,9 @@ def _first_widths(X: np.ndarray, d: np.ndarray, centers: np.ndarray) -> np.ndarr
     spread = np.sqrt(d @ (X * X).sum(axis=1)) or 1.0
     if len(centers) == 1:
         return np.array([spread])
-    apart = _squares(_extended(centers), centers)
-    np.fill_diagonal(apart, np.inf)
-    nearest = np.sqrt(apart.min(axis=1))
+    distances = _squares(_extended(centers), centers)
+    np.fill_diagonal(distances, np.inf)
+    nearest = np.sqrt(distances.min(axis=1))
     return np.where(nearest > 1e-6 * spread, nearest, spread)
 
 

@@ -69,7 +69,7 @@ def boost(
     as class numbers.
 
     An error of zero ends them: alpha is infinite, and f is that classifier alone. So does an error
-    of chance, 1/2 (1 - 1/K): such a classifier is left out, unless it is the first.
+    of chance, 1 - 1/K (1/2 for two classes): such a classifier is left out, unless it is the first.
     """
     ensemble = Ensemble()
     state = _ExponentialLoss(examples.weights, regularization)

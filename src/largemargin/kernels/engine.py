@@ -1,4 +1,10 @@
-"""The one place where kernel values are computed: the type that holds them, and a block of them."""
+"""The place where kernel values are computed: the type that holds them, and a block of them.
+
+Three others compute some, each for a reason of its own. `online.prefetch.fill_apart` computes value
+by value, for `partial_fit`, where not one bit may depend on the chunks of a stream.
+`lp.exact_values` computes them in float64 or beyond, for the proof of a solution. And where a user
+gave kernel values as a matrix, `certificates.fitted` reads them off it.
+"""
 
 from __future__ import annotations
 
@@ -15,6 +21,8 @@ SMALL_PROBLEM = 8192  # rows up to which kernel values are float64 by default
 DENSE_WIDTH = 1 << 15  # a sparse tile of basis vectors this wide is multiplied as a dense one
 PACKED_SHARE = 0.9  # columns that are zero are dropped where at most this share of them is not
 TRANSFORMED_VALUES = 1 << 16  # products turned into values at a time: they stay in cache
+# Kernel values and coefficients are below this number: products and sums of many are finite.
+LARGEST_NUMBER = 1e290
 
 
 def choose_dtype(precision: str, small: bool, kernel: Kernel, X: Matrix) -> np.dtype:
@@ -47,7 +55,7 @@ def largest_square(X: Matrix) -> float:
 
 def largest_value(dtype: np.dtype) -> float:
     """What kernel values may reach: in float64, sums of many of them must still be finite."""
-    return 1e290 if dtype == np.float64 else float(np.finfo(np.float32).max)
+    return LARGEST_NUMBER if dtype == np.float64 else float(np.finfo(np.float32).max)
 
 
 def check_overflow(kernel: Kernel, dtype: np.dtype, square: float) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from numba import njit
 
+COLUMNS = 2048  # columns of which sums are made at a time: they stay in cache
+
 
 @njit(cache=True, nogil=True)
 def take(X, rows, columns, out):
@@ -39,8 +41,8 @@ def add_rows(grad, start, values, slots, coefs):
     whole = n // 4 * 4
     # a run of columns at a time, so that the sums stay in cache, and four rows at a time, so that
     # each sum is loaded and stored once for four multiplications
-    for left in range(0, values.shape[1], 2048):
-        size = min(2048, values.shape[1] - left)
+    for left in range(0, values.shape[1], COLUMNS):
+        size = min(COLUMNS, values.shape[1] - left)
         out = grad[start + left : start + left + size]
         for r in range(0, whole, 4):
             k0 = values[slots[r], left : left + size]

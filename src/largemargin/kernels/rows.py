@@ -1,4 +1,4 @@
-"""Rows of the Gram matrix for solvers that come back to them: cut into segments, kept, shared.
+"""The kernel cache of solvers that come back to rows of the Gram matrix: cut into segments, shared.
 
 The columns (the examples) are cut into **segments**, and a row is asked for a segment at a time, so
 that a problem on two classes of ten need not pay for the other eight. What many problems ask for in

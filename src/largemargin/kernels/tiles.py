@@ -35,7 +35,7 @@ SLAB_BYTES = 1 << 28
 
 
 class TileCache:
-    """Tiles kept within a number of bytes.
+    """The kernel cache of the perceptron: tiles kept within a number of bytes.
 
     It is no LRU cache, what is in it stays: the solvers sweep over the data in cycles, where the
     least recently used tile is the one that is needed next.

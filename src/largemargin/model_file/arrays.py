@@ -18,12 +18,10 @@ import scipy.sparse as sp
 
 from largemargin.base.expansion import Expansion
 from largemargin.kernels.basis import Basis
-from largemargin.kernels.engine import check_overflow, largest_square
+from largemargin.kernels.engine import LARGEST_NUMBER, check_overflow, largest_square
 from largemargin.kernels.functions import Kernel
 from largemargin.runtime.arrays import Matrix
 
-# Coefficients, like kernel values, are below this number: their products are finite.
-LARGEST_NUMBER = 1e290
 # Counts, steps and positions are below this one: a float64 counts so far exactly.
 LARGEST_COUNT = 2**53
 # Coefficients that may be stored sparse, at most: a small file must not claim memory that it does

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from largemargin.model_file.arrays import LARGEST_NUMBER
+from largemargin.kernels.engine import LARGEST_NUMBER
 
 _LEARNED = {
     "StandardScaler": ("mean_", "var_", "scale_"),

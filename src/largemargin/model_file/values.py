@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 
 from largemargin.kernels.choosing import WithConstant, make_kernel
+from largemargin.kernels.engine import LARGEST_NUMBER
 from largemargin.kernels.functions import KERNELS, Kernel
-from largemargin.model_file.arrays import LARGEST_NUMBER
 from largemargin.model_file.registry import ADDED, BASE_LEARNERS, find_entry
 from largemargin.runtime.showing import shown
 
