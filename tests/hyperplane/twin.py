@@ -37,7 +37,7 @@ def solve(X, y, s, p, C, threshold=True):
 
 
 def linear(X, y, s, p, C, threshold):
-    """The variables are w, b, xi, and above |w| a size a feature (p = 1) or for all (p = inf)."""
+    """The variables are w, b, xi, and above |w| a size: one per feature (p = 1) or for all."""
     m, n = X.shape
     k = n if p == 1 else 1
     sizes = np.eye(n) if p == 1 else np.ones((n, 1))

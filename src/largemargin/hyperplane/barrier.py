@@ -35,6 +35,8 @@ from largemargin.hyperplane.program import Program, Proposal
 from largemargin.runtime.arrays import Matrix
 
 RATIO_STEPS = 40  # steps of Newton's method or bisection for rho, at most
+SMALLEST_WEIGHT = 1e-150  # below it rho is 0: the square of w is about to leave the range
+LOG_RATIOS = -700.0, 300.0  # log rho is looked for between these, whose exponentials are finite
 RATIO_RESIDUAL = 1e-14  # relative residual of the equation for rho at which it counts as solved
 
 
@@ -203,7 +205,7 @@ def ratios(w: np.ndarray, shift: float, p: float, mu: float) -> np.ndarray:
     It is solved by Newton's method in x, within brackets.
     """
     found = np.zeros_like(w)
-    used = np.abs(w) > 1e-150
+    used = np.abs(w) > SMALLEST_WEIGHT
     logs = 2 * np.log(np.abs(w[used]))
     level = shift + 2 / p * np.log(mu) - logs
 
@@ -212,7 +214,7 @@ def ratios(w: np.ndarray, shift: float, p: float, mu: float) -> np.ndarray:
 
     # the two ends of the curve, as lines, are both below it
     x = np.maximum(-(level + 2 / p * np.log(p + 1)), -(p / 2) * level - np.log(2))
-    lo, hi = np.full_like(x, -700.0), np.full_like(x, 300.0)
+    lo, hi = (np.full_like(x, end) for end in LOG_RATIOS)
     x = np.clip(x, lo, hi)
     for _ in range(RATIO_STEPS):
         f = difference(x)

@@ -30,6 +30,7 @@ ENDED = 1e-3  # Newton decrement at the last centre: w is off by the root of wha
 CENTRES = 60  # centres at most
 STEPS = 15  # steps with the same preconditioner, at most
 ROUNDS = 10  # preconditioners for one centre, at most
+LARGEST_RADIUS = 1e6  # of the trust region, where the model is good within 1: no limit in effect
 PRODUCTS = 300  # products with second derivatives with the same preconditioner, at most
 MISSES = 2  # centres that should have made the gap smaller and did not, before the path ends
 BEYOND = 1e-3  # fraction of the tolerance that the gap is taken to, if it can be
@@ -93,11 +94,12 @@ class CentralPath:
             found = minimize(
                 local.value, np.zeros_like(self.at.x), method="trust-ncg", jac=local.gradient,
                 hessp=local.hessian_product, callback=self._stop,
-                options={"gtol": close, "maxiter": STEPS, "max_trust_radius": 1e6},
+                options={"gtol": close, "maxiter": STEPS, "max_trust_radius": LARGEST_RADIUS},
             )  # fmt: skip
             self.n_steps += max(1, found.nit)
             self.at = self._at(local.place(found.x))
             self.preconditioner = Preconditioner(self.barrier, self.at)
+            # F / mu fell by so little that another preconditioner would not gain much either
             if found.success or found.fun > -CENTRED:
                 break
         alpha = self.preconditioner.multipliers(self.at)

@@ -40,7 +40,9 @@ NEW_EXAMPLES = 200  # examples that are given a variable in a round, at most
 CANDIDATES = 400  # coefficients compared with each other to find new ones that differ
 ALIKE = 0.9  # cosine of two examples in feature space above which they are much alike
 MANY = 0.4  # share of a sample with coefficients above which the next sample is solved as a whole
+NEARLY_ALL = 1.5  # data of up to so many times the size of a sample are taken whole instead
 UNUSED = 0.02  # slack in the dual, relative to a row's largest entry, of an unused coefficient
+UNUSED_SHARE = 0.2  # share of the coefficients that is unused, above which these are dropped
 FORGETTING = 30  # rounds of a sample after which no coefficient is dropped, so that it ends
 SMALL_MARGIN = 1e-6  # least rho, relative to the largest kernel value, that PRECISION refers to
 NEGLIGIBLE = 1e-10  # share of the objective that Parzen windows, where nothing is better, may cost
@@ -175,7 +177,7 @@ class ColumnGeneration:
         """A restricted master that is the whole program of a sample."""
         self.master = RestrictedMaster(self.program, self.values, self.watch, unit, strict)
         n = len(self.program)
-        sample = np.sort(self._order[: n if n <= 1.5 * SAMPLE else SAMPLE])
+        sample = np.sort(self._order[: n if n <= NEARLY_ALL * SAMPLE else SAMPLE])
         self._inside[:] = False
         self._inside[sample] = True
         self.n_rounds = 0
@@ -189,7 +191,7 @@ class ColumnGeneration:
         n, size, master = len(self.program), int(self._inside.sum()), self.master
         if size == n:
             return False
-        new = self._order[size : n if n <= 1.5 * GROWTH * size else GROWTH * size]
+        new = self._order[size : n if n <= NEARLY_ALL * GROWTH * size else GROWTH * size]
         self._inside[new] = True
         self.n_rounds = 0
         master.set_sample(np.flatnonzero(self._inside))
@@ -292,7 +294,7 @@ class ColumnGeneration:
         if self.n_rounds < FORGETTING:
             unused = point.coefs == 0
             unused &= reduced[master.coefficients] < -UNUSED * master.strict
-            if unused.sum() > 0.2 * len(unused):
+            if unused.sum() > UNUSED_SHARE * len(unused):
                 master.drop_coefficients(np.flatnonzero(unused))
         lack = np.where(master.is_error, margins - point.rho, point.rho - margins)
         lack[master.in_examples | ~self._inside] = 0.0
@@ -312,7 +314,7 @@ class ColumnGeneration:
         if len(first) <= count:
             return first
         y, diagonal = self.program.signs[first], np.sqrt(np.abs(self.values.diagonal[first]))
-        alike = self.values.among(first) * np.outer(y, y) > ALIKE * np.outer(diagonal, diagonal)
+        alike = self.values.block(first) * np.outer(y, y) > ALIKE * np.outer(diagonal, diagonal)
         chosen: list[int] = []
         left = np.ones(len(first), bool)
         for k in range(len(first)):

@@ -93,12 +93,12 @@ def error_bounds(kernel: Kernel, X: Matrix, unit: float) -> ErrorBounds:
     sum_error = (terms + 4) * unit
     if isinstance(kernel, Laplacian):
         middle = np.asarray(X.mean(axis=0)).ravel()
-        apart = np.empty(n)
+        distances = np.empty(n)
         for first in range(0, n, HEIGHT):
             part = X[first : first + HEIGHT]
             part = part if isinstance(part, np.ndarray) else part.toarray()
-            apart[first : first + HEIGHT] = np.abs(part - middle).sum(axis=1)
-        return ErrorBounds(ELEMENTARY * unit, sum_error * kernel.gamma * apart, nothing)
+            distances[first : first + HEIGHT] = np.abs(part - middle).sum(axis=1)
+        return ErrorBounds(ELEMENTARY * unit, sum_error * kernel.gamma * distances, nothing)
     squares = squared_norms(X)
     if isinstance(kernel, Matern):
         shares = 2 * (terms + 8) * unit * kernel.gamma * squares
@@ -222,15 +222,15 @@ def longer_values(kernel: Any, A: np.ndarray, B: np.ndarray) -> np.ndarray:
     """Kernel values of two blocks in the longest floating-point numbers."""
     A, B = A.astype(np.longdouble), B.astype(np.longdouble)
     if isinstance(kernel, Laplacian):
-        apart = sum(np.abs(np.subtract.outer(A[:, j], B[:, j])) for j in range(A.shape[1]))
-        return np.asarray(np.exp(-np.longdouble(kernel.gamma) * apart))
+        distances = sum(np.abs(np.subtract.outer(A[:, j], B[:, j])) for j in range(A.shape[1]))
+        return np.asarray(np.exp(-np.longdouble(kernel.gamma) * distances))
     products = A @ B.T
     if isinstance(kernel, Linear):
         return np.asarray(products)
     gamma = np.longdouble(kernel.gamma)
     if isinstance(kernel, Gaussian | Matern):
-        apart = (A * A).sum(axis=1)[:, None] + (B * B).sum(axis=1) - 2 * products
-        t = gamma * np.maximum(apart, 0)
+        distances = (A * A).sum(axis=1)[:, None] + (B * B).sum(axis=1) - 2 * products
+        t = gamma * np.maximum(distances, 0)
         if isinstance(kernel, Gaussian):
             return np.asarray(np.exp(-t))
         s = 2 * np.sqrt(np.longdouble(kernel.nu) * t)

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from largemargin.runtime import progress as watch
+from largemargin.runtime import progress
 
 OPTIMAL, INFEASIBLE, UNBOUNDED, STOPPED, FAILED = (
     "optimal", "infeasible", "unbounded", "stopped", "failed",
@@ -28,6 +28,9 @@ WAYS = (("simplex", "off", False), ("simplex", "on", True), ("ipm", "on", True))
 # there are several.
 BASE_STEPS, STEPS_PER_LINE = 1000, 5
 SLICE = 0.5  # seconds that the simplex runs before it is asked whether to stop
+NO_LIMIT = 1e9  # seconds that HiGHS takes for no limit of time
+# Ways in which HiGHS scales a program before the simplex (its option simplex_scale_strategy)
+UNSCALED, EQUILIBRATED = 0, 2
 SMALLEST_ENTRY = 1e-12  # entries of the matrix below this are zero to HiGHS, which allows no less
 
 
@@ -133,10 +136,10 @@ class LinearProgram:
 
         `stopped` is asked now and then whether to give up.
         """
-        until = np.inf if seconds is None else watch.clock() + seconds
+        until = np.inf if seconds is None else progress.clock() + seconds
         for way in WAYS[1:] if afresh else WAYS:
             outcome = self._try(*way, until, stopped)
-            if outcome.status in self._verdicts or stopped() or watch.clock() >= until:
+            if outcome.status in self._verdicts or stopped() or progress.clock() >= until:
                 break
         return outcome
 
@@ -146,20 +149,21 @@ class LinearProgram:
         highs = self._highs
         if afresh:
             highs.clearSolver()
-        highs.setOptionValue("simplex_scale_strategy", 2 if afresh else 0)
+        # as the caller has scaled it, and only if that came to nothing as HiGHS would scale it
+        highs.setOptionValue("simplex_scale_strategy", EQUILIBRATED if afresh else UNSCALED)
         highs.setOptionValue("solver", solver)
         highs.setOptionValue("presolve", presolve)
         most = BASE_STEPS + STEPS_PER_LINE * sum(self.shape)
         n_steps = 0
         while True:
             highs.setOptionValue("simplex_iteration_limit", most - n_steps)
-            left = max(until - watch.clock(), 1e-3)
-            slice_ = min(left, SLICE if solver == "simplex" else 1e9)
+            left = max(until - progress.clock(), 1e-3)
+            slice_ = min(left, SLICE if solver == "simplex" else NO_LIMIT)
             highs.setOptionValue("time_limit", highs.getRunTime() + slice_)
             highs.run()
             outcome = self._outcome(n_steps)
             n_steps = outcome.n_steps
-            out_of_time = stopped() or watch.clock() >= until
+            out_of_time = stopped() or progress.clock() >= until
             if outcome.status != STOPPED or n_steps >= most or out_of_time:
                 return outcome
             highs.setOptionValue("presolve", "off")  # go on from the basis that was reached

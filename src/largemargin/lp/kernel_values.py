@@ -47,7 +47,7 @@ class KernelValues(Protocol):
     def transposed_scores(self, examples: np.ndarray, duals: np.ndarray) -> np.ndarray:
         """sum_i duals_i k(x_i, x_j) for all j, which pricing needs."""
 
-    def among(self, examples: np.ndarray) -> np.ndarray:
+    def block(self, examples: np.ndarray) -> np.ndarray:
         """The values among some examples, not kept."""
 
 
@@ -82,7 +82,7 @@ class WholeGram:
     def transposed_scores(self, examples: np.ndarray, duals: np.ndarray) -> np.ndarray:
         return np.asarray(duals @ self._transposed[examples])
 
-    def among(self, examples: np.ndarray) -> np.ndarray:
+    def block(self, examples: np.ndarray) -> np.ndarray:
         return np.asarray(self.gram[np.ix_(examples, examples)])
 
 
@@ -138,8 +138,8 @@ class GramRows(KernelRows):
 
     transposed_scores = scores
 
-    def among(self, examples: np.ndarray) -> np.ndarray:
-        values = self.block(examples)
+    def block(self, examples: np.ndarray) -> np.ndarray:
+        values = super().block(examples)
         return drop_traces(values, self.diagonal[examples], self.diagonal[examples])
 
     def _compute(self, task: Task) -> None:

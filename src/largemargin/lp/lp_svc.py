@@ -24,7 +24,7 @@ class LPSVC(LinearProgramMachine):
     Parameters
     ----------
     C : float, default=1.0
-        The price of slack, finite; for the hard margin there is `NuLPSVC` with nu=0.
+        The price of slack, finite. For the hard margin there is `NuLPSVC` with nu=0.
     kernel : {"rbf", "linear", "poly", "laplacian", "matern", "sigmoid", "precomputed"} or callable,
     default="rbf"
         The kernel function. A callable takes two blocks of rows and returns the block of values.
@@ -75,10 +75,11 @@ class LPSVC(LinearProgramMachine):
     objective_ : array of shape (n_problems,)
         The objective above, computed in float64 from the coefficients that are kept.
     dual_gap_ : array of shape (n_problems,)
-        What the objective is above a lower bound of it, the dual objective, relative to it: the fit
-        is optimal to this accuracy. What rounding can have done to kernel values and sums is
-        counted, so the true gap is not larger. Where coefficients have no price, or one that is
-        lost beside that of slack, the bound is one for coefficients up to ten times the largest.
+        The duality gap: what the objective is above a lower bound of it, the dual objective,
+        relative to the larger of the two in absolute value. The fit is optimal to this accuracy.
+        What rounding can have done to kernel values and sums is counted, so the true gap is not
+        larger. Where coefficients have no price, or one that is lost beside that of slack, the
+        bound is one for coefficients up to ten times the largest.
     n_iter_ : array of shape (n_problems,)
         Iterations of the simplex method.
     converged_ : bool
