@@ -125,7 +125,7 @@ def decide(rule, mistakes, n_problems, K, K_test, until, moments=None, correct=N
 
 
 def shaped(scores):
-    """As `decision_function` gives them: 1-D for one problem, else a column a problem."""
+    """As `decision_function` gives them: 1-D for one problem, else one column per problem."""
     return scores[0] if len(scores) == 1 else scores.T
 
 

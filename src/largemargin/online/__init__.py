@@ -1,4 +1,4 @@
-"""Online learners on a budget: aggressive perceptron, MIRA, ROMMA, ALMA; their cache policies."""
+"""Online learners on a budget: aggressive perceptron, MIRA, ROMMA, ALMA; eviction policies."""
 
 from largemargin.online.aggressive_perceptron import AggressivePerceptron
 from largemargin.online.alma import ALMA

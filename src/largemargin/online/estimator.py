@@ -209,7 +209,7 @@ class OnlineLearner(ExpansionClassifier):
         raise NotImplementedError
 
     def policy_code(self) -> int:
-        """The number of the cache policy; raises ValueError for a wrong one."""
+        """The number of the eviction policy; raises ValueError for a wrong one."""
         fitting, others = (UNBOUNDED, BOUNDED) if self.budget is None else (BOUNDED, UNBOUNDED)
         if self.policy == "auto":
             return next(iter(fitting.values()))

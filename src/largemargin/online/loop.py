@@ -1,5 +1,5 @@
 """Compiled: the one loop of all additive online learners. Score, compare with the margin, evict if
-the cache is full, choose the step, scale, update, apply the cache policy.
+the cache is full, choose the step, scale, update, apply the eviction policy.
 
 It goes over a block of examples whose kernel values, against all that is or may come into the
 cache, are at hand. An example's scores are summed anew over the cache as it is when its turn comes,

@@ -1,4 +1,4 @@
-"""Compiled: the cache policies, which say what is stored and what is evicted.
+"""Compiled: the eviction policies, which say what is stored and what is evicted.
 
 Without a budget: "keep" everything, or "distill" (the paper's variable cache). With one: "margin"
 (the paper's fixed cache), "random", "forgetron", "projectron".
@@ -72,6 +72,9 @@ def choose_by_margin(learner, cache, weights, work):
     x_i), example i clears its margin by
 
         surplus_i = o_yi + c_y v_i - max_{r != y} (o_ri + c_r v_i) - margin .
+
+    The factors `scale` of `fill_surplus` are not in it: weight vectors that are compared are never
+    scaled under this policy, so all of them are 1.
 
     It is computed only where two bounds are not below the largest that was found: one by what the
     newest can change at all, one with two of the terms of the maximum, those of the best class by

@@ -98,8 +98,8 @@ class KernelPass:
         self._seen = np.zeros(self.n_blocks, np.int64)  # mistakes that each block has been told of
         self._ahead: dict[int, Future[Any]] = {}
         self._tasks: dict[Future[Any], Callable[[], Any]] = {}
-        # the kernel row of each example of the block, or -1
-        self._column = np.empty(gram.width, np.int64)
+        # where in `_kernel_rows` each example of the block has its kernel row, or -1
+        self._row_of = np.empty(gram.width, np.int64)
         self._kernel_rows = np.empty((KNOWN, gram.width), gram.dtype)
 
     @staticmethod
@@ -151,17 +151,17 @@ class KernelPass:
         rows, problems = np.empty(room, np.int64), np.empty(room, np.int64)
         signs, wrong = np.empty(room), np.empty(room)
         at, known = first, 0
-        self._column.fill(-1)
+        self._row_of.fill(-1)
         while True:
             if known > KNOWN - GUESSES:
-                self._column.fill(-1)
+                self._row_of.fill(-1)
                 known = 0
             guesses = self._guess(first, at, stop)
             if guesses is None:
                 return
             known = self._add_kernel_rows(first, guesses, known)
             at, made = run_block(
-                self.scores, first, at, stop, self.labels, self.positive, self._column,
+                self.scores, first, at, stop, self.labels, self.positive, self._row_of,
                 self._kernel_rows, rows, problems, signs, wrong,
             )  # fmt: skip
             place = rows[:made] - first
@@ -172,7 +172,7 @@ class KernelPass:
                     "sign": signs[:made],
                     "step": self.trace.n_steps + place,
                     "score": wrong[:made],
-                    "square": self._kernel_rows[self._column[place], place],
+                    "square": self._kernel_rows[self._row_of[place], place],
                 }
             )
 
@@ -187,7 +187,7 @@ class KernelPass:
         smallest_margins(self.scores, at, stop, self.labels, self.positive, margins)
         if not (margins <= 0).any():
             return None
-        missing = np.flatnonzero(self._column[at - first : stop - first] < 0)
+        missing = np.flatnonzero(self._row_of[at - first : stop - first] < 0)
         margins = margins[missing]
         erring = missing[margins <= 0][:GUESSES]
         width = min(-(-len(erring) * 5 // (4 * WIDTH_STEP)) * WIDTH_STEP, GUESSES, len(missing))
@@ -206,5 +206,5 @@ class KernelPass:
         padded = np.concatenate([guesses, np.full(end - known - len(guesses), guesses[0])])
         vectors = gram.vectors(padded, self.book.positions)
         gram.fill(gram.rows(first // gram.width), vectors, self._kernel_rows[known:end])
-        self._column[guesses - first] = known + np.arange(len(guesses))
+        self._row_of[guesses - first] = known + np.arange(len(guesses))
         return end

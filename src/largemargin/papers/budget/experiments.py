@@ -1,4 +1,4 @@
-"""The experiments: the three data sets, one pass with each cache policy, and separable data.
+"""The experiments: the three data sets, one pass with each eviction policy, and separable data.
 
 The paper names the kernels but neither the scale of the inputs nor the width. Each is a `View`, and
 one of several is chosen on held-out training data. The margin needs no such choice: with 0.01 and
