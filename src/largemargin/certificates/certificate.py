@@ -23,12 +23,8 @@ KINDS: dict[Kind, str] = {
 }
 
 
+# The truth is at most this ("above"), at least this ("below"), or the number itself, to rounding.
 Side = Literal["above", "below", ""]
-SIDES: dict[Side, str] = {
-    "above": "the truth is at most this",
-    "below": "the truth is at least this",
-    "": "the number itself, to rounding",
-}
 
 
 def stated(value: float, side: Side, digits: int = 4) -> str:
@@ -88,7 +84,7 @@ class Statement:
 
     @property
     def side(self) -> Side:
-        """The side to which the value is rounded; `SIDES` has what is written of it."""
+        """The side to which the value is rounded: outward, away from the truth."""
         if self.bounds_from is not None:
             return self.bounds_from
         return "" if self.kind == "measured" else "above"

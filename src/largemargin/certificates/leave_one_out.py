@@ -200,7 +200,8 @@ def leave_one_out_statement(
 
 def leave_one_out_errors(fitted: Fitted, rows: np.ndarray, seconds: float) -> np.ndarray | None:
     """Whether each example is misclassified by the machine trained without it, with the kernel and
-    class weights as they are; None if that takes more than so many seconds of a processor.
+    class weights as they are; None if that takes more than so many seconds of a processor. The
+    machines of `SVC` are trained all at once, for which there is no limit of time.
     """
     alone = fitted.alone[rows]
     wrong = np.ones(len(rows), bool)  # nobody answers with a class that has not been seen

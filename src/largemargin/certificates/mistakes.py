@@ -7,12 +7,12 @@ d_i^2, the perceptron makes at most
     theorem 2   ((R + D) / gamma)^2      mistakes, in one pass over the sequence
 
 of Freund & Schapire (1999); theorem 1 is the perceptron convergence theorem of Block and Novikoff.
-T epochs are the sequence T times, so D grows by sqrt(T). With
-w = u / gamma the second is (R |w| + sqrt(T) |xi|)^2, xi_i = max(0, 1 - y_i (w.x_i)), which is
-convex in w. Its minimum lies on the path of the machines min 1/2 w.w + C sum xi_i^2, and every w
-gives a valid bound, also one of a machine that has seen only some of the examples, or has not
-converged: so the best of some machines of that path, trained on a sample if there are many
-examples, of the hard margin, and of the perceptron's own vectors, each at its best length.
+T epochs are the sequence T times, so D grows by sqrt(T). With w = u / gamma the second is
+(R |w| + sqrt(T) |xi|)^2, xi_i = max(0, 1 - y_i (w.x_i)), which is convex in w. Its minimum lies on
+the path of the machines min 1/2 w.w + C sum xi_i^2, and every w gives a valid bound, also one of a
+machine that has seen only some of the examples, or has not converged: so the best of some machines
+of that path, trained on a sample if there are many examples, of the hard margin, and of the
+perceptron's own vectors, each at its best length.
 
 Margins of u are rounded down and the bounds up. The perceptron's scores are rounded too, which may
 make a mistake of what was none: then its vector v is longer than the proof allows, |v|^2 <= k R^2

@@ -1,5 +1,8 @@
-"""Watching a long computation: a progress bar, a time limit, and Ctrl-C, which ends it early with
-what was computed until then.
+"""Watching a long computation: a progress bar and early stopping, by a time limit (`max_seconds`)
+or by Ctrl-C, with what was computed until then.
+
+The other kind of early stopping, a limit of steps or passes (`max_iter`, `epochs`), is counted by
+each solver itself.
 """
 
 from __future__ import annotations

@@ -32,9 +32,10 @@ def _libraries() -> list[LibController]:
 
 
 def _set_threads(library: LibController, count: int) -> None:
-    """Set the number of threads, from any thread: later versions of threadpoolctl leave that to the
-    first thread that did so and let it pass in silence for others, until they are told that nobody
-    is in control.
+    """Set the number of threads, from any thread.
+
+    Later versions of threadpoolctl put one thread in control of a library, the first that sets the
+    number, and ignore all others without a word. So that thread is released before and after.
     """
     release = getattr(library, "clear_controlling_thread", None)
     if release is not None:
