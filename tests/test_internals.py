@@ -71,10 +71,10 @@ def places(text):
             yield from ((place.split("``")[-1], name) for name in CODE.findall(names))
 
 
-def cells(text):
-    """The last cells of the rows of all tables but their heads."""
+def cells(text, column=-1):
+    """The cells of a column, the last by default, of the rows of all tables but their heads."""
     rows = re.split(r"^   \* - ", text, flags=re.M)[1:]
-    ends = [re.split(r"^     - ", row, flags=re.M)[-1].split("\n\n")[0] for row in rows]
+    ends = [re.split(r"^     - ", row, flags=re.M)[column].split("\n\n")[0] for row in rows]
     return [(row.split("\n")[0], end) for row, end in zip(rows, ends, strict=True) if "``" in end]
 
 
@@ -90,12 +90,19 @@ def test_every_room_has_a_paragraph():
 
 
 def test_every_answer_is_there():
-    answers = [pair for _, cell in cells(page("index")) for pair in places(cell)]
+    answers = [pair for _, cell in cells(page("index"), 1) for pair in places(cell)]
     assert len(answers) > 40
     for place, name in answers:
         files = files_of(place)
         assert files, place
         assert any(name in definitions(file) for file in files), (place, name)
+
+
+def test_every_question_has_its_tests():
+    questions, tests = cells(page("index"), 1), cells(page("index"))
+    assert [question for question, _ in tests] == [question for question, _ in questions]
+    for question, cell in tests:
+        assert all(path.startswith("tests/") for path in CODE.findall(cell)), question
 
 
 def test_every_term_of_the_glossary_is_in_the_source():
