@@ -153,7 +153,7 @@ def _tell(result: Result) -> None:
 
 @contextmanager
 def _progress(total: int, quiet: bool) -> Iterator[Any]:
-    """A bar for somebody who looks, and a line a machine for a log."""
+    """A bar for somebody who looks, and one line per machine for a log."""
     import sys
 
     if quiet:

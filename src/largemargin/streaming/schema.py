@@ -48,7 +48,7 @@ class Schema:
     max_features : int
         The width of a stream of named numbers that begins.
     width : int or None
-        Numbers a row; None if the first event is to settle it.
+        Numbers per row; None if the first event is to settle it.
     names : list of str or None
         Of the first columns; None if columns have no names.
     sparse : bool

@@ -1,8 +1,9 @@
 """The numbers of the paper, with labels that say how well they are known.
 
 Tables 2 and 3 are as printed. The support vectors of table 2 are means over the ten classifiers;
-its images were smoothed. The benchmark figure is recalled. `OTHER_SOLVER` is about the public
-images: the same ten machines, trained one by one with a well-known solver at its best C.
+its images were smoothed. The benchmark figure is recalled. `OTHER_SOLVER_C`, `_SUPPORT` and
+`_COMBINED` are about the public images: the same ten machines, trained one by one with a well-known
+solver at its best C.
 """
 
 from __future__ import annotations

@@ -186,7 +186,7 @@ def hard_gallery(album: Album, outcome: Outcome, labels: list[str]) -> Gallery |
 
 
 def kept_gallery(model: Any, album: Album, training: Rows | None, labels: list[str]) -> Any:
-    """What the model keeps: support vectors, centres, or one weight a feature."""
+    """What the model keeps: support vectors, centres, or one weight per feature."""
     final, scaler = final_step(model), earlier_steps(model)
     # where steps before it cannot be undone, what it keeps is not in the coordinates of the rows
     undone = scaler is None or hasattr(scaler, "inverse_transform")
