@@ -150,11 +150,11 @@ def fill_basis(
 
 
 def pack_expansion(
-    model: Any, words: Sequence[str], reports: Sequence[str]
+    model: Any, flags: Sequence[str], reports: Sequence[str]
 ) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """The facts and arrays of a fitted model that is an expansion.
 
-    `words` names its attributes that are true or false, without the underscore that they begin
+    `flags` names its attributes that are true or false, without the underscore that they begin
     with; `reports` names those of one number per problem, without the underscore at their end.
     """
     expansion = model.expansion
@@ -165,7 +165,7 @@ def pack_expansion(
         "converged": bool(model.converged_),
         "largest_gap": float(model.dual_gap_.max()),
     }
-    facts |= {word: bool(getattr(model, f"_{word}")) for word in words}
+    facts |= {flag: bool(getattr(model, f"_{flag}")) for flag in flags}
     arrays |= pack_coefs(expansion.coefs)
     arrays["intercepts"] = expansion.intercepts
     for name in reports:
@@ -178,17 +178,17 @@ def unpack_expansion(
     model: Any,
     facts: dict[str, Any],
     arrays: dict[str, np.ndarray],
-    words: Sequence[str],
+    flags: Sequence[str],
     reports: Sequence[str],
 ) -> None:
     """Give an estimator the fitted state that `pack_expansion` took from another."""
-    wanted = {*_EXPANSION_FACTS, *words}
+    wanted = {*_EXPANSION_FACTS, *flags}
     if set(facts) != wanted:
         raise ValueError(f"{type(model).__name__} needs the facts {', '.join(sorted(wanted))}")
     basis = empty_basis(facts)
     check_count(facts["n_given"], "n_given")
     # without labels there is one problem
-    check_problems(facts, words, len(model.classes_) if hasattr(model, "classes_") else 1)
+    check_problems(facts, flags, len(model.classes_) if hasattr(model, "classes_") else 1)
     n_given, n_problems = facts["n_given"], facts["n_problems"]
     if basis.kernel.by_column and n_given != model.n_features_in_:
         raise ValueError("a precomputed kernel has not one column an example")
@@ -209,8 +209,8 @@ def unpack_expansion(
         raise ValueError("the largest gap is not that of the problems")
     model.restore_expansion(Expansion(basis, coefs, intercepts), positions, n_given)
     model.converged_ = facts["converged"]
-    for word in words:
-        setattr(model, f"_{word}", facts[word])
+    for flag in flags:
+        setattr(model, f"_{flag}", facts[flag])
     for name, values in known.items():
         setattr(model, f"{name}_", values)
 
@@ -261,9 +261,9 @@ def unpack_reports(
     return reports
 
 
-def check_problems(facts: dict[str, Any], words: Sequence[str], n_classes: int) -> None:
+def check_problems(facts: dict[str, Any], flags: Sequence[str], n_classes: int) -> None:
     """Refuse facts that are not those of the problems that so many classes make."""
-    for name in ("converged", *words):
+    for name in ("converged", *flags):
         if type(facts[name]) is not bool:
             raise ValueError(f"{name} is neither true nor false")
     by_pairs = facts.get("by_pairs", False)

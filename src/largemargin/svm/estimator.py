@@ -141,7 +141,7 @@ class SupportVectorEstimator(ExpansionEstimator):
         return np.inf if self.max_iter == -1 else self.max_iter
 
     def _last_solution(self, data: TrainingSet) -> np.ndarray | None:
-        """The coefficients of the last fit, if it was on as many examples."""
+        """For a warm start: the coefficients of the last fit, if it was on as many examples."""
         if not hasattr(self, "_expansion") or self._n_given != data.n_given:
             return None
         old = self._expansion.coefs
