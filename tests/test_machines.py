@@ -160,7 +160,13 @@ def test_what_is_no_machine_has_no_card():
 COMPARED_WITH = {"perceptron": {"svm"}, "online": {"svm"}, "hyperplane": {"svm", "lp"}}
 
 
-@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize(
+    "family",
+    [
+        family if family in ("lp", "svm") else pytest.param(family, marks=pytest.mark.full)
+        for family in FAMILIES
+    ],
+)
 def test_a_certificate_loads_no_other_family(family):
     card = next(card for card in CARDS if card.package == family)
     code = (
