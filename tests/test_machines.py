@@ -36,9 +36,8 @@ def test_public_names_are_those_of_the_table():
 def test_type_checkers_see_the_public_names():
     tree = ast.parse((ROOT / "src" / "largemargin" / "__init__.py").read_text())
     (block,) = (node for node in tree.body if isinstance(node, ast.If))
-    assert sorted(alias.asname for node in block.body for alias in node.names) == sorted(
-        largemargin.__all__
-    )
+    shown = [alias.asname for node in block.body for alias in node.names if alias.asname]
+    assert sorted(shown) == sorted(largemargin.__all__)
 
 
 def test_the_reference_lists_the_public_names():

@@ -7,12 +7,14 @@ machines are those of the table in `machines`.
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
 
 from largemargin._version import __version__ as __version__
 from largemargin.machines import CARDS
 
+TYPE_CHECKING = False  # to import `typing` takes longer than all the rest
 if TYPE_CHECKING:  # what type checkers and editors read; a test holds it to the table
+    from typing import Any
+
     from largemargin import boosting as boosting
     from largemargin import certificates as certificates
     from largemargin import data as data

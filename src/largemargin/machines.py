@@ -9,10 +9,13 @@ the model file reads and writes it with, and a module of statements, which certi
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
 from importlib import import_module
-from types import ModuleType
-from typing import Any, NamedTuple
+
+TYPE_CHECKING = False  # to import `typing` takes longer than all the rest of `import largemargin`
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from types import ModuleType
+    from typing import Any
 
 CLASSIFIER, DETECTOR = "classifier", "outlier detector"  # kinds of machines
 # what a fit leaves to be told and shown
@@ -24,7 +27,7 @@ ENSEMBLE = "ensemble"
 NETWORK = "network"
 
 
-class Card(NamedTuple):
+class Card:
     """What the package knows of a machine before it is imported.
 
     Attributes
@@ -58,20 +61,41 @@ class Card(NamedTuple):
         most data.
     """
 
-    name: str
-    package: str
-    command: str
-    statements: str
-    outcome: str
-    file: str = ""
-    kind: str = CLASSIFIER
-    level: float | str = 0.0
-    doubled: bool = False
-    streams: bool = False
-    boosted: bool = False
-    defaults: Mapping[str, Any] = {}
-    fixed: Mapping[str, Any] = {}
-    grid: Mapping[str, list[Any]] = {}
+    def __init__(
+        self,
+        name: str,
+        package: str,
+        command: str,
+        statements: str,
+        outcome: str,
+        *,
+        file: str = "",
+        kind: str = CLASSIFIER,
+        level: float | str = 0.0,
+        doubled: bool = False,
+        streams: bool = False,
+        boosted: bool = False,
+        defaults: Mapping[str, Any] | None = None,
+        fixed: Mapping[str, Any] | None = None,
+        grid: Mapping[str, list[Any]] | None = None,
+    ) -> None:
+        self.name = name
+        self.package = package
+        self.command = command
+        self.statements = statements
+        self.outcome = outcome
+        self.file = file
+        self.kind = kind
+        self.level = level
+        self.doubled = doubled
+        self.streams = streams
+        self.boosted = boosted
+        self.defaults = defaults or {}
+        self.fixed = fixed or {}
+        self.grid = grid or {}
+
+    def __repr__(self) -> str:
+        return f"Card({self.name!r})"
 
     @property
     def module(self) -> str:
