@@ -28,6 +28,7 @@ import scipy.sparse as sp
 
 from largemargin.kernels.engine import fill, prepare
 from largemargin.kernels.functions import UNIT, Kernel, Linear, Rounding, squared_norms
+from largemargin.kernels.fused import FusedRows
 from largemargin.kernels.rows import BLOCK, KernelRows
 from largemargin.runtime.arrays import Matrix
 
@@ -41,6 +42,7 @@ PANEL = 256  # examples per tile
 ROWS_PER_PRODUCT = 4096  # examples that are multiplied by w together
 CHEAP = 4_000_000  # kernel values in float64 that are cheap beside any fit
 SHARE = 20  # one in so many of the fit's own kernel values may be spent on them
+COMPUTED_SHARE = 6  # the same where both are computed and forgotten, and cost about the same
 STEP = 256  # kernel values that take as long as a step of the solver
 LONG = np.longdouble
 FEW_TERMS = 32  # features up to which zeros are not counted
@@ -70,6 +72,7 @@ class Stored:
     coefs: np.ndarray
     values: np.ndarray | None = None  # outputs that the solver has
     drift: float = np.inf  # a bound of their distance from sums of its kernel values
+    sizes: np.ndarray | None = None  # the sums of |c_j k_ij| with `size_weights`, if it has them
 
     @cached_property
     def used(self) -> np.ndarray:
@@ -144,7 +147,8 @@ class Evaluation:
         if used * len(chosen) * n_readings > CHEAP:
             first = self._summed(stored)
             chosen = np.union1d(np.flatnonzero(near(first.values, first.errors)), stored.used)
-            budget = CHEAP + (self.session.n_asked + STEP * n_steps) // SHARE
+            share = COMPUTED_SHARE if self.session.computed else SHARE
+            budget = CHEAP + (self.session.n_asked + STEP * n_steps) // share
             if used * len(chosen) * n_readings > budget:
                 return [first]
         found = [self._again(stored, V, Z, chosen, first) for V, Z in self._readings]
@@ -181,8 +185,10 @@ class Evaluation:
             off = 0.0
         else:
             known = stored.values is not None and np.isfinite(stored.drift)
-            weights = None if self._by_norms else self._weights(stored)
+            weights = None if self._by_norms or stored.sizes is not None else self._weights(stored)
             found, weighted = self._from_rows(stored, None if known else coefs, weights)
+            if stored.sizes is not None and self.size_weights is not None:
+                weighted = stored.sizes + stored.drift * float(self.size_weights.max())
             values = stored.values if known else found
             of_sum, off = (0.0, stored.drift) if known else (_of_sum(len(stored.used)), 0.0)
             most = self._most(stored, stored.examples, weighted)
@@ -219,6 +225,13 @@ class Evaluation:
         if coefs is None and weights is None:
             return None, None
         vectors = stored.examples[stored.used]
+        if self.session.computed:
+            fused = self.session.fused
+            given = [part for part in (coefs, weights) if part is not None]
+            columns = fused.columns(stored.examples)
+            sums = columns.sums(fused.vectors(vectors), np.concatenate(given))
+            values = None if coefs is None else sums[: len(coefs)]
+            return values, None if weights is None else sums[-len(weights) :]
         return _row_sums(self.session.rows, segments, vectors, coefs, weights)
 
     def _weights(self, stored: Stored) -> np.ndarray:
@@ -229,6 +242,13 @@ class Evaluation:
         if not self.kernel.stationary or not self.kernel.on_products:
             return weights
         return np.asarray(weights * self._stretched[stored.examples[stored.used]])
+
+    @property
+    def size_weights(self) -> np.ndarray | None:
+        """What `_weights` multiplies |c_j| by, of all examples; None where norms will do."""
+        if self._by_norms:
+            return None
+        return self._stretched if self.kernel.on_products else np.ones(self.session.n)
 
     @cached_property
     def _stretched(self) -> np.ndarray:
@@ -294,28 +314,9 @@ class Evaluation:
         used, vectors = stored.used, stored.examples[stored.used]
         coefs = np.ascontiguousarray(stored.coefs[:, used])
         weights = None if self._by_norms else self._weights(stored)
-        by_column, by_norm = self.kernel.by_column, self.kernel.on_products
-        values = np.zeros((len(coefs), len(chosen)))
-        sizes = None if weights is None else np.zeros_like(values)
-        pieces = []
-        for k in range(0, len(used), PIECE):
-            part = vectors[k : k + PIECE]
-            B = part[:, None] if by_column else _doubled(V[part], by_norm)
-            pieces.append((slice(k, k + PIECE), B, _squares(B, by_norm)))
-
-        def panel(at: int) -> None:
-            rows = _doubled(Z[stored.examples[chosen[at : at + PANEL]]], by_norm)
-            columns = slice(at, at + rows.shape[0])
-            squares = _squares(rows, by_norm)
-            for part, B, B_squares in pieces:
-                K = np.empty((B.shape[0], rows.shape[0]))
-                fill(self.kernel, K.dtype, (rows, squares), (B, B_squares), K)
-                values[:, columns] += coefs[:, part] @ K
-                if weights is not None and sizes is not None:
-                    sizes[:, columns] += weights[:, part] @ np.abs(K)
-
-        self.session.team.map(panel, range(0, len(chosen), PANEL))
         rows = stored.examples[chosen]
+        sums = self._computed_again if self.session.computed else self._summed_again
+        values, sizes = sums(V, vectors, Z, rows, coefs, weights)
         most = self._most(stored, rows, sizes)
         errors = self._errors(stored, rows, UNIT, most, _of_sum(len(used)))
         if first is not None:
@@ -323,6 +324,48 @@ class Evaluation:
             all_values[:, chosen], all_errors[:, chosen] = values, errors
             values, errors = all_values, all_errors
         return self._with_square(stored, values, errors)
+
+    def _computed_again(
+        self, V: Matrix, vectors: np.ndarray, Z: Matrix, rows: np.ndarray, coefs: np.ndarray,
+        weights: np.ndarray | None,
+    ) -> tuple[np.ndarray, np.ndarray | None]:  # fmt: skip
+        """coefs @ K and weights @ |K|, K between some rows of V and of Z, computed and forgotten;
+        where sizes are asked for, no value is below zero.
+        """
+        given = coefs if weights is None else np.concatenate([coefs, weights])
+        double, team = np.dtype(np.float64), self.session.team
+        of, on = (FusedRows(self.kernel, part, team, double) for part in (V[vectors], Z[rows]))
+        columns = on.columns(np.arange(len(rows)))
+        sums = columns.sums(of.vectors(np.arange(len(vectors))), given)
+        return sums[: len(coefs)], None if weights is None else sums[len(coefs) :]
+
+    def _summed_again(
+        self, V: Matrix, vectors: np.ndarray, Z: Matrix, rows: np.ndarray, coefs: np.ndarray,
+        weights: np.ndarray | None,
+    ) -> tuple[np.ndarray, np.ndarray | None]:  # fmt: skip
+        """The same for kernels that are not computed so."""
+        by_column, by_norm = self.kernel.by_column, self.kernel.on_products
+        values = np.zeros((len(coefs), len(rows)))
+        sizes = None if weights is None else np.zeros_like(values)
+        pieces = []
+        for k in range(0, len(vectors), PIECE):
+            part = vectors[k : k + PIECE]
+            B = part[:, None] if by_column else _doubled(V[part], by_norm)
+            pieces.append((slice(k, k + PIECE), B, _squares(B, by_norm)))
+
+        def panel(at: int) -> None:
+            these = _doubled(Z[rows[at : at + PANEL]], by_norm)
+            columns = slice(at, at + these.shape[0])
+            squares = _squares(these, by_norm)
+            for part, B, B_squares in pieces:
+                K = np.empty((B.shape[0], these.shape[0]))
+                fill(self.kernel, K.dtype, (these, squares), (B, B_squares), K)
+                values[:, columns] += coefs[:, part] @ K
+                if weights is not None and sizes is not None:
+                    sizes[:, columns] += weights[:, part] @ np.abs(K)
+
+        self.session.team.map(panel, range(0, len(rows), PANEL))
+        return values, sizes
 
     def _linear(self, stored: Stored, V: Matrix, Z: Matrix) -> Outputs:
         """By way of w: what is summed over the support vectors is a vector, in extended precision

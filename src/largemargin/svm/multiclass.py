@@ -65,6 +65,11 @@ class Layout:
         parts = [[s for one in of for s in one[k]] for k in range(len(of[0]))]
         return [part for part in parts if part]
 
+    def ends(self, split: Split) -> np.ndarray:
+        """Where each portion of a problem's variables ends."""
+        widths = [sum(len(self.segments[s]) for s in part) for part in self.portions(split)]
+        return np.cumsum(widths)
+
     def examples(self, split: Split) -> np.ndarray:
         """The examples that a problem's variables are, in their order."""
         return np.concatenate([self.segments[s] for part in self.portions(split) for s in part])

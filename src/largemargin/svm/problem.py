@@ -72,7 +72,8 @@ class Solution:
     """The point a solver found: variables, gradient, the violation left and the steps made.
 
     `drift` bounds how far rounding may have taken the gradient from that of its kernel values;
-    `seen` marks the variables whose gradient is up to date, if that is not so of all of them.
+    `seen` marks the variables whose gradient is up to date, if that is not so of all of them;
+    `sizes` are the sums of |beta_j k_ij| with the weights of `Evaluation`, if the solver has them.
     """
 
     beta: np.ndarray
@@ -82,6 +83,7 @@ class Solution:
     converged: bool
     drift: float = np.inf
     seen: np.ndarray | None = None
+    sizes: np.ndarray | None = None
 
 
 @dataclass(frozen=True)

@@ -11,16 +11,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
 from largemargin.kernels.engine import SMALL_PROBLEM
 from largemargin.kernels.functions import Kernel
+from largemargin.kernels.fused import Columns, FusedRows, is_computed_again, single_enough
 from largemargin.kernels.rows import HEIGHTS, KernelRows, whole_gram
 from largemargin.runtime.arrays import Matrix, MatrixLike
 from largemargin.runtime.progress import Watch
 from largemargin.runtime.threads import Workers
 from largemargin.svm.bounds import Criterion, multiple_bounds, with_bounds
+from largemargin.svm.chunking import Chunking
 from largemargin.svm.decomposition import WORKING_SET, Subproblem, solve
 from largemargin.svm.dense_solver import SMO_EXTRA, SMO_STEPS, SMO_STEPS_PER_VARIABLE, solve_dense
 from largemargin.svm.evaluation import Evaluation, Outputs, Stored, sum_loops, summed
@@ -72,6 +75,7 @@ class TrainedProblem:
     result: DualResult
     outputs: np.ndarray
     drift: float = np.inf  # a bound of their distance from sums of the solver's kernel values
+    sizes: np.ndarray | None = None  # the solver's sums of |coefficient x kernel value|
     scale: float = 1.0  # the result's coefficients divided by the solver's
     criterion: Criterion | None = None  # if it is not the formulation
 
@@ -125,16 +129,23 @@ class Session:
         self.whole = self.n <= WHOLE_GRAM_ROWS
         large = self.n > SMALL_PROBLEM and not self.whole
         self.layout = Layout(labels, n_classes, portions and large)
+        self.computed = not self.whole and is_computed_again(kernel, X)
         self._dtype, self._memory = dtype, memory
         self._ends = [0, *np.cumsum(np.bincount(labels, minlength=n_classes)).tolist()]
         self._asked_for: dict[tuple[int, ...], np.ndarray] = {}  # by classes: rows of examples
         self._multiplied = np.zeros(self.n, bool)  # rows asked for by `products`
+        self.n_computed = 0  # kernel values that were computed and forgotten
         self.evaluation = Evaluation(self)
 
     @cached_property
     def gram(self) -> np.ndarray:
         """All kernel values, where they are computed at once, in the order of `order`."""
         return whole_gram(self.X[self.order], self.order, self.kernel, self._dtype, self.team)
+
+    @cached_property
+    def fused(self) -> FusedRows:
+        """The rows, where kernel values are computed, used and forgotten."""
+        return FusedRows(self.kernel, self.X, self.team, self._dtype)
 
     @cached_property
     def rows(self) -> KernelRows:
@@ -174,6 +185,8 @@ class Session:
             return []
         if self.whole:
             return [self._solve_dense(one, tol, max_steps, watch) for one in stated]
+        if self.computed:
+            return self._solve_in_chunks(stated, tol, max_steps, watch)
         runs = [
             Subproblem(
                 one.problem,
@@ -192,6 +205,38 @@ class Session:
         if self.exact and not watch.stopped:
             self._finish([run for run in runs if run.converged], watch)
         return [run.solution() for run in runs]
+
+    def _solve_in_chunks(
+        self, stated: Sequence[StatedProblem], tol: float, max_steps: float, watch: Watch
+    ) -> list[Solution]:
+        """Solve all problems over kernel values that are computed, used and forgotten: those in
+        float64 in float32 first, as far as the tolerance.
+        """
+        quick = self.fused
+        if self.exact and single_enough(self.kernel, self.X):
+            quick = FusedRows(self.kernel, self.X, self.team, np.dtype(np.float32))
+        found: list[Any] = [None] * len(stated)
+
+        def run(k: int) -> None:
+            one = stated[k]
+            args = one.examples, self.layout.ends(one.job.split)
+            more: dict[str, Any] = {
+                "norms": self.sizes, "weights": self.evaluation.size_weights,
+                "stopped": watch.look, "given": one.job.start is not None,
+                "note": lambda note: watch.advance(0, note),
+            }  # fmt: skip
+            solver = Chunking(one.problem, *args, quick, tol, max_steps, **more)
+            solver.run()
+            if self.exact:
+                solver = solver.continued(self.fused)
+            self._n_computed[k] = solver.effort.n_values
+            watch.advance(int(solver.converged))
+            found[k] = solver.solution()
+
+        self._n_computed = np.zeros(len(stated), np.int64)
+        self.team.map(run, range(len(stated)))
+        self.n_computed += int(self._n_computed.sum())
+        return found
 
     def _solve_dense(
         self, one: StatedProblem, tol: float, max_steps: float, watch: Watch
@@ -233,6 +278,10 @@ class Session:
         return np.concatenate(self.layout.segments)
 
     @cached_property
+    def _all_columns(self) -> Columns:
+        return self.fused.columns(self.order)
+
+    @cached_property
     def place(self) -> np.ndarray:
         """Where each example is in that order."""
         places = np.empty(self.n, np.int64)
@@ -250,6 +299,8 @@ class Session:
         if self.whole:
             place = self.place[examples]
             return self.gram[np.ix_(place, place)]
+        if self.computed:
+            return self.fused.corner(examples)
         return self.rows.block(examples)
 
     def _gram_of_split(self, split: Split) -> np.ndarray:
@@ -277,6 +328,8 @@ class Session:
         """Kernel values that were asked for, each counted once: the same whatever the memory."""
         if self.whole:
             return self.n**2
+        if self.computed:
+            return self.n_computed
         count = int(self._multiplied.sum()) * self.n
         for classes, rows in self._asked_for.items():
             count += int(rows.sum()) * int(np.isin(self.labels, classes).sum())
@@ -322,10 +375,11 @@ class Session:
         y, s = one.stated.signs, one.stated.weights
         criterion, b = one.criterion or one.job.formulation, result.intercept
         late = bool(watch.stopped) and not self.whole
-        values, drift = None, np.inf
+        values, drift, sizes = None, np.inf, None
         if result is one.result and (late or one.scale == 1.0) and not self.whole:
             values, drift = one.scale * one.outputs[None], one.drift
-        stored = Stored(one.job.split, one.examples, result.coefs[None], values, drift)
+            sizes = None if one.sizes is None else one.scale * one.sizes[None]
+        stored = Stored(one.job.split, one.examples, result.coefs[None], values, drift, sizes)
         if late:
             found = self.evaluation.rough(stored, one.scale)
             if not found:
@@ -363,6 +417,9 @@ class Session:
         self._multiplied[examples] = True
         if self.whole:
             return np.asarray(coefs @ self.gram[self.place[examples]])
+        if self.computed:
+            self.n_computed += len(examples) * self.n
+            return self._all_columns.sums(self.fused.vectors(examples), coefs)
         return self.rows.products(examples, coefs)
 
     def _state(self, job: Job) -> StatedProblem:
@@ -402,7 +459,7 @@ class Session:
         scale = 1.0
         if problem.relative and beta.any():
             scale = float(np.abs(result.coefs).sum() / np.abs(beta).sum())
-        return TrainedProblem(one, result, outputs, drift, scale)
+        return TrainedProblem(one, result, outputs, drift, solution.sizes, scale)
 
     @cached_property
     def sizes(self) -> np.ndarray:

@@ -1,0 +1,219 @@
+"""Compiled loops that compute kernel values in registers, use them there and forget them.
+
+Six vectors meet a **panel** of columns, two registers wide, whose numbers are stored feature by
+feature: per feature there are two loads, six broadcasts and twelve multiplications, and the twelve
+sums stay in registers. A value is summed over the features in their order, whatever its place: its
+bits do not depend on what is computed beside it, and k(a, b) = k(b, a) to the last bit.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from largemargin.kernels.simd import (
+    add,
+    add_multiple,
+    add_to,
+    distance,
+    exponential,
+    fma,
+    lanes,
+    load,
+    multiply,
+    root,
+    splat,
+    store,
+    tanh,
+    wide_zeros,
+    zeros,
+)
+
+GROUP = 6  # vectors that are multiplied together
+VECTORS_IN_CACHE = 1 << 13  # numbers of vectors that pass over all panels together
+PANELS_IN_CACHE = 1 << 15  # numbers of panels that all vectors pass over together
+LINEAR, POLYNOMIAL, GAUSSIAN, MATERN, SIGMOID, LAPLACIAN = range(6)
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _products(V, base, d, panel, at, width, block):
+    """The inner products of six vectors with a panel of columns, into `block`."""
+    a0 = zeros(V)
+    a1 = a0
+    b0 = a0
+    b1 = a0
+    c0 = a0
+    c1 = a0
+    d0 = a0
+    d1 = a0
+    e0 = a0
+    e1 = a0
+    f0 = a0
+    f1 = a0
+    for k in range(d):
+        x0 = load(panel, at)
+        x1 = load(panel, at + width)
+        at += 2 * width
+        v = splat(V, base + k)
+        a0 = fma(v, x0, a0)
+        a1 = fma(v, x1, a1)
+        v = splat(V, base + d + k)
+        b0 = fma(v, x0, b0)
+        b1 = fma(v, x1, b1)
+        v = splat(V, base + 2 * d + k)
+        c0 = fma(v, x0, c0)
+        c1 = fma(v, x1, c1)
+        v = splat(V, base + 3 * d + k)
+        d0 = fma(v, x0, d0)
+        d1 = fma(v, x1, d1)
+        v = splat(V, base + 4 * d + k)
+        e0 = fma(v, x0, e0)
+        e1 = fma(v, x1, e1)
+        v = splat(V, base + 5 * d + k)
+        f0 = fma(v, x0, f0)
+        f1 = fma(v, x1, f1)
+    store(block, 0, a0)
+    store(block, width, a1)
+    store(block, 2 * width, b0)
+    store(block, 3 * width, b1)
+    store(block, 4 * width, c0)
+    store(block, 5 * width, c1)
+    store(block, 6 * width, d0)
+    store(block, 7 * width, d1)
+    store(block, 8 * width, e0)
+    store(block, 9 * width, e1)
+    store(block, 10 * width, f0)
+    store(block, 11 * width, f1)
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _distances(V, base, d, panel, at, width, block):
+    """The sums of |a_k - b_k| of six vectors with a panel of columns, into `block`."""
+    for r in range(GROUP):
+        s0 = zeros(V)
+        s1 = s0
+        here = at
+        for k in range(base + r * d, base + (r + 1) * d):
+            v = splat(V, k)
+            s0 = add(s0, distance(v, load(panel, here)))
+            s1 = add(s1, distance(v, load(panel, here + width)))
+            here += 2 * width
+        store(block, 2 * r * width, s0)
+        store(block, (2 * r + 1) * width, s1)
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _transform(kind, numbers, degree, own, first, norms, column, width, block):
+    """Turn the sums of a block into kernel values, in place. `own` and `norms` are squared norms,
+    of the vectors from `first` on and of the columns from `column` on, times `numbers[0]`.
+    """
+    if kind == LINEAR:
+        return
+    scale = splat(numbers, 1)
+    for r in range(2 * GROUP):
+        x = load(block, r * width)
+        side = load(norms, column + (r % 2) * width)
+        if kind == GAUSSIAN:
+            x = exponential(fma(scale, x, add(splat(own, first + r // 2), side)))
+        elif kind == LAPLACIAN:
+            x = exponential(multiply(scale, x))
+        elif kind == MATERN:
+            s = root(fma(scale, x, add(splat(own, first + r // 2), side)))
+            power = exponential(multiply(splat(numbers, 4), s))
+            slope = multiply(s, fma(splat(numbers, 3), s, splat(numbers, 2)))
+            x = fma(slope, power, power)
+        else:
+            x = fma(scale, x, splat(numbers, 2))
+            if kind == SIGMOID:
+                x = tanh(x)
+            else:
+                inner = x
+                x = splat(numbers, 3)
+                for _ in range(degree):
+                    x = multiply(x, inner)
+        store(block, r * width, x)
+
+
+@njit(cache=True, nogil=True)
+def add_sums(V, own, d, panels, norms, kind, numbers, degree, coefs, first, last, out):
+    """out[p, j] += sum_i coefs[i, p] k(v_i, x_j) for the columns of the panels `first` to `last`.
+
+    Coefficients and sums are float64, whatever the type of the values.
+    """
+    width = lanes(V)
+    n_problems, stride = coefs.shape[1], out.shape[1]
+    weights, sums = coefs.reshape(-1), out.reshape(-1)
+    n_groups = len(own) // GROUP
+    used = np.zeros((n_groups, n_problems), np.bool_)
+    for i in range(len(own)):
+        for p in range(n_problems):
+            if coefs[i, p] != 0:
+                used[i // GROUP, p] = True
+    block = np.empty(2 * GROUP * width, V.dtype)
+    # a run of vectors that stays in cache while all panels pass
+    run = max(1, VECTORS_IN_CACHE // (d * GROUP))
+    for start in range(0, n_groups, run):
+        end = min(start + run, n_groups)
+        for j in range(first, last):
+            column = 2 * j * width
+            for g in range(start, end):
+                i = g * GROUP
+                if kind == LAPLACIAN:
+                    _distances(V, i * d, d, panels, column * d, width, block)
+                else:
+                    _products(V, i * d, d, panels, column * d, width, block)
+                _transform(kind, numbers, degree, own, i, norms, column, width, block)
+                for p in range(n_problems):
+                    if used[g, p]:
+                        at = i * n_problems + p
+                        s0 = wide_zeros(V)
+                        s1 = s0
+                        for r in range(GROUP):
+                            c = at + r * n_problems
+                            s0 = add_multiple(s0, weights, c, load(block, 2 * r * width))
+                            s1 = add_multiple(s1, weights, c, load(block, (2 * r + 1) * width))
+                        add_to(sums, p * stride + column, s0)
+                        add_to(sums, p * stride + column + width, s1)
+
+
+@njit(cache=True, nogil=True)
+def fill_values(V, own, d, panels, norms, kind, numbers, degree, first, last, out):
+    """out[i, j] = k(v_i, x_j) for the columns of the panels `first` to `last`; a row of `out` has
+    room for whole panels.
+    """
+    width = lanes(V)
+    stride, flat = out.shape[1], out.reshape(-1)
+    block = np.empty(2 * GROUP * width, V.dtype)
+    # a run of panels that stays in cache while all vectors pass: rows are written side by side
+    run = max(1, PANELS_IN_CACHE // (2 * d * width))
+    for start in range(first, last, run):
+        end = min(start + run, last)
+        for i in range(0, len(own), GROUP):
+            for j in range(start, end):
+                column = 2 * j * width
+                if kind == LAPLACIAN:
+                    _distances(V, i * d, d, panels, column * d, width, block)
+                else:
+                    _products(V, i * d, d, panels, column * d, width, block)
+                _transform(kind, numbers, degree, own, i, norms, column, width, block)
+                for r in range(min(GROUP, len(out) - i)):
+                    at = (i + r) * stride + column
+                    store(flat, at, load(block, 2 * r * width))
+                    store(flat, at + width, load(block, (2 * r + 1) * width))
+
+
+@njit(cache=True, nogil=True)
+def pack(X, rows, first, last, width, panels):
+    """Copy rows of X into the panels `first` to `last`, feature by feature; zeros at the end."""
+    d = X.shape[1]
+    for j in range(first, last):
+        for r in range(width):
+            at = j * width * d + r
+            i = j * width + r
+            if i < len(rows):
+                row = X[rows[i]]
+                for k in range(d):
+                    panels[at + k * width] = row[k]
+            else:
+                for k in range(d):
+                    panels[at + k * width] = 0

@@ -1,0 +1,372 @@
+"""Chunking: a dual problem over kernel values that are computed, used and forgotten.
+
+Kernel values of a few dozen columns cost less to compute than to keep, so nothing is kept but the
+variables and their gradient. A problem is solved over a set of columns by the same step at every
+size of it:
+
+    select   the variables that violate the KKT conditions most, and the free ones of the last time
+    solve    for them: a working set in its own small matrix; a **pool**, which has more, in the
+             same way over its own columns alone, where a round costs a fraction
+    add      what they changed to the gradient of all other columns of the set
+
+So the many rounds run over a pool, and the columns of the whole problem are passed over once for
+what a pool has changed in the end. At first there is only the first portion, a small part of the
+examples, where few kernel values tell which matter.
+
+A set of columns needs the vectors that changed and by how much, and gives back who violates most:
+it could as well be in another process.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from largemargin.kernels.functions import UNIT
+from largemargin.kernels.fused import Columns, FusedRows
+from largemargin.svm.active_set import refine
+from largemargin.svm.dense_solver import solve_block
+from largemargin.svm.problem import Optimality, Problem, Solution, smo_loops
+
+# Variables of a working set; up to twice as many if many are free, or if the problem is large
+WORKING_SET = 1024
+POOL = 16384  # variables of a pool; twice as many columns have none
+EARLY = 0.3  # a violation at which a portion is solved well enough to go on to the next
+LOCAL = 0.1  # the violation left in a part of the columns, relative to the one it was selected for
+SPARE = 0.1  # the fraction of the time taken that may be spent on looking at the rest
+SPARE_SECONDS = 0.5  # seconds that may be spent on it in any case
+USUAL_SPEED = 5e8  # kernel values per second, before the speed is known
+
+
+@dataclass
+class Effort:
+    """What was spent on a problem, and what may be."""
+
+    max_steps: float
+    stopped: Callable[[], object]
+    n_steps: int = 0
+    n_values: int = 0
+    n_rounds: int = 0
+
+    @property
+    def is_over(self) -> bool:
+        return bool(self.n_steps >= self.max_steps or self.stopped())
+
+
+class ColumnSet:
+    """Some of the variables of a problem, with their gradient, and with `sizes`, the sums of
+    |b_j| k_ij with weights that `Chunking` has.
+    """
+
+    def __init__(
+        self,
+        kernel: FusedRows,
+        problem: Problem,
+        examples: np.ndarray,
+        beta: np.ndarray,
+        grad: np.ndarray,
+        sizes: np.ndarray,
+        entered: np.ndarray,
+    ) -> None:
+        self.kernel, self.problem, self.examples = kernel, problem, examples
+        self.beta, self.grad, self.sizes, self.entered = beta, grad, sizes, entered
+        self._columns: Columns | None = None
+
+    def __len__(self) -> int:
+        return len(self.beta)
+
+    def taken(self, which: np.ndarray | slice) -> ColumnSet:
+        """A set of some of them, by itself."""
+        problem = _taken(self.problem, which)
+        parts = (self.examples, self.beta, self.grad, self.sizes, self.entered)
+        return ColumnSet(self.kernel, problem, *(part[which].copy() for part in parts))
+
+    def put(self, which: np.ndarray | slice, part: ColumnSet) -> None:
+        """Take over what a set of some of them has become."""
+        self.beta[which], self.grad[which] = part.beta, part.grad
+        self.sizes[which], self.entered[which] = part.sizes, part.entered
+
+    def optimality(self) -> Optimality:
+        return Optimality.of(self.problem, self.beta, self.grad, len(self))
+
+    def add(self, examples: np.ndarray, changes: np.ndarray) -> None:
+        """Add changes times the kernel values of some examples: the first row to the gradient, the
+        second, if there is one, to the sizes.
+        """
+        if self._columns is None:
+            self._columns = self.kernel.columns(self.examples)
+        sums = self._columns.sums(self.kernel.vectors(examples), changes)
+        self.grad += sums[0]
+        if len(sums) > 1:
+            self.sizes += sums[1]
+
+    @property
+    def working_set(self) -> int:
+        """How many variables to solve for together."""
+        free = (self.problem.lo < self.beta) & (self.beta < self.problem.hi)
+        most = max(WORKING_SET, len(self) // 16, int(np.count_nonzero(free)))
+        return min(2 * WORKING_SET, most)
+
+    def select(
+        self, size: int, last: np.ndarray, optimality: Optimality, number: int
+    ) -> np.ndarray:
+        """The variables that violate optimality most, and half of the set from the last one: the
+        free ones first, then those that entered it last.
+
+        With violators alone, two working sets would take turns to undo each other.
+        """
+        if len(self) <= size:
+            return np.arange(len(self))
+        problem, n = self.problem, len(self)
+        up, down = np.empty((2, max(1, size // 4)), np.int64)
+        none = np.empty(0, np.int64)
+        counts = smo_loops().violators(
+            self.grad, self.beta, problem.lo, problem.hi, problem.a, problem.group, n,
+            optimality.up_max, optimality.low_min, np.ones(n, bool), up, down, none, none,
+        )  # fmt: skip
+        chosen = np.zeros(n, bool)
+        chosen[up[: counts[2]]] = chosen[down[: counts[3]]] = True
+        new = np.flatnonzero(chosen)
+        old = last[~chosen[last]]
+        free = (problem.lo[old] < self.beta[old]) & (self.beta[old] < problem.hi[old])
+        old = old[np.lexsort((-self.entered[old], ~free))]
+        self.entered[new] = number
+        return np.sort(np.concatenate([new, old[: size - len(new)]]))
+
+
+def _taken(problem: Problem, which: np.ndarray | slice) -> Problem:
+    """The problem of some variables; what is shown of all of them is not shown of some."""
+    names = ("p", "lo", "hi", "ridge", "a", "group", "start")
+    parts = {name: getattr(problem, name)[which] for name in names}
+    return replace(problem, **parts, least_norm=0.0)
+
+
+class Chunking:
+    """One problem: its variables in the order of their portions, which end at `ends`.
+
+    `norms` are those of all examples in feature space, if these bound kernel values. With `weights`
+    of all examples, the sums of weight_j |b_j| k_ij are kept too, which a bound of rounding errors
+    is made of. `given` says that the user gave the start.
+    """
+
+    def __init__(
+        self,
+        problem: Problem,
+        examples: np.ndarray,
+        ends: np.ndarray,
+        kernel: FusedRows,
+        tol: float,
+        max_steps: float,
+        norms: np.ndarray | None = None,
+        weights: np.ndarray | None = None,
+        stopped: Callable[[], object] = lambda: "",
+        given: bool = False,
+        note: Callable[[str], object] = lambda note: None,
+    ) -> None:
+        self.problem, self.examples, self.ends, self.kernel = problem, examples, ends, kernel
+        self.tol, self.given, self.note = tol, given, note
+        self.effort = Effort(max_steps, stopped)
+        self.beta = problem.start.copy()
+        self.grad = problem.p + problem.ridge * self.beta
+        self.entered = np.zeros(len(self.beta), np.int32)
+        self.seen = 0  # variables, from the first on, whose gradient is up to date
+        self.violation = np.inf
+        self.converged = False
+        self.sizes = np.zeros(len(self.beta))
+        self._norms, self._weights = norms, weights
+        self.drift = np.inf if norms is None else 0.0
+
+    def run(self) -> None:
+        """Solve the problem, or as much of it as there is time for."""
+        ends = self.ends[-1:] if self.beta.any() else self.ends
+        for end in ends:
+            if not self._look_at(end):
+                return
+            self._solve(end)
+            if self.effort.stopped():
+                break
+        left = int(np.count_nonzero(self.beta)) * (len(self.beta) - self.seen)
+        if not self.is_complete and self._has_time_for(left):
+            self._look_at(len(self.beta), to_the_end=True)
+            self._judge(self._whole(len(self.beta)))
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether the gradient of all is up to date."""
+        return self.seen == len(self.beta)
+
+    def _has_time_for(self, n_values: int) -> bool:
+        """Whether so many kernel values may be computed when the time is up already."""
+        return n_values <= SPARE_SECONDS * USUAL_SPEED + SPARE * self.effort.n_values
+
+    def _look_at(self, end: int, to_the_end: bool = False) -> bool:
+        """Compute the gradient of the variables up to `end`; returns whether there was time."""
+        used = np.flatnonzero(self.beta)
+        if len(used) and end > self.seen:
+            if not to_the_end and self.effort.stopped():
+                return self._without_start()
+            part = slice(self.seen, end)
+            columns = self.kernel.columns(self.examples[part])
+            vectors = self.kernel.vectors(self.examples[used])
+            changes = self._changes(self.examples[used], np.zeros(len(used)), self.beta[used])
+            sums = columns.sums(vectors, changes)
+            self.grad[part] += sums[0]
+            self.sizes[part] = sums[-1]
+            self.effort.n_values += len(used) * (end - self.seen)
+            self._note_drift(self.examples[used], self.beta[used], sums)
+        self.seen = end
+        return True
+
+    def _without_start(self) -> bool:
+        """There is no time to look at anything: a start that the user gave is read from its own
+        variables alone, and any other is not worth it.
+        """
+        own = np.flatnonzero(self.beta)
+        if self.seen == 0 and (self.given or len(own) ** 2 <= SPARE_SECONDS * USUAL_SPEED):
+            rows = self.examples[own]
+            sums = self.kernel.columns(rows).sums(self.kernel.vectors(rows), self.beta[own][None])
+            self.grad[own] += sums[0]
+        elif self.seen == 0:
+            self.beta[:] = 0.0
+            self.grad = self.problem.p.copy()
+        return False
+
+    def _whole(self, end: int) -> ColumnSet:
+        part = slice(0, end)
+        problem = replace(_taken(self.problem, part), least_norm=self.problem.least_norm)
+        return ColumnSet(
+            self.kernel, problem, self.examples[part], self.beta[part], self.grad[part],
+            self.sizes[part], self.entered[part],
+        )  # fmt: skip
+
+    def _solve(self, end: int) -> None:
+        """Solve for the variables up to `end`. Before the last portion a larger violation than the
+        tolerance will do.
+        """
+        columns = self._whole(end)
+        last = end == len(self.beta)
+        target = self.tol if last else max(self.tol, EARLY)
+        pools = len(columns) > 2 * POOL
+        self._descend(columns, lambda at: at.meets(target), pools)
+        self._judge(columns)
+
+    def _judge(self, columns: ColumnSet) -> None:
+        optimality = columns.optimality()
+        self.violation = optimality.violation
+        complete = len(columns) == len(self.beta)
+        self.converged = complete and optimality.meets(self.tol)
+
+    def _descend(
+        self, columns: ColumnSet, enough: Callable[[Optimality], bool], pools: bool
+    ) -> None:
+        """Solve over a set of columns until it is good enough, or there is no time left."""
+        last = np.empty(0, np.int64)
+        while True:
+            at = columns.optimality()
+            if enough(at) or self.effort.is_over:
+                return
+            self.effort.n_rounds += 1
+            size = POOL if pools else columns.working_set
+            which = columns.select(size, last, at, self.effort.n_rounds)
+            aim = max(self.tol / 2, LOCAL * at.violation) * at.unit
+            before = columns.beta[which].copy()
+            if pools:
+                part = columns.taken(which)
+                self._descend(part, lambda at, aim=aim: at.violation * at.unit <= aim, False)
+                after, others = part.beta, np.setdiff1d(np.arange(len(columns)), which)
+            else:
+                after, others = self._solved(columns, which, aim), np.arange(len(columns))
+            changed = np.flatnonzero(after != before)
+            if not len(changed) or (
+                self.effort.stopped() and not self._has_time_for(len(changed) * len(others))
+            ):
+                return  # only rounding still moves it, or there is no time: as if not begun
+            examples = columns.examples[which[changed]]
+            changes = self._changes(examples, before[changed], after[changed])
+            if pools:
+                columns.put(which, part)
+                rest = columns.taken(others)
+                rest.add(examples, changes)
+                columns.put(others, rest)
+            else:
+                columns.beta[which] = after
+                columns.grad[which] += columns.problem.ridge[which] * (after - before)
+                columns.add(examples, changes)
+            self.effort.n_values += len(changed) * len(others)
+            self._note_drift(examples, changes[0], np.stack([columns.grad, columns.sizes]))
+            last = which
+            self.note(f"violation {at.violation:.2g}")
+
+    def _solved(self, columns: ColumnSet, which: np.ndarray, aim: float) -> np.ndarray:
+        """Some variables after they were solved for in the matrix of the values among them."""
+        effort = self.effort
+        local = np.ascontiguousarray(self.kernel.corner(columns.examples[which]))
+        effort.n_values += len(which) ** 2
+        found, steps = solve_block(
+            columns.problem, which, local, columns.grad, columns.beta, aim,
+            effort.max_steps - effort.n_steps, stopped=effort.stopped,
+        )  # fmt: skip
+        effort.n_steps += steps
+        return found
+
+    def _changes(
+        self, examples: np.ndarray, before: np.ndarray, after: np.ndarray
+    ) -> np.ndarray:
+        """What is to be added for variables that changed, as `ColumnSet.add` takes it."""
+        if self._weights is None:
+            return (after - before)[None]
+        return np.stack([after - before, (np.abs(after) - np.abs(before)) * self._weights[examples]])
+
+    def _note_drift(self, examples: np.ndarray, delta: np.ndarray, sums: np.ndarray) -> None:
+        """Add to `drift` what rounding may have done in a sum, and in adding it to `sums`."""
+        if self._norms is not None:
+            summed = float(np.abs(delta) @ self._norms[examples]) * float(self._norms.max())
+            self.drift += UNIT * (len(delta) + 8) * summed
+            self.drift += 2 * UNIT * float(np.abs(sums).max(initial=0.0))
+
+    def continued(self, kernel: FusedRows) -> Chunking:
+        """Go on with other kernel values, those of a longer type: from where this one has come,
+        and then to the exact solution.
+        """
+        effort = self.effort
+        problem = replace(self.problem, start=self.beta)
+        other = Chunking(
+            problem, self.examples, self.ends[-1:], kernel, self.tol, effort.max_steps,
+            self._norms, self._weights, effort.stopped, True, self.note,
+        )  # fmt: skip
+        if effort.stopped() or not self.is_complete:
+            return self
+        other.effort, other.entered = effort, self.entered
+        other.run()
+        if other.converged and not effort.stopped():
+            other.refine()
+        return other
+
+    def refine(self) -> None:
+        """Go on to the exact solution, if the active set method can have it."""
+        columns = self.kernel.columns(self.examples)
+
+        def gram(variables: np.ndarray) -> np.ndarray:
+            return self.kernel.corner(self.examples[variables])
+
+        def products(variables: np.ndarray, coefs: np.ndarray) -> np.ndarray:
+            vectors = self.kernel.vectors(self.examples[variables])
+            return columns.sums(vectors, coefs[None])[0]
+
+        exact = refine(
+            self.problem, self.solution(), gram, products, stopped=self.effort.stopped
+        )
+        self.beta, self.grad, self.violation = exact.beta, exact.grad, exact.violation
+        self.drift = np.inf
+
+    def solution(self) -> Solution:
+        seen = None
+        if not self.is_complete:
+            seen = self.beta != 0
+            seen[: self.seen] = True
+        return Solution(
+            self.beta, self.grad, self.violation, self.effort.n_steps, self.converged, self.drift,
+            seen, None if self._weights is None else self.sizes,
+        )  # fmt: skip
