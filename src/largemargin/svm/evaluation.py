@@ -185,9 +185,10 @@ class Evaluation:
             off = 0.0
         else:
             known = stored.values is not None and np.isfinite(stored.drift)
-            weights = None if self._by_norms or stored.sizes is not None else self._weights(stored)
+            sized = known and stored.sizes is not None
+            weights = None if self._by_norms or sized else self._weights(stored)
             found, weighted = self._from_rows(stored, None if known else coefs, weights)
-            if stored.sizes is not None and self.size_weights is not None:
+            if sized and self.size_weights is not None:
                 weighted = stored.sizes + stored.drift * float(self.size_weights.max())
             values = stored.values if known else found
             of_sum, off = (0.0, stored.drift) if known else (_of_sum(len(stored.used)), 0.0)
