@@ -12,15 +12,16 @@ from collections.abc import Callable
 import numpy as np
 
 from largemargin.runtime.progress import Watch
-from largemargin.svm.active_set import is_exact, refine
+from largemargin.svm.active_set import exact_violation, is_exact, refine
 from largemargin.svm.interior_point import solve_interior
-from largemargin.svm.problem import Optimality, Problem, Solution, smo_loops
+from largemargin.svm.problem import Optimality, Problem, Solution, block_loops
 
 # SMO steps after which a block goes to the interior-point method: so many, and some per variable
 SMO_STEPS = 20_000
 SMO_STEPS_PER_VARIABLE = 50
 UNBOUNDED = 1e100  # a variable of this size shows that the dual has no bounded solution
 SMO_EXTRA = 1e-8  # SMO goes on to this fraction of the tolerance, as long as that is cheap
+ROUNDING = 4e-14  # the least violation that rounding lets SMO reach, if all goes well
 # Rounds in a row that do not halve the violation and are tolerated: one more ends the solver.
 STALLED_ROUNDS = 4
 
@@ -35,12 +36,15 @@ def solve_dense(
         grad = grad + K @ beta
     at = Solution(beta, grad, np.inf, 0, False)
     optimality = Optimality.of(problem, at.beta, at.grad, len(problem))
+    closer = SMO_EXTRA * tol
+    if exact_violation(problem) / 2 > ROUNDING:
+        closer = min(closer, exact_violation(problem) / 2)
     least, stuck = np.inf, 0
     while not optimality.meets(tol) and at.n_steps < max_steps and not watch.stopped:
         # steps beyond the tolerance, as far as they are cheap, often make the solution exact
         found, steps = solve_block(
             problem, slice(None), K, at.grad, at.beta, tol * optimality.unit,
-            max_steps - at.n_steps, SMO_EXTRA * tol * optimality.unit, watch.look,
+            max_steps - at.n_steps, closer * optimality.unit, watch.look,
         )  # fmt: skip
         grad = problem.p + K @ found  # summed afresh: many steps add up rounding errors too
         grad += problem.ridge * found
@@ -82,24 +86,17 @@ def solve_block(
     """Solve for the variables `working`, whose kernel values are `local`, the others kept; returns
     them and the number of steps made.
     """
-    whole = (problem.ridge, grad, problem.lo, problem.hi, problem.a, problem.group)
-    parts = tuple(part[working] for part in whole)
-    K, found = local, beta[working].copy()
-    if not problem.threshold:  # one variable more, `free`, takes up the sum
-        K = np.pad(local, (0, 1))
-        found = np.append(found, 0.0)
-        ends = (0.0, 0.0, -np.inf, np.inf, 1.0, 0)
-        parts = tuple(
-            np.append(part, np.array(end, part.dtype))
-            for part, end in zip(parts, ends, strict=True)
-        )
-    ridge, slope, lo, hi, a, group = parts
+    found, slope = beta[working].copy(), grad[working].astype(float)
+    ridge, lo, hi = problem.ridge[working], problem.lo[working], problem.hi[working]
     patience = SMO_STEPS + SMO_STEPS_PER_VARIABLE * len(found)
-    steps, met = smo_loops().smo_solve(
-        K, ridge, slope.copy(), found, lo, hi, a, group, problem.n_groups, tol,
-        tol if closer is None else closer, int(min(max_steps, patience)),
-    )  # fmt: skip
-    found = found[: len(local)]
+    ends = tol, tol if closer is None else closer, int(min(max_steps, patience))
+    if problem.threshold:
+        steps, met = block_loops().smo_solve(
+            local, ridge, slope, found, lo, hi, problem.a[working], problem.group[working],
+            problem.n_groups, *ends,
+        )  # fmt: skip
+    else:
+        steps, met = block_loops().smo_without_sums(local, ridge, slope, found, lo, hi, *ends)
     if not np.abs(found).max(initial=0.0) < UNBOUNDED:
         raise ValueError(
             "the dual problem has no bounded solution, which happens when the kernel is not "

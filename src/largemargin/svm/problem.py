@@ -5,15 +5,15 @@
 
 The variables are signed, b_i = y_i alpha_i, so K is the Gram matrix itself and a machine is
 f(x) = sum_i b_i k(x_i, x) + threshold. The threshold is read from the Lagrange multipliers of the
-sums, one per group. A machine without a threshold has a variable more, `free`, with kernel values
-of zero and no bounds: it takes up whatever the sum would have to be, and the multiplier is zero.
+sums, one per group. A machine without a threshold keeps no sum, and its multiplier is zero.
 
 Optimality (the Karush-Kuhn-Tucker, or KKT, conditions), with the sets of LIBSVM: I_up holds the
 variables for which a_i b_i may rise, I_low those for which it may fall. With value_i = -a_i grad_i,
 
     m = max of value_i over I_up,   M = min of value_i over I_low,   m <= M in each group
 
-The largest m - M is the **violation**. At the optimum any value from m to M is a multiplier.
+The largest m - M is the **violation**. At the optimum any value from m to M is a multiplier; where
+it must be zero, m counts as 0 if it is less, and M if it is more.
 """
 
 from __future__ import annotations
@@ -183,3 +183,11 @@ def smo_loops() -> Any:
     from largemargin.svm import smo
 
     return smo
+
+
+@cache
+def block_loops() -> Any:
+    """The same of the loops that solve a block."""
+    from largemargin.svm import block_smo
+
+    return block_smo

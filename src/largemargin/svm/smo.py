@@ -1,11 +1,8 @@
-"""Compiled loops: SMO (sequential minimal optimisation) and other steps on plain arrays.
+"""Compiled loops around the dual problem: optimality, working sets, and steps of other machines.
 
-SMO changes two variables of one group at a time, so that the group's sum is kept. The sets are
-those of LIBSVM: I_up holds the variables for which a_v beta_v may rise, which are not at that
-bound, and I_low those for which it may fall. The value of a variable is -a_v grad_v. A pair (i in
-I_up, j in I_low) violates the KKT conditions if value_i > value_j, and a step along it then lowers
-the objective. The pair is LIBSVM's second-order working set selection (Fan, Chen & Lin 2005): i has
-the largest value in I_up, j the largest decrease that a step with i can bring.
+The sets are those of LIBSVM: I_up holds the variables for which a_v beta_v may rise, which are not
+at that bound, and I_low those for which it may fall. The value of a variable is -a_v grad_v. A pair
+(i in I_up, j in I_low) violates the KKT conditions if value_i > value_j.
 """
 
 from __future__ import annotations
@@ -14,7 +11,6 @@ import numpy as np
 from numba import njit
 
 EPS = 2.0**-52
-TAU = 1e-12  # the least curvature of a step, for kernels that are not positive definite
 SMALLEST = 1e-280  # the least number to divide by
 
 
@@ -173,82 +169,6 @@ def violators(
                     scores_fresh_down, fresh_down, fresh_downs, len(fresh_down), lack, i
                 )
     return fresh_ups, fresh_downs, ups, downs
-
-
-@njit(cache=True, nogil=True)
-def smo_solve(K, ridge, grad, beta, lo, hi, a, group, n_groups, tol, closer, max_steps):
-    """SMO: minimise 1/2 b'(K + diag(ridge))b + p'b over the box, with the sums of a b kept.
-
-    Goes on to a violation of `closer` as long as that is cheap, after one of `tol` is met. Changes
-    beta and grad in place; returns the number of steps and whether `tol` was met.
-    """
-    n = len(beta)
-    # `up` holds the values of I_up and `down` those of I_low, infinite where a variable is in
-    # neither: membership then costs the loops below no comparison of beta with the box
-    up, down, diag = np.empty(n), np.empty(n), np.empty(n)
-    for k in range(n):
-        value = -a[k] * grad[k]
-        diag[k] = K[k, k] + ridge[k]
-        up[k] = value if (beta[k] < hi[k] if a[k] > 0 else beta[k] > lo[k]) else -np.inf
-        down[k] = value if (beta[k] > lo[k] if a[k] > 0 else beta[k] < hi[k]) else np.inf
-    steps = 0
-    met = False
-    while steps < max_steps:
-        # first of the pair: the largest value of I_up, in the group where m - M is largest
-        i = -1
-        worst = 0.0
-        for g in range(n_groups):
-            top, low, which = -np.inf, np.inf, -1
-            for k in range(n):
-                if group[k] == g:
-                    if up[k] > top:
-                        top, which = up[k], k
-                    low = min(low, down[k])
-            if top - low > worst:
-                worst, i = top - low, which
-        if i < 0 or worst <= closer:
-            return steps, True
-        if worst <= tol and not met:
-            met = True
-            max_steps = min(max_steps, 4 * steps + 10 * n)
-            if steps >= max_steps:
-                break
-        steps += 1
-        top, row, mine, twice = up[i], K[i], group[i], 2.0 * a[i]
-        # second of the pair: in I_low, with the largest decrease gain^2 / (2 curvature)
-        best, j = -1.0, -1
-        for k in range(n):
-            gain = top - down[k]
-            if gain > 0 and group[k] == mine:
-                curve = diag[i] + diag[k] - twice * a[k] * row[k]
-                score = gain * gain / max(curve, TAU)
-                if score > best:
-                    best, j = score, k
-        curve = max(diag[i] + diag[j] - twice * a[j] * row[j], TAU)
-        step = (top - down[j]) / curve
-        room_i = hi[i] - beta[i] if a[i] > 0 else beta[i] - lo[i]
-        room_j = beta[j] - lo[j] if a[j] > 0 else hi[j] - beta[j]
-        step = min(step, room_i, room_j)
-        beta[i] += a[i] * step
-        beta[j] -= a[j] * step
-        if step == room_i:  # exactly at the bound, which the sum above may miss by rounding
-            beta[i] = hi[i] if a[i] > 0 else lo[i]
-        if step == room_j:
-            beta[j] = lo[j] if a[j] > 0 else hi[j]
-        other, ci, cj = K[j], a[i] * step, a[j] * step
-        for k in range(n):
-            grad[k] += ci * row[k] - cj * other[k]
-        grad[i] += ci * ridge[i]
-        grad[j] -= cj * ridge[j]
-        for k in range(n):  # only i and j may have entered or left a set
-            value = -a[k] * grad[k]
-            up[k] = value if up[k] > -np.inf else -np.inf
-            down[k] = value if down[k] < np.inf else np.inf
-        for k in (i, j):
-            value = -a[k] * grad[k]
-            up[k] = value if (beta[k] < hi[k] if a[k] > 0 else beta[k] > lo[k]) else -np.inf
-            down[k] = value if (beta[k] > lo[k] if a[k] > 0 else beta[k] < hi[k]) else np.inf
-    return steps, met
 
 
 @njit(cache=True, nogil=True)
