@@ -194,7 +194,7 @@ def table(results: dict[str, Result]) -> Iterator[dict[str, Any]]:
         solution = "not exposed" if objective is None else f"{objective:.7g}"
         yield note(
             f"  {name}",
-            f"fit {result['fit']:7.2f} s  predict {result['predict']:6.2f} s  "
+            f"fit {result['fit']:8.3f} s  predict {result['predict']:7.3f} s  "
             f"error {100 * result['error']:5.2f} %  objective {solution}  "
             f"vectors {result.get('vectors', 0)} / {result.get('vectors_summed', 0)}  "
             f"peak {result['peak'] / 1e6:.0f} MB"
