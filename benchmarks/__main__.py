@@ -21,6 +21,7 @@ NAMES = {
     "limits": "benchmarks.limits",
     "lp": "benchmarks.lp",
     "svm": "benchmarks.svm",
+    "tables": "benchmarks.tables",
     "voted-perceptron": "benchmarks.voted_perceptron",
 }
 Part = Callable[[], Iterator[dict[str, Any]]]
@@ -33,7 +34,7 @@ def main() -> int:
         "part", nargs="*", help="numbers or names of the parts to run; all of them by default"
     )
     parser.add_argument("--json", action="store_true", help="print the rows as JSON")
-    svm = parser.add_argument_group("for svm")
+    svm = parser.add_argument_group("for svm and tables")
     svm.add_argument("--threads", type=int, default=OPTIONS.threads, help="of every process")
     svm.add_argument("--rounds", type=int, default=OPTIONS.rounds, help="the best of so many")
     svm.add_argument("--rows", type=int, help="what stands for 60,000 rows, to try the commands")
@@ -41,18 +42,27 @@ def main() -> int:
         "--limit", type=float, default=OPTIONS.limit, help="seconds until a process is stopped"
     )
     svm.add_argument("--peers", help="only these, separated by commas")
+    svm.add_argument(
+        "--dtype",
+        choices=["float32", "float64"],
+        default=OPTIONS.dtype,
+        help="of the tables, for all machines",
+    )
     arguments = parser.parse_args()
-    for option in ("threads", "rounds", "rows", "limit"):
+    for option in ("threads", "rounds", "rows", "limit", "dtype"):
         setattr(OPTIONS, option, getattr(arguments, option))
     if arguments.peers is not None:
         OPTIONS.peers = tuple(filter(None, arguments.peers.split(",")))
-    groups = _groups(importlib.import_module(NAMES[arguments.name]).PARTS)
+    module = importlib.import_module(NAMES[arguments.name])
+    groups = _groups(module.PARTS)
     names = {name: {name: part} for group in groups.values() for name, part in group.items()}
     unknown = [part for part in arguments.part if part not in groups | names]
     if unknown:
         parser.error(f"no part {unknown[0]!r}: there are {', '.join(groups | names)}")
     chosen: dict[str, Part] = {}
-    for wanted in arguments.part or groups:
+    # Parts that take too long for a run of everything.
+    asked = set(getattr(module, "ONLY_IF_ASKED", ()))
+    for wanted in arguments.part or [name for name in names if name not in asked]:
         chosen |= (groups | names)[wanted]
     rows = []
     width = max(map(len, chosen))

@@ -15,6 +15,7 @@ class Options:
     rows: int | None = None  # what stands for 60,000 rows, in a trial run
     limit: float = 900.0  # seconds after which one process is stopped
     peers: tuple[str, ...] | None = None  # those to run, if not all
+    dtype: str = "float32"  # of the tables
 
     def size(self, n: int) -> int:
         """The rows to use where a claim is about n of 60,000."""

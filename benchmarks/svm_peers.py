@@ -7,6 +7,7 @@ from importlib import import_module
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from benchmarks.svm_objective import pairs_from_rows
 
@@ -106,6 +107,8 @@ def rows_of(model: Any) -> tuple[np.ndarray, np.ndarray]:
         support, rows = model.support_vectors_idx, model.dual_coef
     else:
         support, rows = model.support_, model.dual_coef_
+    if sp.issparse(rows):
+        rows = rows.toarray()
     return np.asarray(support, np.int64).ravel(), np.atleast_2d(np.asarray(rows, np.float64))
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from benchmarks.options import OPTIONS
 from benchmarks.svm_peers import OURS, PEERS
@@ -51,17 +52,21 @@ def folder() -> Path:
 
 
 def store(name: str, arrays: dict[str, np.ndarray]) -> dict[str, Any]:
-    """Write arrays for the workers, and say how to read them."""
+    """Write arrays for the workers, and say how to read them; X and X_test may be sparse."""
     for part, values in arrays.items():
+        if sp.issparse(values):
+            sp.save_npz(folder() / f"{name}.{part}.npz", values.tocsr(), compressed=False)
+            continue
         kind = np.int64 if part.startswith("y") else values.dtype
         np.ascontiguousarray(values, kind).tofile(folder() / f"{name}.{part}")
     return {
+        "sparse": sp.issparse(arrays["X"]),
         "folder": str(folder()),
         "name": name,
         "dtype": arrays["X"].dtype.name,
         "features": arrays["X"].shape[1],
-        "rows": len(arrays["X"]),
-        "test_rows": len(arrays["X_test"]),
+        "rows": len(arrays["y"]),
+        "test_rows": len(arrays["y_test"]),
     }
 
 
@@ -84,7 +89,7 @@ def mnist(n: int) -> dict[str, Any]:
 
 def run(job: dict[str, Any]) -> Result:
     """A job in a fresh process. What goes wrong there is part of the answer."""
-    job = {"threads": OPTIONS.threads, **job}
+    job = {"threads": OPTIONS.threads, "limit": OPTIONS.limit, **job}
     threads = str(job["threads"])
     environment = os.environ | dict.fromkeys(THREAD_SETTINGS, threads) | {"MKL_DYNAMIC": "FALSE"}
     try:
@@ -95,10 +100,10 @@ def run(job: dict[str, Any]) -> Result:
             capture_output=True,
             text=True,
             errors="replace",
-            timeout=OPTIONS.limit,
+            timeout=job["limit"],
         )
     except subprocess.TimeoutExpired:
-        return {"missing": f"stopped after {OPTIONS.limit:.0f} s", "late": True}
+        return {"missing": f"over {job['limit']:.0f} s, stopped", "late": True}
     for line in reversed(done.stdout.splitlines()):
         if line.startswith("{"):
             return json.loads(line)
@@ -189,10 +194,11 @@ def table(results: dict[str, Result]) -> Iterator[dict[str, Any]]:
         solution = "not exposed" if objective is None else f"{objective:.7g}"
         yield note(
             f"  {name}",
-            f"fit {result['fit']:7.2f} s  predict {result['predict']:6.2f} s  "
+            f"fit {result['fit']:8.3f} s  predict {result['predict']:7.3f} s  "
             f"error {100 * result['error']:5.2f} %  objective {solution}  "
             f"vectors {result.get('vectors', 0)} / {result.get('vectors_summed', 0)}  "
             f"peak {result['peak'] / 1e6:.0f} MB"
+            + (f"  gap {result['gap']:.0e}" if "gap" in result else "")
             + (f"  WRONG: {result['wrong']}" if result["wrong"] else ""),
             machine=name,
             **{k: v for k, v in result.items() if k not in ("why",)},

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from largemargin.data import DataError, read, stream
-from largemargin.data.table import find_layout
+from largemargin.data.table import _parse_whole_numbers, find_layout
 
 from .writers import put, table_text
 
@@ -99,6 +99,46 @@ def test_bad_line(tmp_path, line, message, rows):
     path = put(tmp_path / "a.csv", f"1,2,0\n3,4,1\n\n{line}\n5,6,1\n")
     with pytest.raises(DataError, match=rf"a\.csv, {message}"):
         list(stream(path, rows))
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    st.lists(st.text("0129-,", min_size=1, max_size=24), min_size=1, max_size=3),
+    st.sampled_from(",;\t"),
+)
+def test_whole_numbers_are_read_as_by_loadtxt(rows, delimiter):
+    rows = [row.replace(",", delimiter) for row in rows]
+    X = _parse_whole_numbers(rows, delimiter)
+    if X is not None:
+        expected = np.loadtxt(rows, delimiter=delimiter, ndmin=2)
+        assert X.tobytes() == expected.tobytes()
+        assert X.shape == expected.shape
+
+
+@pytest.mark.parametrize(
+    ("rows", "short"),
+    [
+        (["1,-2", "30,4"], True),
+        (["-7"], True),
+        (["9007199254740991,1"], True),
+        (["9007199254740992,1"], False),
+        (["99999999999999999999,1"], False),
+        (["1,2", "3"], False),
+        (["1,2,3", "4"], False),
+        (["1,,2"], False),
+        (["1,2,"], False),
+        ([",1"], False),
+        (["1-2,3"], False),
+        (["-,3"], False),
+        (["3,-"], False),
+        (["-0,1"], False),
+        (["1,2.5"], False),
+        (["1, 2"], False),
+        (["1,\u0663"], False),
+    ],
+)
+def test_which_rows_are_whole_numbers(rows, short):
+    assert (_parse_whole_numbers(rows, ",") is not None) == short
 
 
 def test_bad_line_names_the_column(tmp_path):

@@ -11,16 +11,19 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
+from largemargin.data.adult import ADULT_COLUMNS, read_adult
 from largemargin.data.dataset import Dataset
+from largemargin.data.downloading import download
 from largemargin.data.errors import DataError
 from largemargin.data.reading import read
 from largemargin.runtime.showing import shown
 
-# Training and test rows of a split; together they are all the rows there are.
-SPLIT_SIZES = {
+_IDA_SIZES = {
     "banana": (400, 4900),
     "breast-cancer": (200, 77),
     "diabetes": (468, 300),
@@ -28,6 +31,8 @@ SPLIT_SIZES = {
     "thyroid": (140, 75),
     "titanic": (150, 2051),
 }
+# Training and test rows of a split; together they are all the rows there are.
+SPLIT_SIZES = {**_IDA_SIZES, "covtype": (464_809, 116_203)}
 N_SPLITS = 100  # splits that a data set without a test set has
 
 _FILES = {
@@ -39,15 +44,30 @@ _FILES = {
     ),
     "usps": ("usps/usps.bz2", "usps/usps.t.bz2"),
     "letter": ("letter/letter-recognition.data",),
-    **{name: (f"ida/{name}.csv",) for name in SPLIT_SIZES},
+    **{name: (f"ida/{name}.csv",) for name in _IDA_SIZES},
+    "covtype": ("covtype/covtype.data.gz",),
+    "ijcnn1": ("ijcnn1/ijcnn1.bz2", "ijcnn1/ijcnn1.t.bz2"),
+    "a9a": ("a9a/a9a.bz2", "a9a/a9a.t.bz2"),
+    "adult": ("adult/adult.data",),
 }
 # Training and test rows of the data sets that come with a test set; the training rows are first.
-_TEST_SET_SIZES = {"mnist": (60_000, 10_000), "usps": (7_291, 2_007), "letter": (16_000, 4_000)}
+_TEST_SET_SIZES = {
+    "mnist": (60_000, 10_000),
+    "usps": (7_291, 2_007),
+    "letter": (16_000, 4_000),
+    "ijcnn1": (49_990, 91_701),
+    "a9a": (32_561, 16_281),
+}
+_SIZES = {**SPLIT_SIZES, **_TEST_SET_SIZES, "adult": (32_561,)}
 _ORIGINS = {
     "mnist": "the original MNIST files",
     "usps": "the USPS files of the LIBSVM data page",
     "letter": "the file of the UCI repository",
-    **dict.fromkeys(SPLIT_SIZES, "the table of the IDA benchmark repository"),
+    **dict.fromkeys(_IDA_SIZES, "the table of the IDA benchmark repository"),
+    "covtype": "the file of the UCI repository",
+    "ijcnn1": "the files of the LIBSVM data page",
+    "a9a": "the files of the LIBSVM data page",
+    "adult": "the file of the UCI repository",
 }
 
 NAMES = ("digits", *_FILES)
@@ -58,8 +78,9 @@ def load(name_or_path: str | PathLike[str], split: int | None = None) -> Dataset
 
     A named data set is looked for in the folder that ``$LARGEMARGIN_DATA`` names, then in the
     user's cache (``~/.cache/largemargin``, or under ``$XDG_CACHE_HOME``), and then, for mnist,
-    usps, diabetes and heart, on OpenML, from where it goes into the cache. The digits are a part
-    of scikit-learn.
+    usps, diabetes and heart, on OpenML, for covtype and adult at the UCI repository, for ijcnn1
+    and a9a on the LIBSVM data page, from where it goes into the cache. The digits are a part of
+    scikit-learn.
 
     Parameters
     ----------
@@ -77,16 +98,25 @@ def load(name_or_path: str | PathLike[str], split: int | None = None) -> Dataset
         heart          270 x 13; splits of 170 and 100
         thyroid        215 x 5; splits of 140 and 75
         titanic        2,201 x 3; splits of 150 and 2,051
+        covtype        581,012 x 54 integers, float32; labels 1 to 7; splits of four
+                       fifths (464,809) and one fifth (116,203)
+        ijcnn1         22 values -1..1, float32; labels -1 and 1; 49,990 and 91,701
+        a9a            123 indicators, sparse, float32; labels -1 and 1; 32,561 and
+                       16,281
+        adult          32,561 x 14, an array of objects: numbers and text as in the
+                       file, NaN where it has ``?``; labels ``<=50K`` and ``>50K``
         =============  ==============================================================
 
     split : int from 0 to 99, default=None
         Which of 100 seeded random splits into training and test rows; only for the data sets from
-        banana to titanic. None gives all rows and no test set.
+        banana to covtype. None gives all rows and no test set.
 
     Returns
     -------
     Dataset
-        With `X`, `y`, `X_test`, `y_test` and `name`.
+        With `X`, `y`, `X_test`, `y_test` and `name`; adult has `feature_names` too. Its columns of
+        text have to become numbers before a machine can use them, with scikit-learn's
+        `OneHotEncoder`, for instance.
 
     Raises
     ------
@@ -108,7 +138,10 @@ def load(name_or_path: str | PathLike[str], split: int | None = None) -> Dataset
         return _load_file(name_or_path)
     if name not in SPLIT_SIZES:
         if split is not None:
-            raise ValueError(f"split is for {', '.join(SPLIT_SIZES)}; {name} has its own test set")
+            own = "has none" if name == "adult" else "has its own test set"
+            raise ValueError(f"split is for {', '.join(SPLIT_SIZES)}; {name} {own}")
+        if name == "adult":
+            return Dataset(*_find_rows(name), name=name, feature_names=ADULT_COLUMNS)
         return _load_digits() if name == "digits" else _load_with_test_set(name)
     if split is not None:
         split = _check_split(split)
@@ -164,7 +197,7 @@ def _take_split(name: str, X: np.ndarray, y: np.ndarray, split: int) -> Dataset:
     return Dataset(X[train], y[train], X[test], y[test], name=name)
 
 
-def _find_rows(name: str) -> tuple[np.ndarray, np.ndarray]:
+def _find_rows(name: str) -> tuple[Any, np.ndarray]:
     """All rows of a data set, those for training first."""
     folders = [cache_folder()]
     if root := os.environ.get("LARGEMARGIN_DATA"):
@@ -173,6 +206,8 @@ def _find_rows(name: str) -> tuple[np.ndarray, np.ndarray]:
         files = [folder / file for file in _FILES[name]]
         if all(file.is_file() for file in files):
             return _checked_size(name, folder, *_read_rows(name, files))
+    if name in ORIGINALS:
+        return _fetch_originals(name, cache_folder())
     if name not in OPENML_SETS:
         raise _not_found(name, "and OpenML does not have the same data")
     try:
@@ -183,28 +218,56 @@ def _find_rows(name: str) -> tuple[np.ndarray, np.ndarray]:
         raise _not_found(name, f"and OpenML did not send it ({error})") from error
 
 
-def _read_rows(name: str, files: list[Path]) -> tuple[np.ndarray, np.ndarray]:
-    if name == "mnist":
-        (X, y), (X_test, y_test) = read(files[0]), read(files[2])
-        return np.concatenate([X, X_test]), np.concatenate([y, y_test])
-    if name == "usps":
-        (X, y), (X_test, y_test) = (read(file, n_features=256) for file in files)
-        rows = np.concatenate([X.toarray(), X_test.toarray()])
-        return rows.astype(np.float32), np.concatenate([y, y_test]) - 1
-    if name == "letter":
-        X, y = read(files[0], label=0)
-        return X.astype(np.float32), y
-    X, y = read(files[0], header=False)
+def _fetch_originals(name: str, cache: Path) -> tuple[Any, np.ndarray]:
+    """The rows and labels of a data set from its page, whose files go into the cache."""
+    online = ORIGINALS[name]
+    cache.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=cache) as folder:
+        files = [Path(folder) / Path(file).name for file in _FILES[name]]
+        for address, file in zip(online.addresses, files, strict=True):
+            try:
+                download(address, file)
+            except OSError as error:
+                raise _not_found(name, f"and {address} did not send it ({error})") from error
+        X, y = _read_rows(name, files)
+        if not Fingerprint.of(X, y).matches(online.fingerprint):
+            raise DataError(
+                f"{', '.join(online.addresses)}: not the {name} data expected here, saw shape "
+                f"{X.shape} with other values or another order"
+            )
+        for place, file in zip(_FILES[name], files, strict=True):
+            (cache / place).parent.mkdir(exist_ok=True)
+            os.replace(file, cache / place)
     return X, y
 
 
-def _checked_size(
-    name: str, folder: Path, X: np.ndarray, y: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    rows = sum((_TEST_SET_SIZES | SPLIT_SIZES)[name])
-    if len(X) != rows:
+def _read_rows(name: str, files: list[Path]) -> tuple[Any, np.ndarray]:
+    if name == "mnist":
+        (X, y), (X_test, y_test) = read(files[0]), read(files[2])
+        return np.concatenate([X, X_test]), np.concatenate([y, y_test])
+    if name in ("usps", "ijcnn1", "a9a"):
+        width = {"usps": 256, "ijcnn1": 22, "a9a": 123}[name]
+        (X, y), (X_test, y_test) = (
+            read(file, format="svmlight", n_features=width) for file in files
+        )
+        rows, labels = sp.vstack([X, X_test]).astype(np.float32), np.concatenate([y, y_test])
+        if name == "a9a":
+            return rows, labels
+        return rows.toarray(), labels - 1 if name == "usps" else labels
+    if name == "letter":
+        X, y = read(files[0], label=0)
+        return X.astype(np.float32), y
+    if name == "adult":
+        return read_adult(files[0])
+    X, y = read(files[0], header=False)
+    return X.astype(np.float32) if name == "covtype" else X, y
+
+
+def _checked_size(name: str, folder: Path, X: Any, y: np.ndarray) -> tuple[Any, np.ndarray]:
+    rows = sum(_SIZES[name])
+    if len(y) != rows:
         raise DataError(
-            f"{folder / _FILES[name][0]}: expected {rows} rows of {name}, saw {len(X)}; put "
+            f"{folder / _FILES[name][0]}: expected {rows} rows of {name}, saw {len(y)}; put "
             f"{_ORIGINS[name]} there"
         )
     return X, y
@@ -223,8 +286,8 @@ def _not_found(name: str, online: str) -> DataError:
 class Fingerprint:
     """What tells a data set, the order of its rows included.
 
-    The checksum is of the labels in order; `total` sums all features, `moment` the features of
-    each row times its position from 1, divided by the number of rows.
+    The checksum is of the labels in order; `total` sums all features that are numbers, `moment`
+    those of each row times its position from 1, divided by the number of rows.
     """
 
     shape: tuple[int, int]
@@ -233,9 +296,14 @@ class Fingerprint:
     moment: float
 
     @classmethod
-    def of(cls, X: np.ndarray, y: np.ndarray) -> Fingerprint:
-        sums = X.sum(axis=1, dtype=np.float64)
-        moment = np.arange(1, len(X) + 1) @ sums / len(X)
+    def of(cls, X: Any, y: np.ndarray) -> Fingerprint:
+        numbers = X
+        if X.dtype == object:
+            numbers = X[:, [isinstance(cell, float) and cell == cell for cell in X[0]]].astype(
+                np.float64
+            )
+        sums = np.asarray(numbers.sum(axis=1, dtype=np.float64)).ravel()
+        moment = np.arange(1, len(y) + 1) @ sums / len(y)
         checksum = zlib.crc32(" ".join(map(str, y)).encode())
         return cls(X.shape, checksum, float(sums.sum()), float(moment))
 
@@ -251,6 +319,14 @@ class OpenMLSet:
 
     data_id: int
     convert: Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]
+    fingerprint: Fingerprint
+
+
+@dataclass(frozen=True)
+class Originals:
+    """The addresses of the files of a data set, and what must be in them."""
+
+    addresses: tuple[str, ...]
     fingerprint: Fingerprint
 
 
@@ -337,5 +413,26 @@ OPENML_SETS = {
     ),
     "heart": OpenMLSet(
         53, _heart, Fingerprint((270, 13), 368487034, 1421.799563822, 714.1369481042259)
+    ),
+}
+
+_UCI = "https://archive.ics.uci.edu/ml/machine-learning-databases"
+_LIBSVM = "https://www.csie.ntu.edu.tw/~cjlin/libsvmtools/datasets/binary"
+ORIGINALS = {
+    "covtype": Originals(
+        (f"{_UCI}/covtype/covtype.data.gz",),
+        Fingerprint((581012, 54), 1020671816, 4854589843.0, 2263482679.798161),
+    ),
+    "ijcnn1": Originals(
+        (f"{_LIBSVM}/ijcnn1.bz2", f"{_LIBSVM}/ijcnn1.t.bz2"),
+        Fingerprint((141691, 22), 2898689266, 156755.42767694616, 74662.78261838148),
+    ),
+    "a9a": Originals(
+        (f"{_LIBSVM}/a9a", f"{_LIBSVM}/a9a.t"),
+        Fingerprint((48842, 123), 1359215886, 677323.0, 338656.0077392408),
+    ),
+    "adult": Originals(
+        (f"{_UCI}/adult/adult.data",),
+        Fingerprint((32561, 14), 3973134929, 6220206594.0, 3107182707.488621),
     ),
 }

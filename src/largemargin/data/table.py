@@ -35,6 +35,7 @@ from largemargin.data.labels import (
 from largemargin.runtime.showing import shown
 
 _SURVEY_ROWS = 4096  # rows that a survey reads together
+_EXACT_FLOATS = 1 << 53  # integers below this are floats
 # Cells, in lower case, that stand for a missing value.
 _MISSING = frozenset({"", "?", "na", "n/a", "nan", "null", "none"})
 
@@ -179,7 +180,31 @@ def _has_quotes(lines: list[str]) -> bool:
 def _parse_numbers(rows: list[str], delimiter: str | None) -> np.ndarray:
     if "" in rows:
         raise ValueError("a row has no features")
+    X = _parse_whole_numbers(rows, delimiter) if delimiter is not None else None
+    if X is not None:
+        return X
     return np.loadtxt(rows, dtype=np.float64, delimiter=delimiter, comments=None, ndmin=2)
+
+
+def _parse_whole_numbers(rows: list[str], delimiter: str) -> np.ndarray | None:
+    """What `loadtxt` makes of rows that hold nothing but short integers, in a quarter of its time;
+    None for any others, whatever is the matter with them."""
+    text, between = delimiter.join(rows), delimiter
+    found = text.encode()
+    if found.translate(None, b"0123456789-" + between.encode()):
+        return None
+    # NumPy reads on to the end if each delimiter has a number on both sides, each minus on one.
+    ended = text[0] != between and text[-1] not in (between, "-") and between * 2 not in text
+    signed = text.count("-") == text.count(f"{between}-") + text.startswith("-")
+    # Of integers there is no -0.
+    if not ended or not signed or f"-{between}" in text or "-0" in text:
+        return None
+    widths = {row.count(between) for row in rows}
+    values = np.fromstring(found, dtype=np.int64, sep=between)
+    # A number that is too long comes out as the largest there is.
+    if len(widths) > 1 or np.any(np.abs(values) >= _EXACT_FLOATS):
+        return None
+    return values.reshape(len(rows), -1).astype(np.float64)
 
 
 @contextmanager
