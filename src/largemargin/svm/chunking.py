@@ -37,6 +37,7 @@ EARLY = 0.3  # a violation at which a portion is solved well enough to go on to 
 LOCAL = 0.1  # the violation left in a part of the columns, relative to the one it was selected for
 SPARE = 0.1  # the fraction of the time taken that may be spent on looking at the rest
 SPARE_SECONDS = 0.5  # seconds that may be spent on it in any case
+GROUP = 6  # terms of a sum that are added up before they are added to it: those of `kernels.fused`
 USUAL_SPEED = 5e8  # kernel values per second, before the speed is known
 
 
@@ -95,12 +96,16 @@ class ColumnSet:
         """Add changes times the kernel values of some examples: the first row to the gradient, the
         second, if there is one, to the sizes.
         """
-        if self._columns is None:
-            self._columns = self.kernel.columns(self.examples)
-        sums = self._columns.sums(self.kernel.vectors(examples), changes)
+        sums = self.sums(examples, changes)
         self.grad += sums[0]
         if len(sums) > 1:
             self.sizes += sums[1]
+
+    def sums(self, examples: np.ndarray, coefs: np.ndarray) -> np.ndarray:
+        """coefs @ K between some examples and these columns."""
+        if self._columns is None:
+            self._columns = self.kernel.columns(self.examples)
+        return self._columns.sums(self.kernel.vectors(examples), coefs)
 
     @property
     def working_set(self) -> int:
@@ -323,7 +328,7 @@ class Chunking:
         """Add to `drift` what rounding may have done in a sum, and in adding it to `sums`."""
         if self._norms is not None:
             summed = float(np.abs(delta) @ self._norms[examples]) * float(self._norms.max())
-            self.drift += UNIT * (len(delta) + 8) * summed
+            self.drift += UNIT * (len(delta) / GROUP + 16) * summed
             self.drift += 2 * UNIT * float(np.abs(sums).max(initial=0.0))
 
     def continued(self, kernel: FusedRows) -> Chunking:
@@ -346,20 +351,23 @@ class Chunking:
 
     def refine(self) -> None:
         """Go on to the exact solution, if the active set method can have it."""
-        columns = self.kernel.columns(self.examples)
+        columns, before = self._whole(len(self.beta)), self.beta.copy()
 
         def gram(variables: np.ndarray) -> np.ndarray:
             return self.kernel.corner(self.examples[variables])
 
         def products(variables: np.ndarray, coefs: np.ndarray) -> np.ndarray:
-            vectors = self.kernel.vectors(self.examples[variables])
-            return columns.sums(vectors, coefs[None])[0]
+            sums = columns.sums(self.examples[variables], coefs[None])
+            self._note_drift(self.examples[variables], coefs, np.stack([self.grad, sums[0]]))
+            return np.asarray(sums[0])
 
-        exact = refine(
-            self.problem, self.solution(), gram, products, stopped=self.effort.stopped
-        )
+        exact = refine(self.problem, self.solution(), gram, products, stopped=self.effort.stopped)
         self.beta, self.grad, self.violation = exact.beta, exact.grad, exact.violation
-        self.drift = np.inf
+        changed = np.flatnonzero(self.beta != before)
+        if self._weights is not None and len(changed):
+            examples = self.examples[changed]
+            changes = self._changes(examples, before[changed], self.beta[changed])
+            self.sizes += columns.sums(examples, changes[1:])[0]
 
     def solution(self) -> Solution:
         seen = None
