@@ -33,6 +33,8 @@ from largemargin.svm.problem import Optimality, Problem, Solution, smo_loops
 # Variables of a working set; up to twice as many if many are free, or if the problem is large
 WORKING_SET = 1024
 POOL = 16384  # variables of a pool; twice as many columns have none
+SHARE = 0.15
+FREE = False
 EARLY = 0.3  # a violation at which a portion is solved well enough to go on to the next
 LOCAL = 0.1  # the violation left in a part of the columns, relative to the one it was selected for
 SPARE = 0.1  # the fraction of the time taken that may be spent on looking at the rest
@@ -253,8 +255,7 @@ class Chunking:
         columns = self._whole(end)
         last = end == len(self.beta)
         target = self.tol if last else max(self.tol, EARLY)
-        pools = len(columns) > 2 * POOL
-        self._descend(columns, lambda at: at.meets(target), pools)
+        self._descend(columns, lambda at: at.meets(target))
         self._judge(columns)
 
     def _judge(self, columns: ColumnSet) -> None:
@@ -264,22 +265,25 @@ class Chunking:
         self.converged = complete and optimality.meets(self.tol)
 
     def _descend(
-        self, columns: ColumnSet, enough: Callable[[Optimality], bool], pools: bool
+        self, columns: ColumnSet, enough: Callable[[Optimality], bool]
     ) -> None:
         """Solve over a set of columns until it is good enough, or there is no time left."""
         last = np.empty(0, np.int64)
+        pools = len(columns) > 2 * POOL
         while True:
             at = columns.optimality()
             if enough(at) or self.effort.is_over:
                 return
             self.effort.n_rounds += 1
-            size = POOL if pools else columns.working_set
+            size = max(POOL, int(len(columns) * SHARE)) if pools else columns.working_set
+            if pools and FREE:
+                last = np.flatnonzero((columns.problem.lo < columns.beta) & (columns.beta < columns.problem.hi))
             which = columns.select(size, last, at, self.effort.n_rounds)
             aim = max(self.tol / 2, LOCAL * at.violation) * at.unit
             before = columns.beta[which].copy()
             if pools:
                 part = columns.taken(which)
-                self._descend(part, lambda at, aim=aim: at.violation * at.unit <= aim, False)
+                self._descend(part, lambda at, aim=aim: at.violation * at.unit <= aim)
                 after, others = part.beta, np.setdiff1d(np.arange(len(columns)), which)
             else:
                 after, others = self._solved(columns, which, aim), np.arange(len(columns))
