@@ -161,6 +161,30 @@ def test_kernel_values_of_any_size(dtype, size):
         assert np.allclose(grad, K.astype(float) @ beta - y, atol=1e-6)
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("ridge", [1e6, 1e300])
+def test_a_ridge_of_any_size(dtype, ridge):
+    """A variable with a large ridge hardly moves; the others are chosen as if it were not there."""
+    rng = np.random.default_rng(3)
+    n = 60
+    B = rng.normal(size=(n, 10))
+    K, y = (B @ B.T).astype(dtype), rng.choice([-1.0, 1.0], n)
+    ridges = np.full(n, 0.1)
+    ends = (np.where(y < 0, -np.inf, 0.0), np.where(y > 0, np.inf, 0.0))
+    for solve, rest in (
+        (shrinking.smo_solve, (*ends, np.ones(n), np.zeros(n, np.uint8), 1)),
+        (block_smo.smo_without_sums, ends),
+    ):
+        usual, met = solve(K, ridges, -y, np.zeros(n), *rest, 1e-3, 1e-3, 10**5)
+        assert met
+        beta = np.zeros(n)
+        unusual = np.where(np.arange(n) == 7, ridge, ridges)
+        steps, met = solve(K, unusual, -y, beta, *rest, 1e-3, 1e-3, 10**5)
+        assert met
+        assert abs(beta[7]) * ridge < 10
+        assert steps < 4 * usual
+
+
 def test_a_kernel_that_is_no_kernel():
     """Zero on the diagonal and negative elsewhere: steps end at the bounds, and the loop ends."""
     n = 20

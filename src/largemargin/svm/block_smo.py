@@ -9,10 +9,10 @@ conditions if a_i grad_i < a_j grad_j, and a step along it then lowers the objec
 LIBSVM's second-order working set selection (Fan, Chen & Lin 2005): i has the least a grad in I_up,
 j the largest decrease that a step with i can bring.
 
-`smo_without_sums` changes two variables at a time as well, each by its own step: i brings the
-largest decrease alone, j the largest in addition (Steinwart, Hush & Scovel 2011). Steps of one
-variable would be cheaper, and five times as many of them needed: where kernel values are positive,
-variables take from each other.
+`smo_without_sums` changes two variables at a time as well, each by its own step: i violates
+optimality most, j brings the largest decrease in addition (Steinwart, Hush & Scovel 2011). Steps of
+one variable would be cheaper, and five times as many of them needed: where kernel values are
+positive, variables take from each other.
 
 A step is two passes over all variables, one that finds j and one that changes the gradient and
 finds the next i. They are in `smo_passes`.
@@ -74,14 +74,15 @@ def _sets(beta, lo, hi, group, up_fixed, down_fixed):
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _scale(K, ridge, curves):
-    """Put the diagonal there, in a unit that keeps float32 numbers in range; returns one over that
-    unit. Both are in the type of K, in which the passes compute curvatures.
+    """Put the diagonal there, in units of the largest kernel value on it, so that float32 numbers
+    stay in range; returns one over that unit. Both are in the type of K, in which the passes
+    compute curvatures.
     """
     unit = LEAST_CURVE
     for k in range(len(ridge)):
-        unit = max(unit, abs(K[k, k] + ridge[k]))
+        unit = max(unit, abs(np.float64(K[k, k])))
     for k in range(len(ridge)):
-        curves[k] = (K[k, k] + ridge[k]) / unit
+        curves[k] = min((K[k, k] + ridge[k]) / unit, 1 / LEAST_CURVE)
     curves[len(ridge)] = 1 / unit
     return curves[len(ridge)]
 
@@ -96,7 +97,7 @@ def smo_pairs(K, ridge, grad, beta, lo, hi, group, n_groups, tol, closer, max_st
     up_fixed, down_fixed = np.empty((n_groups, n), np.float32), np.empty((n_groups, n), np.float32)
     _sets(beta, lo, hi, group, up_fixed, down_fixed)
     curves, places = np.empty(n + 1, K.dtype), place_bits(n)
-    two = 2 * _scale(K, ridge, curves)
+    scale = _scale(K, ridge, curves)
     rounding = 2.0**-22 if K.itemsize == 4 else 2.0**-50  # a smaller part of a curvature is none
     first, last = np.empty(n_groups, np.int64), np.empty(n_groups, np.int64)
     worst, top = np.empty(n_groups), np.empty(n_groups)
@@ -118,7 +119,16 @@ def smo_pairs(K, ridge, grad, beta, lo, hi, group, n_groups, tol, closer, max_st
         row, own = K[i], curves[i]
         least = np.float32(max(rounding * abs(own), LEAST_CURVE))
         j, size = second_of_pair(
-            row, curves, down_fixed[g], grad, own, least, two, grad[i], 1 / worst[g], places
+            row,
+            curves,
+            down_fixed[g],
+            grad,
+            own,
+            least,
+            scale + scale,
+            grad[i],
+            1 / worst[g],
+            places,
         )
         if exact and j < 0:  # numbers that are out of the range of float32
             j = last[g]
@@ -163,10 +173,8 @@ def smo_without_sums(K, ridge, grad, beta, lo, hi, tol, closer, max_steps):
     for k in range(n):
         up_fixed[k] = 0 if beta[k] < hi[k] else np.inf
         down_fixed[k] = 0 if beta[k] > lo[k] else np.inf
-    curves, ease, places = np.empty(n + 1, K.dtype), np.empty(n, np.float32), place_bits(n)
+    curves, places = np.empty(n + 1, K.dtype), place_bits(n)
     scale = _scale(K, ridge, curves)
-    for k in range(n):
-        ease[k] = 1 / max(curves[k], LEAST_CURVE)
     rounding = 2.0**-22 if K.itemsize == 4 else 2.0**-50
     first, last, worst = np.empty(1, np.int64), np.empty(1, np.int64), np.empty(1)
     goal, steps, met, i, left = tol, 0, False, np.int64(-1), 0.0
@@ -180,9 +188,7 @@ def smo_without_sums(K, ridge, grad, beta, lo, hi, tol, closer, max_steps):
                 max_steps = min(max_steps, 4 * steps + 10 * n)
             if not left > goal:
                 return steps, True
-            i, _ = move_both(
-                K[0], K[0], 0.0, 0.0, grad, up_fixed, down_fixed, ease, 1 / left, places
-            )
+            i, _ = move_both(K[0], K[0], 0.0, 0.0, grad, up_fixed, down_fixed, 1 / left, places)
         if steps >= max_steps or i < 0:  # there is none in numbers beyond the range of float64
             return steps, met
         row, curve, at = K[i], max(K[i, i] + ridge[i], TAU), beta[i]
@@ -209,9 +215,7 @@ def smo_without_sums(K, ridge, grad, beta, lo, hi, tol, closer, max_steps):
         grad[i] += step * ridge[i]
         grad[j] += second * ridge[j]
         steps += 1
-        i, size = move_both(
-            row, K[j], step, second, grad, up_fixed, down_fixed, ease, 1 / left, places
-        )
+        i, size = move_both(row, K[j], step, second, grad, up_fixed, down_fixed, 1 / left, places)
         left *= size
 
 
