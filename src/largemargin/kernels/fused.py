@@ -69,9 +69,7 @@ def form_of(kernel: Kernel) -> Form | None:
     if isinstance(kernel, Laplacian):
         return Form(loops.LAPLACIAN, (0.0, -kernel.gamma))
     if isinstance(kernel, Polynomial):
-        return Form(
-            loops.POLYNOMIAL, (0.0, kernel.gamma, kernel.coef0, 1.0), degree=kernel.degree
-        )
+        return Form(loops.POLYNOMIAL, (0.0, kernel.gamma, kernel.coef0, 1.0), degree=kernel.degree)
     if isinstance(kernel, Sigmoid):
         return Form(loops.SIGMOID, (0.0, kernel.gamma, kernel.coef0))
     if isinstance(kernel, Linear):
@@ -106,9 +104,8 @@ class FusedRows:
         assert form is not None
         if not kernel.on_products:
             dtype = np.dtype(np.float64)
-        if sp.issparse(X):
-            X = X.toarray()
-        X = np.ascontiguousarray(X, dtype)
+        rows: Any = X.toarray() if sp.issparse(X) else X  # type: ignore[union-attr]
+        X = np.ascontiguousarray(rows, dtype)
         self.form, self.X, self.team, self.dtype = form, X, team, dtype
         from largemargin.kernels.simd import lanes_of
 
@@ -138,9 +135,9 @@ class FusedRows:
         _loops().pack_vectors(self.X, taken, every, self.width, flat, features, starts)
         return Vectors(flat, self.norms[taken], features, starts, order)
 
-    def corner(self, rows: np.ndarray) -> np.ndarray:
-        """The values among some rows."""
-        return self.columns(rows).values(self.vectors(rows))
+    def corner(self, rows: np.ndarray, room: np.ndarray | None = None) -> np.ndarray:
+        """The values among some rows; in `room`, a flat array, if it is long enough."""
+        return self.columns(rows).values(self.vectors(rows), room)
 
     @cached_property
     def _patterns(self) -> np.ndarray | None:
@@ -223,10 +220,15 @@ class Columns:
         of.team.map(add, self._parts(len(vectors.norms)))
         return out[:, : self.n]
 
-    def values(self, vectors: Vectors) -> np.ndarray:
-        """The values of the vectors (down) against the columns (across)."""
+    def values(self, vectors: Vectors, room: np.ndarray | None = None) -> np.ndarray:
+        """The values of the vectors (down) against the columns (across); in `room`, a flat array,
+        if it is long enough: fresh memory is slow.
+        """
         of, form = self._of, self._of.form
-        out = np.empty((len(vectors.order), len(self._norms)), of.dtype)
+        shape = len(vectors.order), len(self._norms)
+        if room is None or len(room) < shape[0] * shape[1]:
+            room = np.empty(shape[0] * shape[1], of.dtype)
+        out = room[: shape[0] * shape[1]].reshape(shape)
 
         def fill(part: tuple[int, int]) -> None:
             _loops().fill_values(
