@@ -117,7 +117,8 @@ class ColumnSet:
     def working_set(self) -> int:
         """How many variables to solve for together."""
         free = (self.problem.lo < self.beta) & (self.beta < self.problem.hi)
-        most = max(WORKING_SET, len(self) // 16, int(np.count_nonzero(free)))
+        usual = min(WORKING_SET, max(WORKING_SET // 4, len(self) // 4))
+        most = max(usual, len(self) // 16, int(np.count_nonzero(free)))
         return min(2 * WORKING_SET, most)
 
     def select(
@@ -324,9 +325,8 @@ class Chunking:
     def _solved(self, columns: ColumnSet, which: np.ndarray, aim: float) -> np.ndarray:
         """Some variables after they were solved for in the matrix of the values among them."""
         effort = self.effort
-        if self._room is None:
-            most = min(2 * WORKING_SET, len(self.beta))
-            self._room = np.empty(most * (most + self.kernel.width), self.kernel.dtype)
+        if self._room is None or len(self._room) < len(which) * (len(which) + self.kernel.width):
+            self._room = np.empty(len(which) * (len(which) + self.kernel.width), self.kernel.dtype)
         # rows that are a multiple of panels long are side by side already
         local = np.ascontiguousarray(self.kernel.corner(columns.examples[which], self._room))
         effort.n_values += len(which) ** 2
