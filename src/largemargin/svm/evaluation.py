@@ -334,16 +334,27 @@ class Evaluation:
         w, unit = _weighted_sums(V, vectors, coefs)
         lengths = np.sqrt((w.astype(LONG) ** 2).sum(axis=1)).astype(float) * (1 + 4 * UNIT)
         off = unit * (np.abs(coefs) @ norms[vectors]) + UNIT * lengths
-        values = np.empty((len(coefs), len(stored.examples)))
-        for k in range(0, len(stored.examples), ROWS_PER_PRODUCT):
-            rows = Z[stored.examples[k : k + ROWS_PER_PRODUCT]].astype(np.float64, copy=False)
-            values[:, k : k + ROWS_PER_PRODUCT] = (rows @ w.T).T
+        values = self._times(Z, stored.examples, w)
         of, terms = norms[stored.examples], self.terms[stored.examples]
         errors = 1.01 * of * ((terms + 3) * UNIT * lengths[:, None] + off[:, None])
         errors += (terms + 1) * float(np.finfo(np.float64).tiny)
         square = float((lengths**2).sum())
         square_error = float((2 * lengths * off + off**2).sum()) * 1.01 + 16 * UNIT * square
         return Outputs(values, errors, square, square_error)
+
+    def _times(self, Z: Matrix, examples: np.ndarray, w: np.ndarray) -> np.ndarray:
+        """w @ Z[examples].T; of all rows in their own order first, which copies none."""
+        everything = 2 * len(examples) >= self.session.n
+        n = self.session.n if everything else len(examples)
+        values = np.empty((len(w), n))
+
+        def fill(first: int) -> None:
+            part: Any = slice(first, first + ROWS_PER_PRODUCT)
+            rows = Z[part if everything else examples[part]].astype(np.float64, copy=False)
+            values[:, part] = (rows @ w.T).T
+
+        self.session.team.map(fill, range(0, n, ROWS_PER_PRODUCT))
+        return values[:, examples] if everything else values
 
 
 def _weighted_sums(V: Matrix, vectors: np.ndarray, coefs: np.ndarray) -> tuple[np.ndarray, float]:
@@ -360,9 +371,20 @@ def _weighted_sums(V: Matrix, vectors: np.ndarray, coefs: np.ndarray) -> tuple[n
         # NumPy adds up to 128 terms in eight sums of 16, and what these give in pairs
         return w.astype(float), eps * (24 + np.log2(count + 1))
     total = np.zeros((len(coefs), V.shape[1]), LONG)
-    for k in range(0, count, PIECE):
-        rows = V[vectors[k : k + PIECE]].astype(np.float64, copy=False)
-        total += (rows.T @ coefs[:, k : k + PIECE].T).T
+    if sp.issparse(V):
+        for k in range(0, count, PIECE):
+            rows = V[vectors[k : k + PIECE]].astype(np.float64, copy=False)
+            total += (rows.T @ coefs[:, k : k + PIECE].T).T
+    else:
+        for first in range(0, count, PIECE * PIECE):
+            part = vectors[first : first + PIECE * PIECE]
+            pieces = -(-len(part) // PIECE)
+            rows = np.zeros((pieces * PIECE, V.shape[1]))
+            mine = np.zeros((len(coefs), pieces * PIECE))
+            rows[: len(part)] = V[part]
+            mine[:, : len(part)] = coefs[:, first : first + PIECE * PIECE]
+            products = mine.reshape(len(coefs), pieces, 1, PIECE) @ rows.reshape(pieces, PIECE, -1)
+            total += products[:, :, 0].astype(LONG).sum(axis=1)
     return total.astype(float), (PIECE + 2) * UNIT + eps * (count // PIECE + 1)
 
 

@@ -24,8 +24,10 @@ from largemargin.svm.bounds import Criterion, multiple_bounds, with_bounds
 from largemargin.svm.decomposition import WORKING_SET, Subproblem, solve
 from largemargin.svm.dense_solver import SMO_EXTRA, SMO_STEPS, SMO_STEPS_PER_VARIABLE, solve_dense
 from largemargin.svm.evaluation import Evaluation, Outputs, Stored, sum_loops, summed
-from largemargin.svm.few_features import has_few_features, solve_in_features
+from largemargin.svm.few_features import has_few_features
 from largemargin.svm.formulations import Formulation, HardMargin, SoftMargin, square_of
+from largemargin.svm.linear.samples import part_of
+from largemargin.svm.linear.solver import solve_few_columns
 from largemargin.svm.multiclass import SEGMENT, Layout, Split
 from largemargin.svm.problem import DualResult, Optimality, Problem, Solution, smo_loops
 
@@ -206,10 +208,15 @@ class Session:
             at = self._solve_dense(one, tol, SMO_FIRST_VALUES // self.n, watch)
             if at.converged or watch.stopped:
                 return at
-        X = self.X[one.examples]
-        at = solve_in_features(one.problem, X, tol, self.team, watch)
+        # in the order of the data, which then need not be copied
+        order = np.argsort(one.examples)
+        X = self.X if len(order) == self.n else self.X[one.examples[order]]
+        problem = part_of(one.problem, order)
+        at = solve_few_columns(problem, X, tol, self.exact, self.team, watch.look)
         watch.advance(int(at.converged))
-        return at
+        beta, grad = np.empty_like(at.beta), np.empty_like(at.grad)
+        beta[order], grad[order] = at.beta, at.grad
+        return replace(at, beta=beta, grad=grad)
 
     def _finish(self, runs: Sequence[Subproblem], watch: Watch) -> None:
         """Go on beyond the tolerance as far as that is cheap, then to the exact solutions."""

@@ -1,0 +1,1 @@
+"""Linear machines with an explicit w."""
