@@ -361,7 +361,8 @@ def _weighted_sums(V: Matrix, vectors: np.ndarray, coefs: np.ndarray) -> tuple[n
     """coefs @ V[vectors], and its error relative to the sum of the sizes of its terms.
 
     If there are few terms, they are multiplied in extended precision and added in pairs; else
-    PIECE at a time, and only what these give is added in extended precision.
+    PIECE at a time, and only what these give is added in extended precision, or, of sparse rows,
+    one by one as if with twice the digits.
     """
     eps, count = float(np.finfo(LONG).eps), len(vectors)
     if coefs.size * V.shape[1] <= CHEAP:
@@ -370,21 +371,21 @@ def _weighted_sums(V: Matrix, vectors: np.ndarray, coefs: np.ndarray) -> tuple[n
         w = np.array([(columns * row).sum(axis=1) for row in coefs.astype(LONG)])
         # NumPy adds up to 128 terms in eight sums of 16, and what these give in pairs
         return w.astype(float), eps * (24 + np.log2(count + 1))
-    total = np.zeros((len(coefs), V.shape[1]), LONG)
     if sp.issparse(V):
-        for k in range(0, count, PIECE):
-            rows = V[vectors[k : k + PIECE]].astype(np.float64, copy=False)
-            total += (rows.T @ coefs[:, k : k + PIECE].T).T
-    else:
-        for first in range(0, count, PIECE * PIECE):
-            part = vectors[first : first + PIECE * PIECE]
-            pieces = -(-len(part) // PIECE)
-            rows = np.zeros((pieces * PIECE, V.shape[1]))
-            mine = np.zeros((len(coefs), pieces * PIECE))
-            rows[: len(part)] = V[part]
-            mine[:, : len(part)] = coefs[:, first : first + PIECE * PIECE]
-            products = mine.reshape(len(coefs), pieces, 1, PIECE) @ rows.reshape(pieces, PIECE, -1)
-            total += products[:, :, 0].astype(LONG).sum(axis=1)
+        w = np.zeros((len(coefs), V.shape[1]))
+        for k in range(len(coefs)):
+            sum_loops().weigh_rows(V.data, V.indices, V.indptr, vectors, coefs[k], w[k])
+        return w, 4 * UNIT
+    total = np.zeros((len(coefs), V.shape[1]), LONG)
+    for first in range(0, count, PIECE * PIECE):
+        part = vectors[first : first + PIECE * PIECE]
+        pieces = -(-len(part) // PIECE)
+        rows = np.zeros((pieces * PIECE, V.shape[1]))
+        mine = np.zeros((len(coefs), pieces * PIECE))
+        rows[: len(part)] = V[part]
+        mine[:, : len(part)] = coefs[:, first : first + PIECE * PIECE]
+        products = mine.reshape(len(coefs), pieces, 1, PIECE) @ rows.reshape(pieces, PIECE, -1)
+        total += products[:, :, 0].astype(LONG).sum(axis=1)
     return total.astype(float), (PIECE + 2) * UNIT + eps * (count // PIECE + 1)
 
 

@@ -13,9 +13,10 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
+import scipy.sparse as sp
 
 from largemargin.kernels.engine import SMALL_PROBLEM
-from largemargin.kernels.functions import Kernel
+from largemargin.kernels.functions import Kernel, Linear
 from largemargin.kernels.rows import HEIGHTS, KernelRows, whole_gram
 from largemargin.runtime.arrays import Matrix, MatrixLike
 from largemargin.runtime.progress import Watch
@@ -26,6 +27,7 @@ from largemargin.svm.dense_solver import SMO_EXTRA, SMO_STEPS, SMO_STEPS_PER_VAR
 from largemargin.svm.evaluation import Evaluation, Outputs, Stored, sum_loops, summed
 from largemargin.svm.few_features import has_few_features
 from largemargin.svm.formulations import Formulation, HardMargin, SoftMargin, square_of
+from largemargin.svm.linear.coordinate_descent import fits, solve_by_coordinates
 from largemargin.svm.linear.samples import part_of
 from largemargin.svm.linear.solver import solve_few_columns
 from largemargin.svm.multiclass import SEGMENT, Layout, Split
@@ -161,6 +163,8 @@ class Session:
             and max_steps > SMO_STEPS + SMO_STEPS_PER_VARIABLE * self.n
         ):
             found = [self._solve_in_features(one, tol, watch) for one in stated]
+        elif self._has_sparse_rows and max_steps == np.inf:
+            found = self._solve_by_coordinates(stated, tol, watch)
         left = [k for k, at in enumerate(found) if not (at and (at.converged or watch.stopped))]
         solutions = self._solve([stated[k] for k in left], tol, max_steps, watch)
         for k, at in zip(left, solutions, strict=True):
@@ -208,15 +212,38 @@ class Session:
             at = self._solve_dense(one, tol, SMO_FIRST_VALUES // self.n, watch)
             if at.converged or watch.stopped:
                 return at
-        # in the order of the data, which then need not be copied
-        order = np.argsort(one.examples)
-        X = self.X if len(order) == self.n else self.X[one.examples[order]]
-        problem = part_of(one.problem, order)
+        problem, X, order = self._in_order(one)
         at = solve_few_columns(problem, X, tol, self.exact, self.team, watch.look)
         watch.advance(int(at.converged))
-        beta, grad = np.empty_like(at.beta), np.empty_like(at.grad)
-        beta[order], grad[order] = at.beta, at.grad
-        return replace(at, beta=beta, grad=grad)
+        return _reordered(at, order)
+
+    def _in_order(self, one: StatedProblem) -> tuple[Problem, Matrix, np.ndarray]:
+        """A problem in the order of the data, which then need not be copied, its rows, and where
+        its variables are.
+        """
+        order = np.argsort(one.examples)
+        X = self.X if len(order) == self.n else self.X[one.examples[order]]
+        return part_of(one.problem, order), X, order
+
+    @property
+    def _has_sparse_rows(self) -> bool:
+        """Whether a row's product with w is cheaper than a kernel row."""
+        return isinstance(self.kernel, Linear) and sp.issparse(self.X) and not self.whole
+
+    def _solve_by_coordinates(
+        self, stated: Sequence[StatedProblem], tol: float, watch: Watch
+    ) -> list[Solution | None]:
+        """Solve the problems that coordinate descent knows, each on one thread."""
+        found: list[Solution | None] = [None] * len(stated)
+
+        def work(k: int) -> None:
+            problem, X, order = self._in_order(stated[k])
+            at = solve_by_coordinates(problem, X, tol, self.exact, watch.look)
+            found[k] = _reordered(at, order)
+            watch.advance(int(at.converged))
+
+        self.team.map(work, [k for k, one in enumerate(stated) if fits(one.problem)])
+        return found
 
     def _finish(self, runs: Sequence[Subproblem], watch: Watch) -> None:
         """Go on beyond the tolerance as far as that is cheap, then to the exact solutions."""
@@ -425,3 +452,10 @@ class Session:
         if self.whole and not self.kernel.on_products:
             return np.asarray(np.sqrt(np.abs(np.diagonal(self.gram)[self.place])), np.float64)
         return np.asarray(np.sqrt(np.abs(self.kernel.diag(self.X))))
+
+
+def _reordered(at: Solution, order: np.ndarray) -> Solution:
+    """A solution with its variables at other places."""
+    beta, grad = np.empty_like(at.beta), np.empty_like(at.grad)
+    beta[order], grad[order] = at.beta, at.grad
+    return replace(at, beta=beta, grad=grad)
