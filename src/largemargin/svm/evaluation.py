@@ -372,9 +372,9 @@ def _weighted_sums(V: Matrix, vectors: np.ndarray, coefs: np.ndarray) -> tuple[n
         # NumPy adds up to 128 terms in eight sums of 16, and what these give in pairs
         return w.astype(float), eps * (24 + np.log2(count + 1))
     if sp.issparse(V):
-        w = np.zeros((len(coefs), V.shape[1]))
+        w, csr = np.zeros((len(coefs), V.shape[1])), sp.csr_array(V)
         for k in range(len(coefs)):
-            sum_loops().weigh_rows(V.data, V.indices, V.indptr, vectors, coefs[k], w[k])
+            sum_loops().weigh_rows(csr.data, csr.indices, csr.indptr, vectors, coefs[k], w[k])
         return w, 4 * UNIT
     total = np.zeros((len(coefs), V.shape[1]), LONG)
     for first in range(0, count, PIECE * PIECE):

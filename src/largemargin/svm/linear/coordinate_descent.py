@@ -1,4 +1,4 @@
-"""Many sparse columns: dual coordinate descent with shrinking (Hsieh et al. 2008), with a threshold.
+"""Many sparse columns: dual coordinate descent with shrinking (Hsieh et al. 2008), and a threshold.
 
     minimise 1/2 w.w + 1/2 b'diag(ridge)b + p.b,   w = X'b,   lo <= b <= hi,   sum of b = 0
 
@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -128,12 +129,13 @@ class _Descent:
         self.beta[part.rows] = part.beta
 
     def _pass(self, part: _Part, above: float, below: float) -> tuple[float, float]:
-        from largemargin.svm.linear.loops import descend, shuffle
+        from largemargin.svm.linear import loops
 
         self.passes += max(len(part.active), 1) / self.n
         self.n_steps += 1
         part.left_out[part.active] = False
-        self.state = shuffle(part.active, np.uint64(self.state))
+        self.state = loops.shuffle(part.active, np.uint64(self.state))
+        descend: Any = loops.descend
         most, least, self.level, _ = descend(
             *part.matrix, *part.fixed, part.beta, self.w, self.level, self.stiffness, part.active,
             part.left_out, above, below,

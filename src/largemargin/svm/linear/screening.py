@@ -38,6 +38,7 @@ BLUR = 10.0  # the resolution to start from, relative to that of the last point
 COARSEST = 1.0  # the resolution to begin with: the margin
 FINEST = 1e-10  # the one to end with
 EARLY = 0.1  # the one to reach with all rows before that, relative to the last sample's
+LEAST_ROWS = 4  # rows of a band, for each feature and sum, at least
 ROUNDS = 10  # times that rows join a band
 FEW = 1e-3  # the fraction of a sample that may be on the wrong side
 
@@ -99,7 +100,7 @@ class _Search:
         least = sample.primal(self.v, r) if np.isfinite(self.resolution) else np.inf
         reached = np.inf
         for _ in range(ROUNDS):
-            band = (np.abs(r) < half) | joined
+            band = self._band(r, half) | joined
             point = self._follow(sample, r, band, joined, target)
             seen = sample.reduced(point.v)
             if self.stopped():
@@ -129,14 +130,20 @@ class _Search:
         lengths = sample.rows.lengths(inverse.T, sample.A)
         return np.maximum(1.0, lengths / (float(np.median(lengths)) or 1.0))
 
+    def _band(self, r: np.ndarray, half: np.ndarray | float) -> np.ndarray:
+        """The rows to move: those near the margin, and no fewer than can be free."""
+        band = np.abs(r) < half
+        least = min(len(r), LEAST_ROWS * len(self.v))
+        if np.count_nonzero(band) < least:
+            band[np.argpartition(np.abs(r), least - 1)[:least]] = True
+        return np.asarray(band)
+
     def _follow(
         self, sample: Sample, r: np.ndarray, band: np.ndarray, joined: np.ndarray, target: float,
         exact: bool = False,
     ) -> CentralPoint:  # fmt: skip
         """The point of the central path that moves a band."""
         moved = np.flatnonzero(band)
-        if not len(moved):
-            raise LinAlgError("no row is near the margin")
         start = min(COARSEST, BLUR * self.resolution)
         if joined.any():  # blurred enough for these to come back
             far = float(np.quantile(np.abs(r[joined]), 0.9)) / self.unit / BAND
@@ -172,7 +179,7 @@ class _Search:
         half = BAND * self.resolution * self.unit * self._spread(full)
         best: Solution | None = None
         for _ in range(ROUNDS):
-            band = (np.abs(r) < half) | joined
+            band = self._band(r, half) | joined
             point = self._follow(full, r, band, joined, FINEST, exact=True)
             if self.stopped():
                 return best or self.blurred()
