@@ -30,6 +30,7 @@ from largemargin.kernels.engine import fill, prepare
 from largemargin.kernels.functions import UNIT, Kernel, Linear, Rounding, squared_norms
 from largemargin.kernels.rows import BLOCK, KernelRows
 from largemargin.runtime.arrays import Matrix
+from largemargin.svm.linear.weights import LONG, weighted_sums
 
 if TYPE_CHECKING:
     from largemargin.svm.multiclass import Split
@@ -40,9 +41,9 @@ PIECE = 64  # vectors that are summed together
 PANEL = 256  # examples per tile
 ROWS_PER_PRODUCT = 4096  # examples that are multiplied by w together
 CHEAP = 4_000_000  # kernel values in float64 that are cheap beside any fit
+CHEAP_SINGLE = 100_000  # products in extended precision, where others are in float32
 SHARE = 20  # one in so many of the fit's own kernel values may be spent on them
 STEP = 256  # kernel values that take as long as a step of the solver
-LONG = np.longdouble
 FEW_TERMS = 32  # features up to which zeros are not counted
 DOT2_PRODUCTS = 20_000  # products up to which sums are made with twice the digits
 
@@ -331,7 +332,8 @@ class Evaluation:
         vectors = stored.examples[stored.used]
         coefs = stored.coefs[:, stored.used]
         norms = np.sqrt(self.squares)
-        w, unit = _weighted_sums(V, vectors, coefs)
+        few = CHEAP if self.session.exact else CHEAP_SINGLE
+        w, unit = weighted_sums(V, vectors, coefs, few)
         lengths = np.sqrt((w.astype(LONG) ** 2).sum(axis=1)).astype(float) * (1 + 4 * UNIT)
         off = unit * (np.abs(coefs) @ norms[vectors]) + UNIT * lengths
         values = self._times(Z, stored.examples, w)
@@ -355,38 +357,6 @@ class Evaluation:
 
         self.session.team.map(fill, range(0, n, ROWS_PER_PRODUCT))
         return values[:, examples] if everything else values
-
-
-def _weighted_sums(V: Matrix, vectors: np.ndarray, coefs: np.ndarray) -> tuple[np.ndarray, float]:
-    """coefs @ V[vectors], and its error relative to the sum of the sizes of its terms.
-
-    If there are few terms, they are multiplied in extended precision and added in pairs; else
-    PIECE at a time, and only what these give is added in extended precision, or, of sparse rows,
-    one by one as if with twice the digits.
-    """
-    eps, count = float(np.finfo(LONG).eps), len(vectors)
-    if coefs.size * V.shape[1] <= CHEAP:
-        rows = V[vectors].toarray() if sp.issparse(V) else V[vectors]
-        columns = np.ascontiguousarray(rows.T.astype(LONG))
-        w = np.array([(columns * row).sum(axis=1) for row in coefs.astype(LONG)])
-        # NumPy adds up to 128 terms in eight sums of 16, and what these give in pairs
-        return w.astype(float), eps * (24 + np.log2(count + 1))
-    if sp.issparse(V):
-        w, csr = np.zeros((len(coefs), V.shape[1])), sp.csr_array(V)
-        for k in range(len(coefs)):
-            sum_loops().weigh_rows(csr.data, csr.indices, csr.indptr, vectors, coefs[k], w[k])
-        return w, 4 * UNIT
-    total = np.zeros((len(coefs), V.shape[1]), LONG)
-    for first in range(0, count, PIECE * PIECE):
-        part = vectors[first : first + PIECE * PIECE]
-        pieces = -(-len(part) // PIECE)
-        rows = np.zeros((pieces * PIECE, V.shape[1]))
-        mine = np.zeros((len(coefs), pieces * PIECE))
-        rows[: len(part)] = V[part]
-        mine[:, : len(part)] = coefs[:, first : first + PIECE * PIECE]
-        products = mine.reshape(len(coefs), pieces, 1, PIECE) @ rows.reshape(pieces, PIECE, -1)
-        total += products[:, :, 0].astype(LONG).sum(axis=1)
-    return total.astype(float), (PIECE + 2) * UNIT + eps * (count // PIECE + 1)
 
 
 @cache

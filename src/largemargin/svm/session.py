@@ -1,9 +1,9 @@
 """A training session: data, kernel rows and threads, and any number of machines trained on them.
 
 Small data has its whole Gram matrix, in which `dense_solver` solves each problem; larger data goes
-through `decomposition`; the linear kernel of few features through `few_features`. Whatever is
-trained in the same session shares kernel values: the classes, the values of C of a path, the folds
-of a cross-validation.
+through `decomposition`; the linear kernel of few features, or of many sparse ones, through
+`linear`. Whatever is trained in the same session shares kernel values: the classes, the values of C
+of a path, the folds of a cross-validation.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ from largemargin.svm.evaluation import Evaluation, Outputs, Stored, sum_loops, s
 from largemargin.svm.few_features import has_few_features
 from largemargin.svm.formulations import Formulation, HardMargin, SoftMargin, square_of
 from largemargin.svm.linear.coordinate_descent import fits, solve_by_coordinates
-from largemargin.svm.linear.samples import part_of
-from largemargin.svm.linear.solver import solve_few_columns
+from largemargin.svm.linear.rows import products_by_weights
+from largemargin.svm.linear.solver import in_order_of_data, solve_few_columns
 from largemargin.svm.multiclass import SEGMENT, Layout, Split
 from largemargin.svm.problem import DualResult, Optimality, Problem, Solution, smo_loops
 
@@ -212,18 +212,14 @@ class Session:
             at = self._solve_dense(one, tol, SMO_FIRST_VALUES // self.n, watch)
             if at.converged or watch.stopped:
                 return at
-        problem, X, order = self._in_order(one)
-        at = solve_few_columns(problem, X, tol, self.exact, self.team, watch.look)
+        at = in_order_of_data(
+            one.problem, one.examples, self.X,
+            lambda problem, X: solve_few_columns(
+                problem, X, tol, self.exact, self.team, watch.look
+            ),
+        )  # fmt: skip
         watch.advance(int(at.converged))
-        return _reordered(at, order)
-
-    def _in_order(self, one: StatedProblem) -> tuple[Problem, Matrix, np.ndarray]:
-        """A problem in the order of the data, which then need not be copied, its rows, and where
-        its variables are.
-        """
-        order = np.argsort(one.examples)
-        X = self.X if len(order) == self.n else self.X[one.examples[order]]
-        return part_of(one.problem, order), X, order
+        return at
 
     @property
     def _has_sparse_rows(self) -> bool:
@@ -237,9 +233,10 @@ class Session:
         found: list[Solution | None] = [None] * len(stated)
 
         def work(k: int) -> None:
-            problem, X, order = self._in_order(stated[k])
-            at = solve_by_coordinates(problem, X, tol, self.exact, watch.look)
-            found[k] = _reordered(at, order)
+            at = found[k] = in_order_of_data(
+                stated[k].problem, stated[k].examples, self.X,
+                lambda problem, X: solve_by_coordinates(problem, X, tol, self.exact, watch.look),
+            )  # fmt: skip
             watch.advance(int(at.converged))
 
         self.team.map(work, [k for k, one in enumerate(stated) if fits(one.problem)])
@@ -394,10 +391,17 @@ class Session:
 
     def products(self, examples: np.ndarray, coefs: np.ndarray) -> np.ndarray:
         """coefs @ K[examples, order], for one row of coefficients per problem."""
+        if self._by_weights:
+            return products_by_weights(self.X, self.team, examples, coefs)[:, self.order]
         self._multiplied[examples] = True
         if self.whole:
             return np.asarray(coefs @ self.gram[self.place[examples]])
         return self.rows.products(examples, coefs)
+
+    @property
+    def _by_weights(self) -> bool:
+        """Whether w is shorter than a row of kernel values."""
+        return isinstance(self.kernel, Linear) and not self.whole and self.X.shape[1] <= self.n
 
     def _state(self, job: Job) -> StatedProblem:
         examples = self.layout.examples(job.split)
@@ -452,10 +456,3 @@ class Session:
         if self.whole and not self.kernel.on_products:
             return np.asarray(np.sqrt(np.abs(np.diagonal(self.gram)[self.place])), np.float64)
         return np.asarray(np.sqrt(np.abs(self.kernel.diag(self.X))))
-
-
-def _reordered(at: Solution, order: np.ndarray) -> Solution:
-    """A solution with its variables at other places."""
-    beta, grad = np.empty_like(at.beta), np.empty_like(at.grad)
-    beta[order], grad[order] = at.beta, at.grad
-    return replace(at, beta=beta, grad=grad)

@@ -119,3 +119,11 @@ def summed_over(
         for one in found:
             total += one
     return total
+
+
+def products_by_weights(
+    X: Matrix, team: Workers, examples: np.ndarray, coefs: np.ndarray
+) -> np.ndarray:
+    """coefs @ (X[examples] X'), one row of coefficients per problem."""
+    rows = Rows(X, team)
+    return np.array([rows.times(row @ X[examples].astype(np.float64)) for row in coefs])

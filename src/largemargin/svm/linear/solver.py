@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 
@@ -17,8 +18,24 @@ from largemargin.svm.linear.screening import solve_by_screening
 from largemargin.svm.linear.working_sets import solve_in_working_sets
 from largemargin.svm.problem import Optimality, Problem, Solution
 
-MANY_ROWS = 4000  # rows from which samples pay
-ROWS_PER_FEATURE = 40  # and as many for each feature
+MANY_ROWS = 500  # rows from which bands of them pay
+ROWS_PER_FEATURE = 10  # and as many for each feature
+EXACT = 1e-6  # a violation, relative to the gradients, of a solution that may be exact
+
+
+def in_order_of_data(
+    problem: Problem, examples: np.ndarray, X: Matrix,
+    solve: Callable[[Problem, Matrix], Solution],
+) -> Solution:  # fmt: skip
+    """The solution of a problem whose variables are some examples, which a solver is given in the
+    order of the data, so that these need not be copied.
+    """
+    order = np.argsort(examples)
+    rows = X if len(order) == X.shape[0] else X[examples[order]]
+    at = solve(part_of(problem, order), rows)
+    beta, grad = np.empty_like(at.beta), np.empty_like(at.grad)
+    beta[order], grad[order] = at.beta, at.grad
+    return replace(at, beta=beta, grad=grad)
 
 
 def solve_few_columns(
@@ -40,9 +57,15 @@ def solve_few_columns(
         found = _solve(part_of(problem, which), X[which], tol, exact, team, stopped)
         if found is not None:
             found = _enlarged(problem, Rows(X, team), which, found, tol)
-    if found is None or not (found.converged or stopped()):
-        return solve_in_features(problem, X, tol, team, stopped)
-    return found
+    if found is not None and (stopped() or _is_good(found, exact)):
+        return found
+    other = solve_in_features(problem, X, tol, team, stopped)
+    return other if found is None or other.violation < found.violation else found
+
+
+def _is_good(found: Solution, exact: bool) -> bool:
+    size = 1.0 + float(np.abs(found.grad).max(initial=0.0))
+    return found.converged and (not exact or found.violation <= EXACT * size)
 
 
 def _solve(
