@@ -21,6 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 from numpy.linalg import LinAlgError
@@ -39,6 +40,7 @@ COARSEST = 1.0  # the resolution to begin with: the margin
 FINEST = 1e-10  # the one to end with
 EARLY = 0.1  # the one to reach with all rows before that, relative to the last sample's
 LEAST_ROWS = 4  # rows of a band, for each feature and sum, at least
+LAST_STEPS = 10  # systems that are solved after the time is up
 ROUNDS = 10  # times that rows join a band
 FEW = 1e-3  # the fraction of a sample that may be on the wrong side
 
@@ -143,28 +145,43 @@ class _Search:
         exact: bool = False,
     ) -> CentralPoint:  # fmt: skip
         """The point of the central path that moves a band."""
-        moved = np.flatnonzero(band)
         start = min(COARSEST, BLUR * self.resolution)
         if joined.any():  # blurred enough for these to come back
             far = float(np.quantile(np.abs(r[joined]), 0.9)) / self.unit / BAND
             start = max(start, min(COARSEST, far))
-        box = BoxProblem(
+        box = self._box(sample, r, band)
+        point = follow(box, self.v, start, target, self.unit, self.stopped, exact)
+        self.n_steps += point.n_steps
+        return point
+
+    def _box(self, sample: Sample, r: np.ndarray, band: np.ndarray) -> BoxProblem:
+        """The problem of a band, the other variables being at their ends."""
+        moved = np.flatnonzero(band)
+        return BoxProblem(
             sample.rows.dense(moved, sample.A[moved]), sample.p[moved], sample.lo[moved],
             sample.hi[moved] - sample.lo[moved], sample.gathered(_at_ends(sample, r, band)),
             sample.d, sample.rows.team,
         )  # fmt: skip
-        point = follow(box, self.v, start, target, self.unit, self.stopped, exact)
-        self.n_steps += point.n_steps
-        return point
 
     def blurred(self) -> Solution:
         """A feasible point for a w that is known to some resolution only, or the start if that is
         better: what there is when there is no time for more.
         """
         problem, full = self.problem, self.full
-        width = min(self.resolution, COARSEST) * self.unit
-        near, _ = central(full.reduced(self.v), full.hi - full.lo, width)
-        beta = with_kept_sums(problem, np.clip(full.lo + near, full.lo, full.hi))
+        r, width = full.reduced(self.v), min(self.resolution, COARSEST)
+        near, _ = central(r, full.hi - full.lo, width * self.unit)
+        beta = full.lo + near
+        if np.isfinite(self.resolution):
+            # one look at all rows, since the sum of these, unlike that of a sample, is far from w
+            band = self._band(r, BAND * self.resolution * self.unit * self._spread(full))
+            start, late = (
+                min(COARSEST, BLUR * width),
+                partial(next, iter([False] * LAST_STEPS), True),
+            )
+            point = follow(self._box(full, r, band), self.v, start, EARLY * width, self.unit, late)
+            beta = _at_ends(full, r, band)
+            beta[band] = point.beta
+        beta = with_kept_sums(problem, np.clip(beta, full.lo, full.hi))
         found = self._read(beta)
         if not problem.relative:
             found = best_multiple(problem, found)

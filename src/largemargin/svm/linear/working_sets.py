@@ -20,7 +20,7 @@ from largemargin.svm.linear.samples import SEED, part_of
 from largemargin.svm.problem import Optimality, Problem, Solution
 
 ROUNDS = 50  # sets that are solved
-FIRST = 1000  # rows of the first set, and those that may join at a time
+FIRST = 1000  # rows of the first set, and, if it is no larger, those that may join at a time
 ROWS_PER_FEATURE = 4  # or as many for each feature
 LARGEST = 4  # one row in so many may be in the set
 ROUNDING = 1e-11  # a violation, relative to the largest gradient, that is rounding
@@ -54,8 +54,9 @@ def solve_in_working_sets(
         joining = np.flatnonzero(lack > ROUNDING * float(np.abs(grad).max()))
         if not len(joining):
             return found
-        if len(joining) > size:
-            joining = joining[np.argpartition(-lack[joining], size)[:size]]
+        most = max(size, len(chosen))  # so that a set that is far too small grows fast
+        if len(joining) > most:
+            joining = joining[np.argpartition(-lack[joining], most)[:most]]
         chosen = np.union1d(chosen, joining)
         if len(chosen) > len(problem) // LARGEST:
             return None
