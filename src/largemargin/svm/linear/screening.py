@@ -174,11 +174,10 @@ class _Search:
         if np.isfinite(self.resolution):
             # one look at all rows, since the sum of these, unlike that of a sample, is far from w
             band = self._band(r, BAND * self.resolution * self.unit * self._spread(full))
-            start, late = (
-                min(COARSEST, BLUR * width),
-                partial(next, iter([False] * LAST_STEPS), True),
-            )
-            point = follow(self._box(full, r, band), self.v, start, EARLY * width, self.unit, late)
+            late = partial(next, iter([False] * LAST_STEPS), True)
+            blur = min(COARSEST, BLUR * width)
+            box = self._box(full, r, band)
+            point = follow(box, self.v, blur, EARLY * width, self.unit, late)
             beta = _at_ends(full, r, band)
             beta[band] = point.beta
         beta = with_kept_sums(problem, np.clip(beta, full.lo, full.hi))

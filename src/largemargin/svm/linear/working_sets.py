@@ -44,8 +44,6 @@ def solve_in_working_sets(
         found = Solution(beta, grad, optimality.violation, n_steps, optimality.meets(tol))
         if optimality.infeasible_margin or stopped() or (found.converged and not exact):
             return found
-        if not at.converged:
-            return None
         levels = group_multipliers(part, at) if problem.threshold else np.zeros(problem.n_groups)
         r = grad + problem.a * levels[problem.group]
         # outside of the set all variables are zero, and may move to one side
@@ -53,7 +51,7 @@ def solve_in_working_sets(
         lack[chosen] = 0.0
         joining = np.flatnonzero(lack > ROUNDING * float(np.abs(grad).max()))
         if not len(joining):
-            return found
+            return found if at.converged else None
         most = max(size, len(chosen))  # so that a set that is far too small grows fast
         if len(joining) > most:
             joining = joining[np.argpartition(-lack[joining], most)[:most]]
