@@ -21,6 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
@@ -35,6 +36,7 @@ WORKING_SET = 1024
 POOL = 16384  # variables of a pool; twice as many columns have none
 EARLY = 0.3  # a violation at which a portion is solved well enough to go on to the next
 LOCAL = 0.1  # the violation left in a part of the columns, relative to the one it was selected for
+POOL_ROUNDS = 100  # rounds after which a pool is left as it is: another one may be worth more
 SPARE = 0.1  # the fraction of the time taken that may be spent on looking at the rest
 SPARE_SECONDS = 0.5  # seconds that may be spent on it in any case
 USUAL_SPEED = 5e8  # kernel values per second, before the speed is known
@@ -141,6 +143,10 @@ def _taken(problem: Problem, which: np.ndarray | slice) -> Problem:
     names = ("p", "lo", "hi", "ridge", "a", "group", "start")
     parts = {name: getattr(problem, name)[which] for name in names}
     return replace(problem, **parts, least_norm=0.0)
+
+
+def _within(aim: float, at: Optimality) -> bool:
+    return at.violation * at.unit <= aim
 
 
 class Chunking:
@@ -259,13 +265,17 @@ class Chunking:
         self.converged = complete and optimality.meets(self.tol)
 
     def _descend(
-        self, columns: ColumnSet, enough: Callable[[Optimality], bool], pools: bool
+        self,
+        columns: ColumnSet,
+        enough: Callable[[Optimality], bool],
+        pools: bool,
+        max_rounds: float = np.inf,
     ) -> None:
         """Solve over a set of columns until it is good enough, or there is no time left."""
-        last = np.empty(0, np.int64)
+        last, end = np.empty(0, np.int64), self.effort.n_rounds + max_rounds
         while True:
             at = columns.optimality()
-            if enough(at) or self.effort.is_over:
+            if enough(at) or self.effort.is_over or self.effort.n_rounds >= end:
                 return
             self.effort.n_rounds += 1
             size = POOL if pools else columns.working_set
@@ -274,7 +284,7 @@ class Chunking:
             before = columns.beta[which].copy()
             if pools:
                 part = columns.taken(which)
-                self._descend(part, lambda at, aim=aim: at.violation * at.unit <= aim, False)
+                self._descend(part, partial(_within, aim), False, POOL_ROUNDS)
                 after, others = part.beta, np.setdiff1d(np.arange(len(columns)), which)
             else:
                 after, others = self._solved(columns, which, aim), np.arange(len(columns))
