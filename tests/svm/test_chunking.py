@@ -26,7 +26,7 @@ KERNELS = {
     "poly 3": {"kernel": "poly", "degree": 3, "gamma": 0.2, "coef0": 1.0},
     **{f"matern {nu}": {"kernel": "matern", "matern_nu": nu} for nu in (0.5, 1.5, 2.5)},
     # the squares of a soft margin keep its matrix positive definite
-    "sigmoid": {"kernel": "sigmoid", "gamma": 0.05, "coef0": 0.1, "C": 0.5},
+    "sigmoid": {"kernel": "sigmoid", "gamma": 0.05, "coef0": 0.1},
 }
 MACHINES = {
     **TWO_SIDED,
@@ -34,6 +34,14 @@ MACHINES = {
     "crammer-singer": (SVC, {"C": 2.0, "multiclass": "crammer-singer"}),
     "one-class": (OneClassSVM, {"nu": 0.3}),
 }
+
+
+@contextmanager
+def kept_rows():
+    """Values in rows that are kept, for the linear kernel too."""
+    with small_blocks(portions=True), pytest.MonkeyPatch.context() as patch:
+        patch.setattr(session, "has_few_features", lambda X, kernel: False)
+        yield
 
 
 @contextmanager
@@ -57,14 +65,14 @@ def problem(machine, seed, n=100):
     X, y = (separable if machine == "hard" else noisy)(seed, n=n)
     if machine == "nu":
         X[:, 0] += y
-    return X, y
+    return X + 3.0 * (machine == "one-class"), y
 
 
-def alike(computed, kept, X):
+def alike(computed, kept, X, close=1e-8):
     """The same answers, and the same examples in them."""
-    agree(computed, kept, X)
+    agree(computed, kept, X, close)
     assert np.array_equal(computed.support_, kept.support_)
-    assert np.allclose(computed.dual_gap_, 0, atol=1e-6)
+    assert (computed.dual_gap_ <= 2 * kept.dual_gap_ + 1e-10).all()
 
 
 @pytest.mark.crossing
@@ -77,10 +85,12 @@ def test_both_ways_give_the_same_answers(name, machine, sparse):
     X, y = problem(machine, 1)
     if sparse:
         X = sp.csr_array(X * (abs(X) > 0.15))
-    with small_blocks(portions=True):
+    with kept_rows():
         kept = estimator(**params).fit(X, y)
     with in_chunks():
-        alike(estimator(**params).fit(X, y), kept, X)
+        computed = estimator(**params).fit(X, y)
+    # half of the digits are lost where the kernel is infinitely steep
+    alike(computed, kept, X, 1e-6 if name == "matern 0.5" else 1e-8)
 
 
 @pytest.mark.crossing
@@ -94,7 +104,7 @@ def test_several_classes_and_weights(machine, multiclass, threshold):
     if machine == "nu":
         params["nu"] = 0.3
     weight = np.random.default_rng(0).uniform(0.5, 2, 100)
-    with small_blocks(portions=True):
+    with kept_rows():
         kept = estimator(**params).fit(X, y, weight)
     with in_chunks():
         alike(estimator(**params).fit(X, y, weight), kept, X)
@@ -128,7 +138,7 @@ def test_no_hyperplane_separates(kernel):
     """Its points meet in both ways; in float32 rounding alone would move them for ever."""
     X, y = noisy(1, n=60)
     X[2:4], y[2:4] = X[:2], y[1::-1]
-    with in_chunks(), pytest.warns(ConvergenceWarning, match="not separable"):
+    with in_chunks(), pytest.warns(ConvergenceWarning, match="cannot be separated"):
         model = SVC(C=np.inf, kernel=kernel).fit(X, y)
     assert not model.converged_
 
@@ -180,12 +190,11 @@ def told(model, X, y):
     coefs[model.support_] = model.dual_coef_[0]
     lower = twin.dual(K, y, np.ones(len(y)), coefs, model.C)
     upper = twin.primal(K, y, np.ones(len(y)), coefs, model.intercept_[0], model.C)
-    rounding = 1e-4 if model.precision == "float32" else 1e-9
     assert model.objective_[0] <= lower + 1e-12 * abs(lower)
     if np.isinf(model.dual_gap_[0]):
         return False
     true = (upper - lower) / upper
-    assert true - 1e-12 <= model.dual_gap_[0] <= true + rounding + 0.1 * true
+    assert true - 1e-12 <= model.dual_gap_[0] <= true + 0.05
     return True
 
 

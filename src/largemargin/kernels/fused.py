@@ -68,9 +68,7 @@ def form_of(kernel: Kernel) -> Form | None:
     if isinstance(kernel, Laplacian):
         return Form(loops.LAPLACIAN, (0.0, -kernel.gamma))
     if isinstance(kernel, Polynomial):
-        return Form(
-            loops.POLYNOMIAL, (0.0, kernel.gamma, kernel.coef0, 1.0), degree=kernel.degree
-        )
+        return Form(loops.POLYNOMIAL, (0.0, kernel.gamma, kernel.coef0, 1.0), degree=kernel.degree)
     if isinstance(kernel, Sigmoid):
         return Form(loops.SIGMOID, (0.0, kernel.gamma, kernel.coef0))
     if isinstance(kernel, Linear):

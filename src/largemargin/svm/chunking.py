@@ -195,8 +195,12 @@ class Chunking:
                 break
         left = int(np.count_nonzero(self.beta)) * (len(self.beta) - self.seen)
         if not self.is_complete and self._has_time_for(left):
-            self._look_at(len(self.beta), to_the_end=True)
-            self._judge(self._whole(len(self.beta)))
+            self._look_to_the_end()
+
+    def _look_to_the_end(self) -> None:
+        """Compute what is missing of the gradient, although the time is up."""
+        self._look_at(len(self.beta), to_the_end=True)
+        self._judge(self._whole(len(self.beta)))
 
     @property
     def is_complete(self) -> bool:
@@ -221,7 +225,7 @@ class Chunking:
             self.grad[part] += sums[0]
             self.sizes[part] = sums[-1]
             self.effort.n_values += len(used) * (end - self.seen)
-            self._note_drift(self.examples[used], self.beta[used], sums)
+            self._note_drift(self.examples[used], self.beta[used], sums, self.grad[part])
         self.seen = end
         return True
 
@@ -234,6 +238,7 @@ class Chunking:
             rows = self.examples[own]
             sums = self.kernel.columns(rows).sums(self.kernel.vectors(rows), self.beta[own][None])
             self.grad[own] += sums[0]
+            self._note_drift(rows, self.beta[own], sums, self.grad[own])
         elif self.seen == 0:
             self.beta[:] = 0.0
             self.grad = self.problem.p.copy()
@@ -305,7 +310,7 @@ class Chunking:
                 columns.grad[which] += columns.problem.ridge[which] * (after - before)
                 columns.add(examples, changes)
             self.effort.n_values += len(changed) * len(others)
-            self._note_drift(examples, changes[0], np.stack([columns.grad, columns.sizes]))
+            self._note_drift(examples, changes[0], columns.grad, columns.sizes)
             last = which
             self.note(f"violation {at.violation:.2g}")
 
@@ -321,20 +326,21 @@ class Chunking:
         effort.n_steps += steps
         return found
 
-    def _changes(
-        self, examples: np.ndarray, before: np.ndarray, after: np.ndarray
-    ) -> np.ndarray:
+    def _changes(self, examples: np.ndarray, before: np.ndarray, after: np.ndarray) -> np.ndarray:
         """What is to be added for variables that changed, as `ColumnSet.add` takes it."""
         if self._weights is None:
             return (after - before)[None]
-        return np.stack([after - before, (np.abs(after) - np.abs(before)) * self._weights[examples]])
+        return np.stack(
+            [after - before, (np.abs(after) - np.abs(before)) * self._weights[examples]]
+        )
 
-    def _note_drift(self, examples: np.ndarray, delta: np.ndarray, sums: np.ndarray) -> None:
+    def _note_drift(self, examples: np.ndarray, delta: np.ndarray, *sums: np.ndarray) -> None:
         """Add to `drift` what rounding may have done in a sum, and in adding it to `sums`."""
         if self._norms is not None:
             summed = float(np.abs(delta) @ self._norms[examples]) * float(self._norms.max())
             self.drift += UNIT * (len(delta) + 8) * summed
-            self.drift += 2 * UNIT * float(np.abs(sums).max(initial=0.0))
+            largest = max(float(np.abs(one).max(initial=0.0)) for one in sums)
+            self.drift += 4 * UNIT * (2 + largest)
 
     def continued(self, kernel: FusedRows) -> Chunking:
         """Go on with other kernel values, those of a longer type: from where this one has come,
@@ -346,10 +352,16 @@ class Chunking:
             problem, self.examples, self.ends[-1:], kernel, self.tol, effort.max_steps,
             self._norms, self._weights, effort.stopped, True, self.note,
         )  # fmt: skip
-        if effort.stopped() or not self.is_complete:
-            return self
         other.effort, other.entered = effort, self.entered
+        if effort.stopped():
+            left = int(np.count_nonzero(self.beta)) * len(self.beta)
+            if not (self.is_complete and self._has_time_for(left)):
+                return self
+            other._look_to_the_end()
+            return other
         other.run()
+        if not other.is_complete:  # the time was up before it knew as much as this one
+            return self
         if other.converged and not effort.stopped():
             other.refine()
         return other
@@ -365,9 +377,7 @@ class Chunking:
             vectors = self.kernel.vectors(self.examples[variables])
             return columns.sums(vectors, coefs[None])[0]
 
-        exact = refine(
-            self.problem, self.solution(), gram, products, stopped=self.effort.stopped
-        )
+        exact = refine(self.problem, self.solution(), gram, products, stopped=self.effort.stopped)
         self.beta, self.grad, self.violation = exact.beta, exact.grad, exact.violation
         self.drift = np.inf
 
