@@ -103,9 +103,8 @@ class FusedRows:
         assert form is not None
         if not kernel.on_products:
             dtype = np.dtype(np.float64)
-        if sp.issparse(X):
-            X = X.toarray()
-        X = np.ascontiguousarray(X, dtype)
+        rows: Any = X
+        X = np.ascontiguousarray(rows.toarray() if sp.issparse(X) else X, dtype)
         self.form, self.X, self.team, self.dtype = form, X, team, dtype
         self.numbers = np.zeros(5, X.dtype)
         self.numbers[: len(form.numbers)] = form.numbers

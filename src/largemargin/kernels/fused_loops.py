@@ -105,7 +105,7 @@ def _distances(V, base, d, panel, at, width, block):
 @njit(cache=True, nogil=True, inline="always")
 def _transform(kind, numbers, degree, own, first, norms, column, width, block):
     """Turn the sums of a block into kernel values, in place. `own` and `norms` are squared norms,
-    of the vectors from `first` on and of the columns from `column` on, times `numbers[0]`.
+    of the vectors from `first` on and of the columns from `column` on, as the kernel scales them.
     """
     if kind == LINEAR:
         return

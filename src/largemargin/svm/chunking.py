@@ -329,7 +329,7 @@ class Chunking:
     def _changes(self, examples: np.ndarray, before: np.ndarray, after: np.ndarray) -> np.ndarray:
         """What is to be added for variables that changed, as `ColumnSet.add` takes it."""
         if self._weights is None:
-            return (after - before)[None]
+            return np.asarray((after - before)[None])
         return np.stack(
             [after - before, (np.abs(after) - np.abs(before)) * self._weights[examples]]
         )
@@ -375,7 +375,7 @@ class Chunking:
 
         def products(variables: np.ndarray, coefs: np.ndarray) -> np.ndarray:
             vectors = self.kernel.vectors(self.examples[variables])
-            return columns.sums(vectors, coefs[None])[0]
+            return np.asarray(columns.sums(vectors, coefs[None])[0])
 
         exact = refine(self.problem, self.solution(), gram, products, stopped=self.effort.stopped)
         self.beta, self.grad, self.violation = exact.beta, exact.grad, exact.violation
