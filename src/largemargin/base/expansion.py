@@ -20,15 +20,17 @@ from largemargin.base.training_set import TrainingSet
 from largemargin.kernels.basis import Basis
 from largemargin.kernels.engine import prepare
 from largemargin.kernels.functions import Linear
+from largemargin.kernels.fused import FusedRows, is_computed_again
 from largemargin.kernels.tiles import Gram
 from largemargin.runtime.arrays import Matrix, MatrixLike
-from largemargin.runtime.threads import for_each, single_thread
+from largemargin.runtime.threads import for_each, single_thread, workers
 
 PANEL = 256  # rows of X per tile
 STRIP = 512  # expansion vectors per tile
 FEW_ROWS = 64  # rows of X up to which a tile has all of them, and more vectors
 TILE_WORK = 1 << 23  # multiplications that are worth a tile where there are few rows
 TRANSFORM_WORK = 64  # multiplications that take as long as turning a product into a kernel value
+FUSED_ROWS = 1 << 16  # rows of X that are packed together
 LINEAR_ROWS = 1 << 13  # rows of X per product with the weights of a linear model
 
 
@@ -74,6 +76,8 @@ class Expansion:
         gram.check_overflow()
         if n <= FEW_ROWS or n * n_slots <= 1 << 18:
             return self._few(gram, scores, n_jobs)
+        if is_computed_again(self.basis.kernel, X):
+            return self._fused(X, scores, n_jobs)
         vectors, squares = self.basis.vectors, self.basis.squares
         strips = []
         for lo in range(0, n_slots, STRIP):
@@ -90,6 +94,19 @@ class Expansion:
                 scores[used, first : first + until] += (coefs @ values)[:, :until]
 
         for_each(run, range(0, n, PANEL), n_jobs)
+        return scores
+
+    def _fused(self, X: Matrix, scores: np.ndarray, n_jobs: int | None) -> np.ndarray:
+        """Add the sums over the vectors to scores, from values that never leave the registers."""
+        kernel, dtype = self.basis.kernel, self.basis.dtype
+        with workers(n_jobs) as team:
+            of = FusedRows(kernel, self.basis.vectors, team, dtype)
+            vectors = of.vectors(np.arange(len(self.basis)))
+            for first in range(0, X.shape[0], FUSED_ROWS):
+                part = slice(first, first + FUSED_ROWS)
+                rows = FusedRows(kernel, X[part], team, dtype)
+                columns = rows.columns(np.arange(len(rows.X)))
+                scores[:, part] += columns.sums(vectors, self.coefs)
         return scores
 
     def _few(self, gram: Gram, scores: np.ndarray, n_jobs: int | None) -> np.ndarray:

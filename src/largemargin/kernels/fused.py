@@ -13,7 +13,7 @@ is computed.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import cache, cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -34,6 +34,7 @@ from largemargin.runtime.arrays import Matrix
 from largemargin.runtime.threads import Workers
 
 MOST_COLUMNS = 160  # columns up to which a value is computed again
+LEAST_ZEROS = 8  # features of a row that are zero, in the mean, from which on zeros are left out
 TASK = 1 << 20  # kernel values that are worth a task of their own
 
 
@@ -103,9 +104,12 @@ class FusedRows:
         assert form is not None
         if not kernel.on_products:
             dtype = np.dtype(np.float64)
-        rows: Any = X
-        X = np.ascontiguousarray(rows.toarray() if sp.issparse(X) else X, dtype)
+        rows: Any = X.toarray() if sp.issparse(X) else X  # type: ignore[union-attr]
+        X = np.ascontiguousarray(rows, dtype)
         self.form, self.X, self.team, self.dtype = form, X, team, dtype
+        from largemargin.kernels.simd import lanes_of
+
+        self.width = 2 * lanes_of(dtype)  # of a panel
         self.numbers = np.zeros(5, X.dtype)
         self.numbers[: len(form.numbers)] = form.numbers
         self.norms = np.zeros(len(X), X.dtype)
@@ -118,32 +122,74 @@ class FusedRows:
 
     def vectors(self, rows: np.ndarray) -> Vectors:
         """Some rows as vectors, in whole groups: the last one is repeated."""
-        missing = -len(rows) % _loops().GROUP
-        if missing:
-            rows = np.concatenate([rows, np.full(missing, rows[-1])])
-        return Vectors(self.X[rows].reshape(-1), self.norms[rows])
+        order = np.arange(len(rows))
+        if self._patterns is not None:
+            order = np.argsort(self._patterns[rows], kind="stable")
+        group, d = _loops().GROUP, self.X.shape[1]
+        missing = -len(rows) % group
+        taken = rows[np.concatenate([order, np.repeat(order[-1:], missing)])]
+        n_groups = len(taken) // group
+        flat = np.empty((len(taken) * d + group,), self.dtype)
+        features, starts = np.empty(n_groups * d + 1, np.int64), np.empty(n_groups + 1, np.int64)
+        every = self._patterns is None
+        _loops().pack_vectors(self.X, taken, every, self.width, flat, features, starts)
+        return Vectors(flat, self.norms[taken], features, starts, order)
 
-    def corner(self, rows: np.ndarray) -> np.ndarray:
-        """The values among some rows."""
-        return self.columns(rows).values(self.vectors(rows), len(rows))
+    def corner(self, rows: np.ndarray, room: np.ndarray | None = None) -> np.ndarray:
+        """The values among some rows; in `room`, a flat array, if it is long enough."""
+        return self.columns(rows).values(self.vectors(rows), room)
+
+    @cached_property
+    def _patterns(self) -> np.ndarray | None:
+        """A number for each row that is the same for rows that are zero in the same features, and
+        None where few are: vectors of a group should be.
+        """
+        n, d = self.X.shape
+        if self.form.kind == _loops().LAPLACIAN or d < LEAST_ZEROS:
+            return None
+        sample = self.X[:: max(1, n // 1000)]
+        if np.count_nonzero(sample, axis=1).mean() > d - LEAST_ZEROS:
+            return None
+        bits = np.zeros((n, -(-d // 64) * 8), np.uint8)
+        packed = np.packbits(self.X != 0, axis=1)
+        bits[:, : packed.shape[1]] = packed
+        words = bits.view(np.uint64)
+        order = np.lexsort(words.T)
+        differs = (words[order][1:] != words[order][:-1]).any(axis=1)
+        patterns = np.empty(n, np.int64)
+        patterns[order] = np.concatenate([[0], np.cumsum(differs)])
+        return patterns
 
 
 @dataclass(frozen=True)
 class Vectors:
-    """Vectors one after the other, and their squared norms, as the kernel scales them."""
+    """Vectors in groups that are zero in the same features, and are stored without these.
+
+    Attributes
+    ----------
+    flat : array
+        Group by group and feature by feature, the number of each vector.
+    norms : array
+        Squared norms, as the kernel scales them.
+    features, starts : arrays
+        The features of the groups, as places in a panel, and where each group begins.
+    order : array
+        Which of the vectors that were asked for each of these is.
+    """
 
     flat: np.ndarray
     norms: np.ndarray
+    features: np.ndarray
+    starts: np.ndarray
+    order: np.ndarray
 
 
 class Columns:
     """Columns of kernel values, packed for the compiled loops."""
 
     def __init__(self, of: FusedRows, rows: np.ndarray) -> None:
-        from largemargin.kernels.simd import lanes_of
-
         self.n, self.d = len(rows), of.X.shape[1]
-        self._of, self._width = of, 2 * lanes_of(of.dtype)
+        self._of, self._width = of, of.width
         self._count = -(-self.n // self._width)
         self._flat = np.empty(self._count * self._width * self.d, of.dtype)
         self._norms = np.zeros(self._count * self._width, of.dtype)
@@ -151,7 +197,7 @@ class Columns:
         of.team.map(partial(self._pack, rows), self._parts(64))
 
     def _pack(self, rows: np.ndarray, part: tuple[int, int]) -> None:
-        _loops().pack(self._of.X, rows, *part, self._width, self._flat)
+        _loops().pack_columns(self._of.X, rows, *part, self._width, self._flat)
 
     def _parts(self, n_vectors: int) -> list[tuple[int, int]]:
         """The panels in parts, each with enough to do for a task."""
@@ -162,27 +208,32 @@ class Columns:
         """sum_i coefs[p, i] k(v_i, x_j), one row per problem p and one column per column j."""
         out = np.zeros((len(coefs), len(self._norms)))
         weights = np.zeros((len(vectors.norms), len(coefs)))
-        weights[: coefs.shape[1]] = coefs.T
+        weights[: len(vectors.order)] = coefs.T[vectors.order]
         of, form = self._of, self._of.form
 
         def add(part: tuple[int, int]) -> None:
             _loops().add_sums(
-                vectors.flat, vectors.norms, self.d, self._flat, self._norms, form.kind,
-                of.numbers, form.degree, weights, *part, out,
+                vectors.flat, vectors.norms, vectors.features, vectors.starts, self.d, self._flat,
+                self._norms, form.kind, of.numbers, form.degree, weights, *part, out,
             )  # fmt: skip
 
         of.team.map(add, self._parts(len(vectors.norms)))
         return out[:, : self.n]
 
-    def values(self, vectors: Vectors, count: int) -> np.ndarray:
-        """The values of the first `count` vectors (down) against the columns (across)."""
+    def values(self, vectors: Vectors, room: np.ndarray | None = None) -> np.ndarray:
+        """The values of the vectors (down) against the columns (across); in `room`, a flat array,
+        if it is long enough: fresh memory is slow.
+        """
         of, form = self._of, self._of.form
-        out = np.empty((count, len(self._norms)), of.dtype)
+        shape = len(vectors.order), len(self._norms)
+        if room is None or len(room) < shape[0] * shape[1]:
+            room = np.empty(shape[0] * shape[1], of.dtype)
+        out = room[: shape[0] * shape[1]].reshape(shape)
 
         def fill(part: tuple[int, int]) -> None:
             _loops().fill_values(
-                vectors.flat, vectors.norms, self.d, self._flat, self._norms, form.kind,
-                of.numbers, form.degree, *part, out,
+                vectors.flat, vectors.norms, vectors.features, vectors.starts, self.d, self._flat,
+                self._norms, form.kind, of.numbers, form.degree, vectors.order, *part, out,
             )  # fmt: skip
 
         of.team.map(fill, self._parts(len(vectors.norms)))

@@ -36,8 +36,10 @@ LINEAR, POLYNOMIAL, GAUSSIAN, MATERN, SIGMOID, LAPLACIAN = range(6)
 
 
 @njit(cache=True, nogil=True, inline="always")
-def _products(V, base, d, panel, at, width, block):
-    """The inner products of six vectors with a panel of columns, into `block`."""
+def _products(V, features, start, end, panel, at, width, block):
+    """The inner products of six vectors with a panel of columns, into `block`. The vectors have the
+    features from `start` to `end` of the list, and are zero in all others.
+    """
     a0 = zeros(V)
     a1 = a0
     b0 = a0
@@ -50,26 +52,27 @@ def _products(V, base, d, panel, at, width, block):
     e1 = a0
     f0 = a0
     f1 = a0
-    for k in range(d):
-        x0 = load(panel, at)
-        x1 = load(panel, at + width)
-        at += 2 * width
-        v = splat(V, base + k)
+    for t in range(start, end):
+        here = at + features[t]
+        x0 = load(panel, here)
+        x1 = load(panel, here + width)
+        k = t * GROUP
+        v = splat(V, k)
         a0 = fma(v, x0, a0)
         a1 = fma(v, x1, a1)
-        v = splat(V, base + d + k)
+        v = splat(V, k + 1)
         b0 = fma(v, x0, b0)
         b1 = fma(v, x1, b1)
-        v = splat(V, base + 2 * d + k)
+        v = splat(V, k + 2)
         c0 = fma(v, x0, c0)
         c1 = fma(v, x1, c1)
-        v = splat(V, base + 3 * d + k)
+        v = splat(V, k + 3)
         d0 = fma(v, x0, d0)
         d1 = fma(v, x1, d1)
-        v = splat(V, base + 4 * d + k)
+        v = splat(V, k + 4)
         e0 = fma(v, x0, e0)
         e1 = fma(v, x1, e1)
-        v = splat(V, base + 5 * d + k)
+        v = splat(V, k + 5)
         f0 = fma(v, x0, f0)
         f1 = fma(v, x1, f1)
     store(block, 0, a0)
@@ -87,17 +90,18 @@ def _products(V, base, d, panel, at, width, block):
 
 
 @njit(cache=True, nogil=True, inline="always")
-def _distances(V, base, d, panel, at, width, block):
-    """The sums of |a_k - b_k| of six vectors with a panel of columns, into `block`."""
+def _distances(V, features, start, end, panel, at, width, block):
+    """The sums of |a_k - b_k| of six vectors with a panel of columns, into `block`; all features
+    are in the list.
+    """
     for r in range(GROUP):
         s0 = zeros(V)
         s1 = s0
-        here = at
-        for k in range(base + r * d, base + (r + 1) * d):
-            v = splat(V, k)
+        for t in range(start, end):
+            here = at + features[t]
+            v = splat(V, t * GROUP + r)
             s0 = add(s0, distance(v, load(panel, here)))
             s1 = add(s1, distance(v, load(panel, here + width)))
-            here += 2 * width
         store(block, 2 * r * width, s0)
         store(block, (2 * r + 1) * width, s1)
 
@@ -135,7 +139,9 @@ def _transform(kind, numbers, degree, own, first, norms, column, width, block):
 
 
 @njit(cache=True, nogil=True)
-def add_sums(V, own, d, panels, norms, kind, numbers, degree, coefs, first, last, out):
+def add_sums(
+    V, own, features, starts, d, panels, norms, kind, numbers, degree, coefs, first, last, out
+):
     """out[p, j] += sum_i coefs[i, p] k(v_i, x_j) for the columns of the panels `first` to `last`.
 
     Coefficients and sums are float64, whatever the type of the values.
@@ -151,25 +157,24 @@ def add_sums(V, own, d, panels, norms, kind, numbers, degree, coefs, first, last
                 used[i // GROUP, p] = True
     block = np.empty(2 * GROUP * width, V.dtype)
     # a run of vectors that stays in cache while all panels pass
-    run = max(1, VECTORS_IN_CACHE // (d * GROUP))
-    for start in range(0, n_groups, run):
-        end = min(start + run, n_groups)
+    run = max(1, VECTORS_IN_CACHE * n_groups // max(1, starts[n_groups] * GROUP))
+    for begin in range(0, n_groups, run):
+        end = min(begin + run, n_groups)
         for j in range(first, last):
             column = 2 * j * width
-            for g in range(start, end):
-                i = g * GROUP
+            for g in range(begin, end):
+                i, at = g * GROUP, column * d
                 if kind == LAPLACIAN:
-                    _distances(V, i * d, d, panels, column * d, width, block)
+                    _distances(V, features, starts[g], starts[g + 1], panels, at, width, block)
                 else:
-                    _products(V, i * d, d, panels, column * d, width, block)
+                    _products(V, features, starts[g], starts[g + 1], panels, at, width, block)
                 _transform(kind, numbers, degree, own, i, norms, column, width, block)
                 for p in range(n_problems):
                     if used[g, p]:
-                        at = i * n_problems + p
                         s0 = wide_zeros(V)
                         s1 = s0
                         for r in range(GROUP):
-                            c = at + r * n_problems
+                            c = (i + r) * n_problems + p
                             s0 = add_multiple(s0, weights, c, load(block, 2 * r * width))
                             s1 = add_multiple(s1, weights, c, load(block, (2 * r + 1) * width))
                         add_to(sums, p * stride + column, s0)
@@ -177,33 +182,37 @@ def add_sums(V, own, d, panels, norms, kind, numbers, degree, coefs, first, last
 
 
 @njit(cache=True, nogil=True)
-def fill_values(V, own, d, panels, norms, kind, numbers, degree, first, last, out):
-    """out[i, j] = k(v_i, x_j) for the columns of the panels `first` to `last`; a row of `out` has
-    room for whole panels.
+def fill_values(
+    V, own, features, starts, d, panels, norms, kind, numbers, degree, places, first, last, out
+):
+    """out[places[i], j] = k(v_i, x_j) for the columns of the panels `first` to `last`; a row of
+    `out` has room for whole panels.
     """
     width = lanes(V)
     stride, flat = out.shape[1], out.reshape(-1)
     block = np.empty(2 * GROUP * width, V.dtype)
     # a run of panels that stays in cache while all vectors pass: rows are written side by side
     run = max(1, PANELS_IN_CACHE // (2 * d * width))
-    for start in range(first, last, run):
-        end = min(start + run, last)
-        for i in range(0, len(own), GROUP):
-            for j in range(start, end):
+    for begin in range(first, last, run):
+        end = min(begin + run, last)
+        for g in range(len(own) // GROUP):
+            i = g * GROUP
+            for j in range(begin, end):
                 column = 2 * j * width
+                at = column * d
                 if kind == LAPLACIAN:
-                    _distances(V, i * d, d, panels, column * d, width, block)
+                    _distances(V, features, starts[g], starts[g + 1], panels, at, width, block)
                 else:
-                    _products(V, i * d, d, panels, column * d, width, block)
+                    _products(V, features, starts[g], starts[g + 1], panels, at, width, block)
                 _transform(kind, numbers, degree, own, i, norms, column, width, block)
-                for r in range(min(GROUP, len(out) - i)):
-                    at = (i + r) * stride + column
-                    store(flat, at, load(block, 2 * r * width))
-                    store(flat, at + width, load(block, (2 * r + 1) * width))
+                for r in range(min(GROUP, len(places) - i)):
+                    to = places[i + r] * stride + column
+                    store(flat, to, load(block, 2 * r * width))
+                    store(flat, to + width, load(block, (2 * r + 1) * width))
 
 
 @njit(cache=True, nogil=True)
-def pack(X, rows, first, last, width, panels):
+def pack_columns(X, rows, first, last, width, panels):
     """Copy rows of X into the panels `first` to `last`, feature by feature; zeros at the end."""
     d = X.shape[1]
     for j in range(first, last):
@@ -217,3 +226,23 @@ def pack(X, rows, first, last, width, panels):
             else:
                 for k in range(d):
                     panels[at + k * width] = 0
+
+
+@njit(cache=True, nogil=True)
+def pack_vectors(X, rows, every, width, V, features, starts):
+    """Copy rows of X in groups of six, feature by feature: `every` feature, or those in which not
+    all six are zero. `features` says where a panel has them, `starts` where a group begins.
+    """
+    at = 0
+    for g in range(len(rows) // GROUP):
+        starts[g] = at
+        for k in range(X.shape[1]):
+            found = every
+            for r in range(GROUP):
+                V[at * GROUP + r] = X[rows[g * GROUP + r], k]
+                if V[at * GROUP + r] != 0:
+                    found = True
+            if found:
+                features[at] = k * width
+                at += 1
+    starts[len(rows) // GROUP] = at

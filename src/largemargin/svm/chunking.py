@@ -31,14 +31,20 @@ from largemargin.svm.active_set import refine
 from largemargin.svm.dense_solver import solve_block
 from largemargin.svm.problem import Optimality, Problem, Solution, smo_loops
 
-# Variables of a working set; up to twice as many if many are free, or if the problem is large
+# Variables of a working set; up to twice as many if many are free, or if the set is large
 WORKING_SET = 1024
-POOL = 16384  # variables of a pool; twice as many columns have none
+POOL = 16384  # variables of a pool at least; up to twice as many columns have none
+POOL_SHARE = 0.15  # the share of the columns that a pool has, if that is more
 EARLY = 0.3  # a violation at which a portion is solved well enough to go on to the next
 LOCAL = 0.1  # the violation left in a part of the columns, relative to the one it was selected for
 POOL_ROUNDS = 100  # rounds after which a pool is left as it is: another one may be worth more
 SPARE = 0.1  # the fraction of the time taken that may be spent on looking at the rest
 SPARE_SECONDS = 0.5  # seconds that may be spent on it in any case
+GROUP = 6  # terms of a sum that are added up before they are added to it: those of `kernels.fused`
+# What a problem is expected to take, for a warning of hours: support vectors grow with the power of
+# the rows, and the values of each against all rows are computed so many times.
+SUPPORT_GROWTH = 0.7
+PASSES = 10
 USUAL_SPEED = 5e8  # kernel values per second, before the speed is known
 
 
@@ -97,18 +103,23 @@ class ColumnSet:
         """Add changes times the kernel values of some examples: the first row to the gradient, the
         second, if there is one, to the sizes.
         """
-        if self._columns is None:
-            self._columns = self.kernel.columns(self.examples)
-        sums = self._columns.sums(self.kernel.vectors(examples), changes)
+        sums = self.sums(examples, changes)
         self.grad += sums[0]
         if len(sums) > 1:
             self.sizes += sums[1]
+
+    def sums(self, examples: np.ndarray, coefs: np.ndarray) -> np.ndarray:
+        """coefs @ K between some examples and these columns."""
+        if self._columns is None:
+            self._columns = self.kernel.columns(self.examples)
+        return self._columns.sums(self.kernel.vectors(examples), coefs)
 
     @property
     def working_set(self) -> int:
         """How many variables to solve for together."""
         free = (self.problem.lo < self.beta) & (self.beta < self.problem.hi)
-        most = max(WORKING_SET, len(self) // 16, int(np.count_nonzero(free)))
+        usual = min(WORKING_SET, max(WORKING_SET // 4, len(self) // 4))
+        most = max(usual, len(self) // 16, int(np.count_nonzero(free)))
         return min(2 * WORKING_SET, most)
 
     def select(
@@ -145,7 +156,7 @@ def _taken(problem: Problem, which: np.ndarray | slice) -> Problem:
     return replace(problem, **parts, least_norm=0.0)
 
 
-def _within(aim: float, at: Optimality) -> bool:
+def _is_within(aim: float, at: Optimality) -> bool:
     return at.violation * at.unit <= aim
 
 
@@ -169,10 +180,10 @@ class Chunking:
         weights: np.ndarray | None = None,
         stopped: Callable[[], object] = lambda: "",
         given: bool = False,
-        note: Callable[[str], object] = lambda note: None,
+        report: Callable[[Chunking], object] = lambda chunking: None,
     ) -> None:
         self.problem, self.examples, self.ends, self.kernel = problem, examples, ends, kernel
-        self.tol, self.given, self.note = tol, given, note
+        self.tol, self.given, self._report = tol, given, report
         self.effort = Effort(max_steps, stopped)
         self.beta = problem.start.copy()
         self.grad = problem.p + problem.ridge * self.beta
@@ -180,6 +191,7 @@ class Chunking:
         self.seen = 0  # variables, from the first on, whose gradient is up to date
         self.violation = np.inf
         self.converged = False
+        self._room: np.ndarray | None = None  # for the matrix of a working set
         self.sizes = np.zeros(len(self.beta))
         self._norms, self._weights = norms, weights
         self.drift = np.inf if norms is None else 0.0
@@ -201,6 +213,13 @@ class Chunking:
         """Compute what is missing of the gradient, although the time is up."""
         self._look_at(len(self.beta), to_the_end=True)
         self._judge(self._whole(len(self.beta)))
+
+    @property
+    def values_expected(self) -> float:
+        """About how many kernel values the whole problem takes, by what has been seen of it."""
+        n, seen = len(self.beta), max(self.seen, 1)
+        support = np.count_nonzero(self.beta) * (n / seen) ** SUPPORT_GROWTH
+        return float(PASSES * support * n)
 
     @property
     def is_complete(self) -> bool:
@@ -259,8 +278,7 @@ class Chunking:
         columns = self._whole(end)
         last = end == len(self.beta)
         target = self.tol if last else max(self.tol, EARLY)
-        pools = len(columns) > 2 * POOL
-        self._descend(columns, lambda at: at.meets(target), pools)
+        self._descend(columns, lambda at: at.meets(target))
         self._judge(columns)
 
     def _judge(self, columns: ColumnSet) -> None:
@@ -273,23 +291,23 @@ class Chunking:
         self,
         columns: ColumnSet,
         enough: Callable[[Optimality], bool],
-        pools: bool,
         max_rounds: float = np.inf,
     ) -> None:
         """Solve over a set of columns until it is good enough, or there is no time left."""
         last, end = np.empty(0, np.int64), self.effort.n_rounds + max_rounds
+        pools = len(columns) > 2 * POOL
         while True:
             at = columns.optimality()
             if enough(at) or self.effort.is_over or self.effort.n_rounds >= end:
                 return
             self.effort.n_rounds += 1
-            size = POOL if pools else columns.working_set
+            size = max(POOL, int(POOL_SHARE * len(columns))) if pools else columns.working_set
             which = columns.select(size, last, at, self.effort.n_rounds)
             aim = max(self.tol / 2, LOCAL * at.violation) * at.unit
             before = columns.beta[which].copy()
             if pools:
                 part = columns.taken(which)
-                self._descend(part, partial(_within, aim), False, POOL_ROUNDS)
+                self._descend(part, partial(_is_within, aim), POOL_ROUNDS)
                 after, others = part.beta, np.setdiff1d(np.arange(len(columns)), which)
             else:
                 after, others = self._solved(columns, which, aim), np.arange(len(columns))
@@ -312,12 +330,16 @@ class Chunking:
             self.effort.n_values += len(changed) * len(others)
             self._note_drift(examples, changes[0], columns.grad, columns.sizes)
             last = which
-            self.note(f"violation {at.violation:.2g}")
+            self.violation = at.violation
+            self._report(self)
 
     def _solved(self, columns: ColumnSet, which: np.ndarray, aim: float) -> np.ndarray:
         """Some variables after they were solved for in the matrix of the values among them."""
         effort = self.effort
-        local = np.ascontiguousarray(self.kernel.corner(columns.examples[which]))
+        if self._room is None or len(self._room) < len(which) * (len(which) + self.kernel.width):
+            self._room = np.empty(len(which) * (len(which) + self.kernel.width), self.kernel.dtype)
+        # rows that are a multiple of panels long are side by side already
+        local = np.ascontiguousarray(self.kernel.corner(columns.examples[which], self._room))
         effort.n_values += len(which) ** 2
         found, steps = solve_block(
             columns.problem, which, local, columns.grad, columns.beta, aim,
@@ -338,7 +360,7 @@ class Chunking:
         """Add to `drift` what rounding may have done in a sum, and in adding it to `sums`."""
         if self._norms is not None:
             summed = float(np.abs(delta) @ self._norms[examples]) * float(self._norms.max())
-            self.drift += UNIT * (len(delta) + 8) * summed
+            self.drift += UNIT * (len(delta) / GROUP + 16) * summed
             largest = max(float(np.abs(one).max(initial=0.0)) for one in sums)
             self.drift += 4 * UNIT * (2 + largest)
 
@@ -350,7 +372,7 @@ class Chunking:
         problem = replace(self.problem, start=self.beta)
         other = Chunking(
             problem, self.examples, self.ends[-1:], kernel, self.tol, effort.max_steps,
-            self._norms, self._weights, effort.stopped, True, self.note,
+            self._norms, self._weights, effort.stopped, True, self._report,
         )  # fmt: skip
         other.effort, other.entered = effort, self.entered
         if effort.stopped():
@@ -368,18 +390,23 @@ class Chunking:
 
     def refine(self) -> None:
         """Go on to the exact solution, if the active set method can have it."""
-        columns = self.kernel.columns(self.examples)
+        columns, before = self._whole(len(self.beta)), self.beta.copy()
 
         def gram(variables: np.ndarray) -> np.ndarray:
             return self.kernel.corner(self.examples[variables])
 
         def products(variables: np.ndarray, coefs: np.ndarray) -> np.ndarray:
-            vectors = self.kernel.vectors(self.examples[variables])
-            return np.asarray(columns.sums(vectors, coefs[None])[0])
+            sums = columns.sums(self.examples[variables], coefs[None])
+            self._note_drift(self.examples[variables], coefs, self.grad, sums)
+            return np.asarray(sums[0])
 
         exact = refine(self.problem, self.solution(), gram, products, stopped=self.effort.stopped)
         self.beta, self.grad, self.violation = exact.beta, exact.grad, exact.violation
-        self.drift = np.inf
+        changed = np.flatnonzero(self.beta != before)
+        if self._weights is not None and len(changed):
+            examples = self.examples[changed]
+            changes = self._changes(examples, before[changed], self.beta[changed])
+            self.sizes += columns.sums(examples, changes[1:])[0]
 
     def solution(self) -> Solution:
         seen = None
