@@ -230,6 +230,16 @@ def test_a_fit_that_was_stopped(kernel, precision, way):
         told_holds(model, X, y)
 
 
+@pytest.mark.parametrize("way", [small_blocks, in_chunks])
+def test_coefficients_that_the_best_box_has_changed(way):
+    """What the solver knew of the rounding of others says nothing of theirs."""
+    X, y, weights = data(1172346519, 15, 1, 2, 0.002, "grid")
+    with way(working_set=4):
+        model = SVC(C=6e6, slack="squared-sum").fit(X, y, weights)
+    assert model.converged_
+    told_holds(model, X, y, weights)
+
+
 @pytest.mark.parametrize("multiclass", ["ovr", "ovo", "crammer-singer"])
 @pytest.mark.parametrize("precision", ["float64", "float32"])
 def test_every_fit_of_a_path(multiclass, precision):
