@@ -130,7 +130,7 @@ class Session:
         self.whole = self.n <= WHOLE_GRAM_ROWS
         large = self.n > SMALL_PROBLEM and not self.whole
         self.layout = Layout(labels, n_classes, portions and large)
-        self.computed = not self.whole and is_computed_again(kernel, X)
+        self.computed = not self.whole and is_computed_again(kernel, X, max(1, n_classes - 1))
         self._dtype, self._memory = dtype, memory
         self._ends = [0, *np.cumsum(np.bincount(labels, minlength=n_classes)).tolist()]
         self._asked_for: dict[tuple[int, ...], np.ndarray] = {}  # by classes: rows of examples
