@@ -131,7 +131,7 @@ def by_rows(monkeypatch):
 def either_way(request, by_rows, monkeypatch):
     """Rows that are kept, or values that are computed and forgotten, in sets and pools of a few."""
     computed = request.param == "computed"
-    monkeypatch.setattr(session, "is_computed_again", lambda kernel, X: computed)
+    monkeypatch.setattr(session, "is_computed_again", lambda kernel, X, *rest: computed)
     monkeypatch.setattr(chunking, "WORKING_SET", 32)
     monkeypatch.setattr(chunking, "POOL", 60)
 

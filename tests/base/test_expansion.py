@@ -28,7 +28,7 @@ def make(kernel, n_vectors, n_problems=3, dtype=np.float64, sparse=False, n_feat
 def either_way(request, monkeypatch):
     """Tiles, or values that never leave the registers, of rows that are packed in several parts."""
     fused = request.param == "in registers"
-    monkeypatch.setattr(evaluated, "is_computed_again", lambda kernel, X: fused)
+    monkeypatch.setattr(evaluated, "is_computed_again", lambda kernel, X, *rest: fused)
     monkeypatch.setattr(evaluated, "FUSED_ROWS", PANEL + 1)
 
 

@@ -35,7 +35,7 @@ KERNELS = {
     **{f"matern {nu}": lambda gamma, coef0, nu=nu: Matern(nu, gamma) for nu in (0.5, 1.5, 2.5)},
     "sigmoid": lambda gamma, coef0: Sigmoid(gamma, coef0),
 }
-COLUMNS = (1, 2, 3, 7, 8, 17, 33, 64, 111, 160)
+COLUMNS = (1, 2, 3, 7, 8, 17, 33, 64, 111, 160, 512)
 COUNTS = (1, 2, 5, 6, 7, 12, 13, 31, 33, 50)
 TYPES = ["float32", "float64"]
 
@@ -217,6 +217,7 @@ def test_rows_of_zeros(dtype, team):
 def test_nothing_to_sum(dtype, team):
     X = np.random.default_rng(4).normal(size=(9, 3))
     none = np.empty(0, np.int64)
+    assert computed(Gaussian(), X[:0], dtype, team, none, none, np.ones((2, 0))).shape == (2, 0)
     assert not computed(Gaussian(), X, dtype, team, none, np.arange(9), np.ones((2, 0))).any()
     assert computed(Gaussian(), X, dtype, team, [1, 2], none, np.ones((2, 2))).shape == (2, 0)
     assert not computed(Gaussian(), X, dtype, team, [1, 2], [4, 5, 6], np.zeros((3, 2))).any()

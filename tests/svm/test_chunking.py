@@ -49,7 +49,9 @@ def in_chunks(working_set=8, pool=32, portions=True):
     """Values computed and forgotten for data of any size, in sets and pools of a few."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(session, "WHOLE_GRAM_ROWS", 0)
-        patch.setattr(session, "is_computed_again", lambda kernel, X: form_of(kernel) is not None)
+        patch.setattr(
+            session, "is_computed_again", lambda kernel, X, *rest: form_of(kernel) is not None
+        )
         patch.setattr(session, "has_few_features", lambda X, kernel: False)
         patch.setattr(chunking, "WORKING_SET", working_set)
         patch.setattr(chunking, "POOL", pool)

@@ -30,7 +30,7 @@ def small_blocks(working_set=16, portions=False):
     """The block solver over kept rows for data of any size, in working sets of a few."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(session, "WHOLE_GRAM_ROWS", 0)
-        patch.setattr(session, "is_computed_again", lambda kernel, X: False)
+        patch.setattr(session, "is_computed_again", lambda kernel, X, *rest: False)
         patch.setattr(decomposition, "WORKING_SET", working_set)
         patch.setattr(decomposition, "NEW", 2)
         if portions:
@@ -193,7 +193,7 @@ def test_weights_are_repetitions_here_too(machine):
 @pytest.mark.parametrize("computed", [False, True])
 def test_beyond_the_whole_matrix(computed, monkeypatch):
     """As it is used: 2,500 rows, more than the whole matrix is made for."""
-    monkeypatch.setattr(session, "is_computed_again", lambda kernel, X: computed)
+    monkeypatch.setattr(session, "is_computed_again", lambda kernel, X, *rest: computed)
     X, y = several(9, n=2500, n_features=6, n_classes=3, noise=0.8)
     blocks = SVC(gamma=0.1).fit(X, y)
     with pytest.MonkeyPatch.context() as patch:
@@ -234,7 +234,7 @@ def test_most_examples_at_their_bounds(C, computed, monkeypatch):
     rounds = []
     owner, name = (ColumnSet, "select") if computed else (decomposition, "_round")
     once = getattr(owner, name)
-    monkeypatch.setattr(session, "is_computed_again", lambda kernel, X: computed)
+    monkeypatch.setattr(session, "is_computed_again", lambda kernel, X, *rest: computed)
     monkeypatch.setattr(owner, name, lambda *args: (rounds.append(1), once(*args))[1])
     rng = np.random.default_rng(0)
     X = rng.normal(size=(6000, 3))

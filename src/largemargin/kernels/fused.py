@@ -165,8 +165,9 @@ class FusedRows:
         None where few are: vectors of a group should be.
         """
         n, d = self.X.shape
-        dense = self.form.kind == _loops().LAPLACIAN or entries_per_row(self.X) > d - LEAST_ZEROS
-        if dense or not n:
+        if not n or self.form.kind == _loops().LAPLACIAN:
+            return None
+        if entries_per_row(self.X) > d - LEAST_ZEROS:
             return None
         bits = np.zeros((n, -(-d // 64) * 8), np.uint8)
         packed = np.packbits(self.X != 0, axis=1)
