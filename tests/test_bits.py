@@ -26,7 +26,7 @@ from largemargin.kernels.rows import HEIGHTS, PLACES, KernelRows
 from largemargin.lp import kernel_values
 from largemargin.online.loop import _two_by_four
 from largemargin.runtime.threads import workers
-from largemargin.svm import session
+from largemargin.svm import chunking, session
 
 pytestmark = pytest.mark.bits
 
@@ -127,6 +127,15 @@ def by_rows(monkeypatch):
     monkeypatch.setattr(kernel_rows, "TILE_COLUMNS", 100)
 
 
+@pytest.fixture(params=["kept", "computed"])
+def either_way(request, by_rows, monkeypatch):
+    """Rows that are kept, or values that are computed and forgotten, in sets and pools of a few."""
+    computed = request.param == "computed"
+    monkeypatch.setattr(session, "is_computed_again", lambda kernel, X, *rest: computed)
+    monkeypatch.setattr(chunking, "WORKING_SET", 32)
+    monkeypatch.setattr(chunking, "POOL", 60)
+
+
 MACHINES = {
     "svc": lambda **other: SVC(C=3.0, **other),
     "pairs, squared": lambda **other: SVC(slack="squared", multiclass="ovo", **other),
@@ -139,7 +148,7 @@ MACHINES = {
 
 @pytest.mark.parametrize("name", MACHINES)
 @pytest.mark.filterwarnings("ignore")
-def test_support_vector_machines(name, by_rows):
+def test_support_vector_machines(name, either_way):
     for seed, kernel in enumerate(("rbf", "poly", "laplacian")):
         X, y = odd_problem(seed, 120, 260)
         settings = {"kernel": kernel, "gamma": "auto"}

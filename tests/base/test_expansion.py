@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from largemargin.base import expansion as evaluated
 from largemargin.base.expansion import FEW_ROWS, PANEL, STRIP, Expansion
 from largemargin.kernels.basis import Basis
 from largemargin.kernels.engine import prepare
@@ -23,6 +24,15 @@ def make(kernel, n_vectors, n_problems=3, dtype=np.float64, sparse=False, n_feat
     return V, Expansion(basis, coefs, rng.normal(size=n_problems))
 
 
+@pytest.fixture(params=["in tiles", "in registers"])
+def either_way(request, monkeypatch):
+    """Tiles, or values that never leave the registers, of rows that are packed in several parts."""
+    fused = request.param == "in registers"
+    monkeypatch.setattr(evaluated, "is_computed_again", lambda kernel, X, *rest: fused)
+    monkeypatch.setattr(evaluated, "FUSED_ROWS", PANEL + 1)
+
+
+@pytest.mark.usefixtures("either_way")
 @pytest.mark.parametrize("kernel", KERNELS)
 @pytest.mark.parametrize("sparse", [False, True])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -40,6 +50,7 @@ def test_sums(kernel, sparse, dtype, n_vectors, n):
 
 
 @pytest.mark.bits
+@pytest.mark.usefixtures("either_way")
 @pytest.mark.parametrize("kernel", KERNELS)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_threads_do_not_change_a_bit(kernel, dtype):

@@ -38,6 +38,16 @@ def exact(kernel, A, B):
     return np.tanh(inner) if isinstance(kernel, Sigmoid) else inner**kernel.degree
 
 
+def bound_of(kernel, squares, terms, unit, values):
+    """The bound of each value k(a, b), a down and b across, from what the kernel says."""
+    found = kernel.rounding(squares, terms, unit)
+    column = lambda part: np.reshape(part, (-1, 1)) if np.ndim(part) else part  # noqa: E731
+    size = np.abs(values.astype(float))
+    bound = column(found.value) * size
+    bound = bound + column(found.distance) * size * (squares[:, None] + squares[None, :])
+    return bound + column(found.left) * found.right + column(found.constant)
+
+
 @pytest.mark.parametrize("precision", ["float64", "float32"])
 @pytest.mark.parametrize("kernel", ["linear", "poly", "rbf", "laplacian", "sigmoid", 0.5, 1.5, 2.5])
 def test_no_value_is_further_off_than_its_bound(kernel, precision):
@@ -64,12 +74,9 @@ def test_no_value_is_further_off_than_its_bound(kernel, precision):
         computed = np.empty((n, n), dtype)
         side = (rows, norms.astype(dtype))
         fill(made, dtype, side, side, computed)
-        found = made.rounding(norms, np.count_nonzero(X, axis=1).astype(float), unit)
-        true, size = exact(made, X, X), np.abs(computed.T.astype(float))
-        column = lambda part: np.reshape(part, (-1, 1)) if np.ndim(part) else part  # noqa: E731
-        bound = column(found.value) * size
-        bound = bound + column(found.distance) * size * (norms[:, None] + norms[None, :])
-        bound = bound + column(found.left) * found.right + column(found.constant)
+        terms = np.count_nonzero(X, axis=1).astype(float)
+        bound = bound_of(made, norms, terms, unit, computed.T)
+        true = exact(made, X, X)
         off = np.abs(computed.T.astype(LONG) - true)
         assert (off <= 1.01 * bound).all()
         sizes = made.sizes(norms)

@@ -15,6 +15,7 @@ from largemargin import MIRA, SVC, KernelAdatron, NuSVC
 from largemargin.svm import cross_validate, evaluation
 from tests.svm.extended import LONG, objectives, told_less, true_gaps
 from tests.svm.problems import noisy, separable, several
+from tests.svm.test_chunking import in_chunks
 from tests.svm.test_decomposition import small_blocks
 
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -131,11 +132,22 @@ def test_nor_by_the_block_solver(**case):
         check(**case)
 
 
+@settings(max_examples=20, deadline=None, suppress_health_check=list(HealthCheck))
+@fits
+def test_nor_from_values_that_are_computed_and_forgotten(**case):
+    chunks = in_chunks(working_set=4, pool=8, portions=case["seed"] % 2 == 0)
+    with chunks, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(evaluation, "CHEAP", case["seed"] % 3 * 60)
+        case["n"] = max(4, case["n"])
+        check(**case)
+
+
 @pytest.mark.full
 @settings(max_examples=600, deadline=None, suppress_health_check=list(HealthCheck))
 @fits
-def test_nor_by_the_block_solver_in_thousands_of_fits(**case):
+def test_nor_by_either_in_thousands_of_fits(**case):
     test_nor_by_the_block_solver.hypothesis.inner_test(**case)
+    test_nor_from_values_that_are_computed_and_forgotten.hypothesis.inner_test(**case)
 
 
 @pytest.mark.parametrize("C", [1e6, 1e10])
@@ -187,15 +199,16 @@ def test_float32_is_told_to_its_rounding(kernel, C):
         assert model.dual_gap_[0] < 2 * true + 1e-7
 
 
-def test_only_those_near_the_margin_are_known_better():
+@pytest.mark.parametrize(("way", "share"), [(small_blocks, "SHARE"), (in_chunks, "COMPUTED_SHARE")])
+def test_only_those_near_the_margin_are_known_better(way, share):
     """With few kernel values in float64 to spend, the gap is the same number to a few digits."""
     X, y = separable(3, n=200)
     model = SVC(C=1.0, precision="float32").fit(X, y)
-    with small_blocks(), pytest.MonkeyPatch.context() as patch:
+    with way(), pytest.MonkeyPatch.context() as patch:
         patch.setattr(evaluation, "CHEAP", 0)
-        patch.setattr(evaluation, "SHARE", 1)
+        patch.setattr(evaluation, share, 1)
         near = SVC(C=1.0, precision="float32").fit(X, y)
-        patch.setattr(evaluation, "SHARE", 10**9)
+        patch.setattr(evaluation, share, 10**9)
         rough = SVC(C=1.0, precision="float32").fit(X, y)
     for one in (near, rough):
         told_holds(one, X, y)
@@ -204,16 +217,27 @@ def test_only_those_near_the_margin_are_known_better():
     assert model.dual_gap_[0] < 1e-3
 
 
+@pytest.mark.parametrize("way", [small_blocks, in_chunks])
 @pytest.mark.parametrize("kernel", ["linear", "rbf", "poly", "sigmoid"])
 @pytest.mark.parametrize("precision", ["float64", "float32"])
-def test_a_fit_that_was_stopped(kernel, precision):
+def test_a_fit_that_was_stopped(kernel, precision, way):
     """Nothing is summed up again when time is over; what is told holds still."""
     X, y = noisy(5, n=80)
     for C in (1.0, 1e4):
-        with small_blocks(working_set=8, portions=True):
+        with way(working_set=8, portions=True):
             model = SVC(C=C, kernel=kernel, precision=precision, max_seconds=1e-9).fit(X, y)
         assert not model.converged_
         told_holds(model, X, y)
+
+
+@pytest.mark.parametrize("way", [small_blocks, in_chunks])
+def test_coefficients_that_the_best_box_has_changed(way):
+    """What the solver knew of the rounding of others says nothing of theirs."""
+    X, y, weights = data(1172346519, 15, 1, 2, 0.002, "grid")
+    with way(working_set=4):
+        model = SVC(C=6e6, slack="squared-sum").fit(X, y, weights)
+    assert model.converged_
+    told_holds(model, X, y, weights)
 
 
 @pytest.mark.parametrize("multiclass", ["ovr", "ovo", "crammer-singer"])

@@ -12,6 +12,7 @@ import sklearn.svm
 from largemargin.kernels import rows as kernel_rows
 from largemargin.svm import SVC, NuSVC, decomposition, session
 from largemargin.svm import multiclass as reductions
+from largemargin.svm.chunking import ColumnSet
 
 from .problems import KERNELS, given, noisy, separable, several
 
@@ -26,9 +27,10 @@ MACHINES = {
 
 @contextmanager
 def small_blocks(working_set=16, portions=False):
-    """The block solver for data of any size, in working sets of a few."""
+    """The block solver over kept rows for data of any size, in working sets of a few."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(session, "WHOLE_GRAM_ROWS", 0)
+        patch.setattr(session, "is_computed_again", lambda kernel, X, *rest: False)
         patch.setattr(decomposition, "WORKING_SET", working_set)
         patch.setattr(decomposition, "NEW", 2)
         if portions:
@@ -188,8 +190,10 @@ def test_weights_are_repetitions_here_too(machine):
     agree(once, often, X)
 
 
-def test_beyond_the_whole_matrix():
+@pytest.mark.parametrize("computed", [False, True])
+def test_beyond_the_whole_matrix(computed, monkeypatch):
     """As it is used: 2,500 rows, more than the whole matrix is made for."""
+    monkeypatch.setattr(session, "is_computed_again", lambda kernel, X, *rest: computed)
     X, y = several(9, n=2500, n_features=6, n_classes=3, noise=0.8)
     blocks = SVC(gamma=0.1).fit(X, y)
     with pytest.MonkeyPatch.context() as patch:
@@ -221,14 +225,17 @@ def test_memory_changes_no_bit_of_wide_rows():
     assert np.array_equal(ample.intercept_, scarce.intercept_)
 
 
+@pytest.mark.parametrize("computed", [False, True])
 @pytest.mark.parametrize("C", [1.0, 10.0])
-def test_most_examples_at_their_bounds(C, monkeypatch):
+def test_most_examples_at_their_bounds(C, computed, monkeypatch):
     """Noise leaves thousands of violators for a working set of a thousand: a set of violators alone
-    would undo the last one's work (134 and 95 rounds here).
+    would undo the last one's work (134 and 95 rounds here over kept rows).
     """
     rounds = []
-    once = decomposition._round
-    monkeypatch.setattr(decomposition, "_round", lambda *args: (rounds.append(1), once(*args)))
+    owner, name = (ColumnSet, "select") if computed else (decomposition, "_round")
+    once = getattr(owner, name)
+    monkeypatch.setattr(session, "is_computed_again", lambda kernel, X, *rest: computed)
+    monkeypatch.setattr(owner, name, lambda *args: (rounds.append(1), once(*args))[1])
     rng = np.random.default_rng(0)
     X = rng.normal(size=(6000, 3))
     y = (X.sum(axis=1) + X[:, 0] * X[:, 1] > 0) ^ (rng.random(6000) < 0.3)

@@ -147,7 +147,7 @@ class FusedRows:
             order = np.argsort(self._patterns[rows], kind="stable")
         group, d = _loops().GROUP, self.X.shape[1]
         missing = -len(rows) % group
-        taken = rows[np.concatenate([order, np.full(missing, order[-1])])]
+        taken = rows[np.concatenate([order, np.repeat(order[-1:], missing)])]
         n_groups = len(taken) // group
         flat = np.empty((len(taken) * d + group,), self.dtype)
         features, starts = np.empty(n_groups * d + 1, np.int64), np.empty(n_groups + 1, np.int64)
@@ -165,8 +165,9 @@ class FusedRows:
         None where few are: vectors of a group should be.
         """
         n, d = self.X.shape
-        dense = self.form.kind == _loops().LAPLACIAN or entries_per_row(self.X) > d - LEAST_ZEROS
-        if dense or not n:
+        if not n or self.form.kind == _loops().LAPLACIAN:
+            return None
+        if entries_per_row(self.X) > d - LEAST_ZEROS:
             return None
         bits = np.zeros((n, -(-d // 64) * 8), np.uint8)
         packed = np.packbits(self.X != 0, axis=1)

@@ -109,7 +109,7 @@ def _distances(V, features, start, end, panel, at, width, block):
 @njit(cache=True, nogil=True, inline="always")
 def _transform(kind, numbers, degree, own, first, norms, column, width, block):
     """Turn the sums of a block into kernel values, in place. `own` and `norms` are squared norms,
-    of the vectors from `first` on and of the columns from `column` on, times `numbers[0]`.
+    of the vectors from `first` on and of the columns from `column` on, as the kernel scales them.
     """
     if kind == LINEAR:
         return
@@ -157,7 +157,7 @@ def add_sums(
                 used[i // GROUP, p] = True
     block = np.empty(2 * GROUP * width, V.dtype)
     # a run of vectors that stays in cache while all panels pass
-    run = max(1, VECTORS_IN_CACHE * n_groups // (starts[n_groups] * GROUP))
+    run = max(1, VECTORS_IN_CACHE * n_groups // max(1, starts[n_groups] * GROUP))
     for begin in range(0, n_groups, run):
         end = min(begin + run, n_groups)
         for j in range(first, last):

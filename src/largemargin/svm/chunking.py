@@ -37,6 +37,7 @@ POOL = 16384  # variables of a pool at least; up to twice as many columns have n
 POOL_SHARE = 0.15  # the share of the columns that a pool has, if that is more
 EARLY = 0.3  # a violation at which a portion is solved well enough to go on to the next
 LOCAL = 0.1  # the violation left in a part of the columns, relative to the one it was selected for
+POOL_ROUNDS = 100  # rounds after which a pool is left as it is: another one may be worth more
 SPARE = 0.1  # the fraction of the time taken that may be spent on looking at the rest
 SPARE_SECONDS = 0.5  # seconds that may be spent on it in any case
 GROUP = 6  # terms of a sum that are added up before they are added to it: those of `kernels.fused`
@@ -206,8 +207,12 @@ class Chunking:
                 break
         left = int(np.count_nonzero(self.beta)) * (len(self.beta) - self.seen)
         if not self.is_complete and self._has_time_for(left):
-            self._look_at(len(self.beta), to_the_end=True)
-            self._judge(self._whole(len(self.beta)))
+            self._look_to_the_end()
+
+    def _look_to_the_end(self) -> None:
+        """Compute what is missing of the gradient, although the time is up."""
+        self._look_at(len(self.beta), to_the_end=True)
+        self._judge(self._whole(len(self.beta)))
 
     @property
     def values_expected(self) -> float:
@@ -239,7 +244,7 @@ class Chunking:
             self.grad[part] += sums[0]
             self.sizes[part] = sums[-1]
             self.effort.n_values += len(used) * (end - self.seen)
-            self._note_drift(self.examples[used], self.beta[used], sums)
+            self._note_drift(self.examples[used], self.beta[used], sums, self.grad[part])
         self.seen = end
         return True
 
@@ -252,6 +257,7 @@ class Chunking:
             rows = self.examples[own]
             sums = self.kernel.columns(rows).sums(self.kernel.vectors(rows), self.beta[own][None])
             self.grad[own] += sums[0]
+            self._note_drift(rows, self.beta[own], sums, self.grad[own])
         elif self.seen == 0:
             self.beta[:] = 0.0
             self.grad = self.problem.p.copy()
@@ -281,13 +287,18 @@ class Chunking:
         complete = len(columns) == len(self.beta)
         self.converged = complete and optimality.meets(self.tol)
 
-    def _descend(self, columns: ColumnSet, enough: Callable[[Optimality], bool]) -> None:
+    def _descend(
+        self,
+        columns: ColumnSet,
+        enough: Callable[[Optimality], bool],
+        max_rounds: float = np.inf,
+    ) -> None:
         """Solve over a set of columns until it is good enough, or there is no time left."""
-        last = np.empty(0, np.int64)
+        last, end = np.empty(0, np.int64), self.effort.n_rounds + max_rounds
         pools = len(columns) > 2 * POOL
         while True:
             at = columns.optimality()
-            if enough(at) or self.effort.is_over:
+            if enough(at) or self.effort.is_over or self.effort.n_rounds >= end:
                 return
             self.effort.n_rounds += 1
             size = max(POOL, int(POOL_SHARE * len(columns))) if pools else columns.working_set
@@ -296,7 +307,7 @@ class Chunking:
             before = columns.beta[which].copy()
             if pools:
                 part = columns.taken(which)
-                self._descend(part, partial(_is_within, aim))
+                self._descend(part, partial(_is_within, aim), POOL_ROUNDS)
                 after, others = part.beta, np.setdiff1d(np.arange(len(columns)), which)
             else:
                 after, others = self._solved(columns, which, aim), np.arange(len(columns))
@@ -317,7 +328,7 @@ class Chunking:
                 columns.grad[which] += columns.problem.ridge[which] * (after - before)
                 columns.add(examples, changes)
             self.effort.n_values += len(changed) * len(others)
-            self._note_drift(examples, changes[0], np.stack([columns.grad, columns.sizes]))
+            self._note_drift(examples, changes[0], columns.grad, columns.sizes)
             last = which
             self.violation = at.violation
             self._report(self)
@@ -345,12 +356,13 @@ class Chunking:
             [after - before, (np.abs(after) - np.abs(before)) * self._weights[examples]]
         )
 
-    def _note_drift(self, examples: np.ndarray, delta: np.ndarray, sums: np.ndarray) -> None:
+    def _note_drift(self, examples: np.ndarray, delta: np.ndarray, *sums: np.ndarray) -> None:
         """Add to `drift` what rounding may have done in a sum, and in adding it to `sums`."""
         if self._norms is not None:
             summed = float(np.abs(delta) @ self._norms[examples]) * float(self._norms.max())
             self.drift += UNIT * (len(delta) / GROUP + 16) * summed
-            self.drift += 2 * UNIT * float(np.abs(sums).max(initial=0.0))
+            largest = max(float(np.abs(one).max(initial=0.0)) for one in sums)
+            self.drift += 4 * UNIT * (2 + largest)
 
     def continued(self, kernel: FusedRows) -> Chunking:
         """Go on with other kernel values, those of a longer type: from where this one has come,
@@ -362,10 +374,16 @@ class Chunking:
             problem, self.examples, self.ends[-1:], kernel, self.tol, effort.max_steps,
             self._norms, self._weights, effort.stopped, True, self._report,
         )  # fmt: skip
-        if effort.stopped() or not self.is_complete:
-            return self
         other.effort, other.entered = effort, self.entered
+        if effort.stopped():
+            left = int(np.count_nonzero(self.beta)) * len(self.beta)
+            if not (self.is_complete and self._has_time_for(left)):
+                return self
+            other._look_to_the_end()
+            return other
         other.run()
+        if not other.is_complete:  # the time was up before it knew as much as this one
+            return self
         if other.converged and not effort.stopped():
             other.refine()
         return other
@@ -379,7 +397,7 @@ class Chunking:
 
         def products(variables: np.ndarray, coefs: np.ndarray) -> np.ndarray:
             sums = columns.sums(self.examples[variables], coefs[None])
-            self._note_drift(self.examples[variables], coefs, np.stack([self.grad, sums[0]]))
+            self._note_drift(self.examples[variables], coefs, self.grad, sums)
             return np.asarray(sums[0])
 
         exact = refine(self.problem, self.solution(), gram, products, stopped=self.effort.stopped)

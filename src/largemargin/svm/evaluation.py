@@ -110,10 +110,13 @@ class Evaluation:
     @cached_property
     def squares(self) -> np.ndarray:
         """Squared norms, raised to where a product below the range of the type is rounding too."""
+        return self._raised_squares(self.unit)
+
+    def _raised_squares(self, unit: float) -> np.ndarray:
         if not self.kernel.on_products:
             return np.zeros(self.session.n)
-        tiny = float(np.finfo(np.float64 if self.session.exact else np.float32).tiny)
-        return squared_norms(self.session.X) * (1 + 4 * self.unit) + self.terms * tiny / self.unit
+        tiny = float(np.finfo(np.float64 if unit == UNIT else np.float32).tiny)
+        return squared_norms(self.session.X) * (1 + 4 * unit) + self.terms * tiny / unit
 
     @cached_property
     def reach(self) -> float:
@@ -168,14 +171,23 @@ class Evaluation:
         if stored.values is None or not np.isfinite(stored.drift):
             cheap = len(stored.used) * len(stored.examples) <= CHEAP
             return [self._summed(replace(stored, values=None))] if cheap else []
-        sizes = self.session.sizes
-        weights = self._weights(stored) @ sizes[stored.examples[stored.used]]
-        most = weights[:, None] * sizes[stored.examples]
-        errors = scale * stored.drift + self._errors(stored, stored.examples, self.unit, most)
+        errors = scale * stored.drift + self._errors_by_norms(stored, self.unit)
         errors += 4 * UNIT * np.abs(stored.values)
         known = ~np.isnan(stored.values)
         values, errors = np.where(known, stored.values, 0.0), np.where(known, errors, np.inf)
         return [self._with_square(stored, values, errors)]
+
+    def error_of_single(self, stored: Stored) -> float:
+        """The most that sums of kernel values in float32 differ from those in float64."""
+        return float(self._errors_by_norms(stored, SINGLE).max(initial=0.0))
+
+    def _errors_by_norms(self, stored: Stored, unit: float) -> np.ndarray:
+        """`_errors` without a look at kernel values."""
+        sizes = self.session.sizes
+        weights = self._weights(stored) @ sizes[stored.examples[stored.used]]
+        return self._errors(
+            stored, stored.examples, unit, weights[:, None] * sizes[stored.examples]
+        )
 
     def _summed(self, stored: Stored) -> Outputs:
         """From the kernel values of the fit."""
@@ -292,8 +304,9 @@ class Evaluation:
 
     def _rounding(self, unit: float) -> Rounding:
         """The kernel's bounds, per example, those of distances joined to those of values."""
-        found = self.kernel.rounding(self.squares, self.terms, unit)
-        far = np.maximum(self.squares, self._mean_square)
+        squares = self._raised_squares(unit) if unit > self.unit else self.squares
+        found = self.kernel.rounding(squares, self.terms, unit)
+        far = np.maximum(squares, self._mean_square)
         value, left, right, constant = (
             part + np.zeros(len(far))
             for part in (

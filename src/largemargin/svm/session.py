@@ -238,7 +238,11 @@ class Session:
                 solver = solver.continued(self.fused)
             self._n_computed[k] = solver.effort.n_values
             watch.advance(int(solver.converged))
-            found[k] = solver.solution()
+            at = solver.solution()
+            if solver.kernel.dtype != self.fused.dtype:  # there was no time for float64
+                stored = Stored(one.job.split, one.examples, at.beta[None])
+                at = replace(at, drift=at.drift + self.evaluation.error_of_single(stored))
+            found[k] = at
 
         self._n_computed = np.zeros(len(stated), np.int64)
         self.team.map(run, range(len(stated)))

@@ -206,9 +206,10 @@ def _exact(
         np.clip(point.beta, problem.lo, problem.hi), point.outputs - signs,
         one.result.violation, one.result.n_steps, converged=True,
     )  # fmt: skip
-    exact = replace(
-        one, outputs=point.outputs, result=result.read(problem, solution, signs, weights)
-    )
+    exact = replace(  # what was known of the rounding was of other coefficients
+        one, outputs=point.outputs, drift=np.inf, sizes=None,
+        result=result.read(problem, solution, signs, weights),
+    )  # fmt: skip
     exact = _read(exact, C)
     # rounding may keep an exact solution from being better than one that is exact already
     if is_exact and exact.result.gap <= max(one.result.gap, SMALL_GAP):
