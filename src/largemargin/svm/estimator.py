@@ -20,6 +20,7 @@ from largemargin.runtime.arrays import MatrixLike, VectorLike
 from largemargin.runtime.memory import memory_bytes
 from largemargin.runtime.progress import Watch, check_seconds
 from largemargin.runtime.threads import workers
+from largemargin.svm.certification import certify
 from largemargin.svm.formulations import Formulation
 from largemargin.svm.multiclass import Split, splits, votes
 from largemargin.svm.problem import DualResult
@@ -112,7 +113,7 @@ class SupportVectorEstimator(ExpansionEstimator):
                 Job(split, self._formulation(session, split, weights), weights, row)
                 for split, row in zip(parts, rows, strict=True)
             ]
-        trained = session.certify(self._solve(session, jobs, watch), watch, self.tol)
+        trained = certify(session, self._solve(session, jobs, watch), watch, self.tol)
         fits = []
         for k in range(0, len(trained), len(parts)):
             group = trained[k : k + len(parts)]

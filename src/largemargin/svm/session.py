@@ -23,22 +23,21 @@ from largemargin.kernels.rows import HEIGHTS, KernelRows, whole_gram
 from largemargin.runtime.arrays import Matrix, MatrixLike
 from largemargin.runtime.progress import Watch
 from largemargin.runtime.threads import Workers
-from largemargin.svm.bounds import Criterion, multiple_bounds, with_bounds
+from largemargin.svm.bounds import Criterion
 from largemargin.svm.chunking import Chunking
 from largemargin.svm.decomposition import WORKING_SET, Subproblem, solve
 from largemargin.svm.dense_solver import SMO_EXTRA, SMO_STEPS, SMO_STEPS_PER_VARIABLE, solve_dense
-from largemargin.svm.evaluation import Evaluation, Outputs, Stored, sum_loops, summed
+from largemargin.svm.evaluation import Evaluation, Outputs, Stored, sum_loops
 from largemargin.svm.few_features import has_few_features
 from largemargin.svm.forecast import Forecast
-from largemargin.svm.formulations import Formulation, HardMargin, SoftMargin, square_of
+from largemargin.svm.formulations import Formulation
 from largemargin.svm.linear.coordinate_descent import fits, solve_by_coordinates
 from largemargin.svm.linear.rows import products_by_weights
 from largemargin.svm.linear.solver import in_order_of_data, solve_few_columns
 from largemargin.svm.multiclass import SEGMENT, Layout, Split
-from largemargin.svm.problem import DualResult, Optimality, Problem, Solution, smo_loops
+from largemargin.svm.problem import DualResult, Problem, Solution, smo_loops
 
 ZERO_COEF = 1e-13  # a coefficient below this fraction of the largest part of w is zero
-SMALLEST_GAP = 1e-12  # a duality gap that is not worth making smaller
 SMO_FIRST_ROWS = 512  # rows up to which SMO is tried before solving in few features
 SMO_FIRST_VALUES = 3_000_000  # kernel values that it may look at: about the time of the other way
 BYTES_PER_EXAMPLE = 150  # bytes per example and class: bounds, gradients, coefficients
@@ -383,83 +382,6 @@ class Session:
             count += int(rows.sum()) * int(np.isin(self.labels, classes).sum())
         return count
 
-    def certify(
-        self, trained: Sequence[TrainedProblem], watch: Watch, tol: float
-    ) -> list[TrainedProblem]:
-        """The same machines, each with the duality gap of its coefficients as they are stored."""
-        with np.errstate(over="ignore"):  # an objective beyond the range of floats is infinite
-            return [self._certified(one, watch, tol) for one in trained]
-
-    def _certified(self, one: TrainedProblem, watch: Watch, tol: float) -> TrainedProblem:
-        if one.result.witness is not None:
-            if watch.stopped and one.result.separable:  # it shows nothing yet
-                return one
-            return replace(one, result=self._without_margin(one))
-        y, s, problem = one.stated.signs, one.stated.weights, one.stated.problem
-        result, outputs = self._with_bounds(one, one.result, watch)
-        formulation = one.job.formulation
-        if one.criterion is not None or not self.exact or watch.stopped:
-            return replace(one, result=result)
-        if not isinstance(formulation, SoftMargin):
-            return replace(one, result=result)
-        enlarged = None
-        if result.gap > SMALLEST_GAP:
-            enlarged = formulation.enlarged(y, s, result, outputs, self._norms[one.examples])
-        if enlarged is not None:
-            other, found = self._with_bounds(one, enlarged, watch)
-            if other.gap < result.gap:
-                result, outputs = other, found
-        if result.converged:  # rounding in many steps may have hidden that it did not
-            grad = outputs.values[0] + problem.p + problem.ridge * result.coefs
-            left = Optimality.of(problem, result.coefs, grad, len(problem)).violation
-            if left > 2 * tol:
-                result = replace(result, converged=False)
-        return replace(one, result=result)
-
-    def _with_bounds(
-        self, one: TrainedProblem, result: DualResult, watch: Watch
-    ) -> tuple[DualResult, Outputs]:
-        """The result with its objective and duality gap as they hold, and the outputs for it."""
-        y, s = one.stated.signs, one.stated.weights
-        criterion, b = one.criterion or one.job.formulation, result.intercept
-        late = bool(watch.stopped) and not self.whole
-        values, drift, sizes = None, np.inf, None
-        if result is one.result and (late or one.scale == 1.0) and not self.whole:
-            values, drift = one.scale * one.outputs[None], one.drift
-            sizes = None if one.sizes is None else one.scale * one.sizes[None]
-        stored = Stored(one.job.split, one.examples, result.coefs[None], values, drift, sizes)
-        if late:
-            found = self.evaluation.rough(stored, one.scale)
-            if not found:
-                unknown = Outputs(one.outputs[None], np.full((1, len(y)), np.inf), np.nan, np.inf)
-                return replace(result, gap=np.inf, rounding=np.inf), unknown
-        else:
-            found = self.evaluation.outputs(stored, criterion.near_margin(y, s, b), result.n_steps)
-        reach = self.evaluation.reach
-        readings = [criterion.bounds(y, s, result.coefs, b, outputs, reach) for outputs in found]
-        return with_bounds(result, readings), found[0]
-
-    def _without_margin(self, one: TrainedProblem) -> DualResult:
-        """Where no machine has the margin: what the nearest points of the hulls show of it."""
-        result, formulation = one.result, one.job.formulation
-        assert result.witness is not None
-        y, s, problem = one.stated.signs, one.stated.weights, one.stated.problem
-        stored = Stored(one.job.split, one.examples, result.witness[None])
-        hard = isinstance(formulation, HardMargin)
-        missing = abs(summed(result.witness)) if problem.n_groups > 1 else 0.0
-        objective, separable = np.inf, result.separable
-        for outputs in self.evaluation.outputs(stored, formulation.near_margin(y, s, 0.0)):
-            longest = np.sqrt(max(outputs.square + outputs.square_error, 0.0))
-            longest += missing * self.evaluation.reach
-            separable |= not longest <= problem.least_norm
-            reached = -square_of(longest) / 2
-            if hard:
-                reached = multiple_bounds(
-                    result.witness, outputs, missing, self.evaluation.reach
-                ).low
-            objective = min(objective, reached)
-        return replace(result, objective=objective, separable=separable)
-
     def products(self, examples: np.ndarray, coefs: np.ndarray) -> np.ndarray:
         """coefs @ K[examples, order], for one row of coefficients per problem."""
         if self._by_weights:
@@ -502,13 +424,13 @@ class Session:
 
     def _read(self, one: StatedProblem, solution: Solution) -> TrainedProblem:
         problem, beta = one.problem, solution.beta
-        before, norms = beta.copy(), self._norms[one.examples]
+        before, norms = beta.copy(), self.norms[one.examples]
         smo_loops().snap(beta, problem.lo, problem.hi, norms, ZERO_COEF)
         if problem.threshold and not problem.relative:
             sum_loops().balance(beta, problem.lo, problem.hi)
         drift = solution.drift
         if np.isfinite(drift):
-            drift += float(np.abs(beta - before) @ norms) * float(self._norms.max())
+            drift += float(np.abs(beta - before) @ norms) * float(self.norms.max())
         result = one.job.formulation.read(problem, solution, one.signs, one.weights)
         outputs = solution.grad - problem.p - problem.ridge * solution.beta
         scale = 1.0
@@ -522,10 +444,10 @@ class Session:
         feature space, which bound the values of a positive definite kernel.
         """
         sizes = self.kernel.sizes(self.evaluation.squares)
-        return self._norms if sizes is None else sizes
+        return self.norms if sizes is None else sizes
 
     @cached_property
-    def _norms(self) -> np.ndarray:
+    def norms(self) -> np.ndarray:
         """The norms of the examples in feature space."""
         if self.whole and not self.kernel.on_products:
             return np.asarray(np.sqrt(np.abs(np.diagonal(self.gram)[self.place])), np.float64)
