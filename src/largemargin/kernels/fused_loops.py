@@ -157,7 +157,7 @@ def add_sums(
                 used[i // GROUP, p] = True
     block = np.empty(2 * GROUP * width, V.dtype)
     # a run of vectors that stays in cache while all panels pass
-    run = max(1, VECTORS_IN_CACHE * n_groups // (starts[n_groups] * GROUP))
+    run = max(1, VECTORS_IN_CACHE * n_groups // max(1, starts[n_groups] * GROUP))
     for begin in range(0, n_groups, run):
         end = min(begin + run, n_groups)
         for j in range(first, last):
