@@ -58,7 +58,7 @@ class SlotBook:
 
     def rows_of(self, slots: np.ndarray) -> np.ndarray:
         """The examples in slots that were given out here."""
-        return self._given.values[slots - self._n_before]
+        return np.asarray(self._given.values[slots - self._n_before])
 
 
 class KernelPass:
@@ -96,7 +96,7 @@ class KernelPass:
             self.values = ForgottenValues(X, basis, self.book.rows_of)
         else:
             self.values = TiledValues(X, basis, cache_bytes, positions)
-        self.n_rows, self.width = X.shape[0], self.values.width
+        self.n_rows, self.width = int(X.shape[0]), self.values.width
         self.workers = workers
         self.labels = labels
         self.positive = positive
