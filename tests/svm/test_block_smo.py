@@ -6,7 +6,7 @@ from hypothesis import given as draw
 from hypothesis import settings
 from hypothesis import strategies as st
 
-from largemargin.svm import block_smo
+from largemargin.svm import block_smo, shrinking
 from tests.svm.test_smo import sides, state
 from tests.svm.twin import box, solve_qp
 
@@ -66,7 +66,7 @@ def test_solution_is_that_of_trying_every_pair(seed, n_groups, single):
     ridge += 0.5  # with which there is one solution, soon found
     Q = K.astype(float) + np.diag(ridge)
     slow = try_every_pair(Q, grad, beta, lo, hi, a, group, 1e-6)
-    _, met = block_smo.smo_solve(
+    _, met = shrinking.smo_solve(
         K, ridge, grad, beta, lo, hi, a, group, n_groups, 1e-6, 1e-6, 10**6
     )
     assert met
@@ -110,7 +110,7 @@ def test_two_variables_without_sums_take_few_steps(seed):
 def test_large_block(kind, dtype):
     """More variables than the size from which on those at bounds are left out for a while."""
     rng = np.random.default_rng(7)
-    n = block_smo.SHRINK_FROM + 100
+    n = shrinking.SHRINK_FROM + 100
     X = rng.normal(size=(n, 5))
     y = np.where(X[:, 0] + rng.normal(size=n) > 0, 1.0, -1.0)
     K = np.exp(-0.1 * ((X[:, None] - X[None]) ** 2).sum(axis=2)).astype(dtype)
@@ -125,7 +125,7 @@ def test_large_block(kind, dtype):
     if kind == "none":
         loop, rest = block_smo.smo_without_sums, (lo, hi)
     else:
-        loop, rest = block_smo.smo_solve, (lo, hi, a, group, n_groups)
+        loop, rest = shrinking.smo_solve, (lo, hi, a, group, n_groups)
     steps, met = loop(K, ridge, grad, beta, *rest, 1e-3, 1e-6, 10**6)
     assert met
     assert steps > n // 2
@@ -154,11 +154,35 @@ def test_kernel_values_of_any_size(dtype, size):
         beta, grad = np.zeros(n), -y
         if with_sum:
             rest = (*box, np.ones(n), np.zeros(n, np.uint8), 1)
-            _, met = block_smo.smo_solve(K, np.zeros(n), grad, beta, *rest, 1e-3, 1e-3, 10**5)
+            _, met = shrinking.smo_solve(K, np.zeros(n), grad, beta, *rest, 1e-3, 1e-3, 10**5)
         else:
             _, met = block_smo.smo_without_sums(K, np.zeros(n), grad, beta, *box, 1e-3, 1e-3, 10**5)
         assert met
         assert np.allclose(grad, K.astype(float) @ beta - y, atol=1e-6)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("ridge", [1e6, 1e300])
+def test_a_ridge_of_any_size(dtype, ridge):
+    """A variable with a large ridge hardly moves; the others are chosen as if it were not there."""
+    rng = np.random.default_rng(3)
+    n = 60
+    B = rng.normal(size=(n, 10))
+    K, y = (B @ B.T).astype(dtype), rng.choice([-1.0, 1.0], n)
+    ridges = np.full(n, 0.1)
+    ends = (np.where(y < 0, -np.inf, 0.0), np.where(y > 0, np.inf, 0.0))
+    for solve, rest in (
+        (shrinking.smo_solve, (*ends, np.ones(n), np.zeros(n, np.uint8), 1)),
+        (block_smo.smo_without_sums, ends),
+    ):
+        usual, met = solve(K, ridges, -y, np.zeros(n), *rest, 1e-3, 1e-3, 10**5)
+        assert met
+        beta = np.zeros(n)
+        unusual = np.where(np.arange(n) == 7, ridge, ridges)
+        steps, met = solve(K, unusual, -y, beta, *rest, 1e-3, 1e-3, 10**5)
+        assert met
+        assert abs(beta[7]) * ridge < 10
+        assert steps < 4 * usual
 
 
 def test_a_kernel_that_is_no_kernel():
@@ -171,7 +195,7 @@ def test_a_kernel_that_is_no_kernel():
     rest = (lo, hi, np.ones(n), np.zeros(n, np.uint8), 1)
     for dtype in (np.float32, np.float64):
         beta = np.zeros(n)
-        steps, _ = block_smo.smo_solve(
+        steps, _ = shrinking.smo_solve(
             K.astype(dtype), np.zeros(n), -y, beta, *rest, 1e-3, 1e-3, 10**4
         )
         assert steps <= 10**4
@@ -188,7 +212,7 @@ def test_a_kernel_that_is_no_kernel():
 def test_nothing_to_solve_for():
     none = np.empty(0)
     rest = (none, none, none, np.empty(0, np.uint8), 1)
-    assert block_smo.smo_solve(
+    assert shrinking.smo_solve(
         np.empty((0, 0)), none, none, none, *rest, 1e-3, 1e-3, 5
     ) == (0, True)  # fmt: skip
     assert block_smo.smo_without_sums(
@@ -203,7 +227,7 @@ def test_a_group_that_cannot_move():
     B = np.random.default_rng(5).normal(size=(n, n))
     beta[group == 1] = hi[group == 1]
     before, rest = beta.copy(), (lo, hi, np.ones(n), group)
-    _, met = block_smo.smo_solve(
+    _, met = shrinking.smo_solve(
         B @ B.T, np.zeros(n), grad, beta, *rest, 2, 1e-6, 1e-6, 10**5
     )  # fmt: skip
     assert met

@@ -7,7 +7,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 
 from largemargin.kernels import loops as row_loops
-from largemargin.svm import block_smo, smo
+from largemargin.svm import shrinking, smo
 
 SEEDS = st.integers(0, 10**6)
 
@@ -140,7 +140,7 @@ def test_solve_local(seed, n_groups, single):
     before = [(a * beta)[group == g].sum() for g in range(n_groups)]
     start = beta @ Q @ beta / 2 + p @ beta
     box = (lo, hi, a, group, n_groups)
-    steps, met = block_smo.smo_solve(K, ridge, grad, beta, *box, 1e-6, 1e-6, 10**6)
+    steps, met = shrinking.smo_solve(K, ridge, grad, beta, *box, 1e-6, 1e-6, 10**6)
     assert met
     assert (lo <= beta).all()
     assert (beta <= hi).all()
@@ -152,7 +152,7 @@ def test_solve_local(seed, n_groups, single):
         mine = group == g
         top = value[mine & rises].max(initial=-np.inf)
         assert top - value[mine & falls].min(initial=np.inf) <= 1e-6 + 1e-9
-    again, met = block_smo.smo_solve(K, ridge, grad, beta, *box, 2e-6, 2e-6, 10**6)
+    again, met = shrinking.smo_solve(K, ridge, grad, beta, *box, 2e-6, 2e-6, 10**6)
     assert met
     assert again == 0 <= steps
 
@@ -160,7 +160,7 @@ def test_solve_local(seed, n_groups, single):
 def test_solve_local_makes_no_more_steps_than_allowed():
     grad, beta, lo, hi, a, group = state(3, 30, 1)
     problem = (np.eye(30) * 0.01, np.zeros(30), grad, beta, lo, hi, a, group, 1)
-    assert block_smo.smo_solve(*problem, 1e-9, 1e-9, 5) == (5, False)
+    assert shrinking.smo_solve(*problem, 1e-9, 1e-9, 5) == (5, False)
 
 
 def test_solve_local_goes_closer_for_a_while():
@@ -169,11 +169,11 @@ def test_solve_local_goes_closer_for_a_while():
     rng = np.random.default_rng(4)
     B = rng.normal(size=(30, 40))
     rest = (lo, hi, a, group, 1)
-    first, met = block_smo.smo_solve(
+    first, met = shrinking.smo_solve(
         B @ B.T, np.zeros(30), grad.copy(), beta.copy(), *rest, 0.1, 0.1, 10**6
     )
     assert met
-    more, met = block_smo.smo_solve(
+    more, met = shrinking.smo_solve(
         B @ B.T, np.zeros(30), grad.copy(), beta.copy(), *rest, 0.1, 1e-300, 10**6
     )
     assert met

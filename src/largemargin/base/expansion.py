@@ -76,7 +76,7 @@ class Expansion:
         gram.check_overflow()
         if n <= FEW_ROWS or n * n_slots <= 1 << 18:
             return self._few(gram, scores, n_jobs)
-        if is_computed_again(self.basis.kernel, X):
+        if is_computed_again(self.basis.kernel, self.basis.vectors):
             return self._fused(X, scores, n_jobs)
         vectors, squares = self.basis.vectors, self.basis.squares
         strips = []

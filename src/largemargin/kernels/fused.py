@@ -33,7 +33,11 @@ from largemargin.kernels.functions import (
 from largemargin.runtime.arrays import Matrix
 from largemargin.runtime.threads import Workers
 
-MOST_COLUMNS = 160  # columns up to which a value is computed again
+# Entries of a row up to which a value is computed again and not kept: measured where fits of both
+# ways take as long, and of many rows, for which there is no memory
+USUAL_COST, MANY_ROWS_COST = 128, 256
+MANY_ROWS = 1 << 15
+MOST_COLUMNS = 512  # columns up to which sparse rows are packed as dense ones
 LEAST_ZEROS = 8  # features of a row that are zero, in the mean, from which on zeros are left out
 TASK = 1 << 20  # kernel values that are worth a task of their own
 
@@ -69,9 +73,7 @@ def form_of(kernel: Kernel) -> Form | None:
     if isinstance(kernel, Laplacian):
         return Form(loops.LAPLACIAN, (0.0, -kernel.gamma))
     if isinstance(kernel, Polynomial):
-        return Form(
-            loops.POLYNOMIAL, (0.0, kernel.gamma, kernel.coef0, 1.0), degree=kernel.degree
-        )
+        return Form(loops.POLYNOMIAL, (0.0, kernel.gamma, kernel.coef0, 1.0), degree=kernel.degree)
     if isinstance(kernel, Sigmoid):
         return Form(loops.SIGMOID, (0.0, kernel.gamma, kernel.coef0))
     if isinstance(kernel, Linear):
@@ -79,9 +81,25 @@ def form_of(kernel: Kernel) -> Form | None:
     return None
 
 
-def is_computed_again(kernel: Kernel, X: Matrix) -> bool:
-    """Whether kernel values are cheaper to compute again than to keep."""
-    return X.shape[1] <= MOST_COLUMNS and form_of(kernel) is not None
+def is_computed_again(kernel: Kernel, X: Matrix, n_problems: int = 1) -> bool:
+    """Whether kernel values are cheaper to compute again each time than to write to memory and to
+    read back.
+
+    A value costs one multiplication per entry other than zero. What is kept is shared by all
+    problems that want it, and where there are many rows, not much of it can be kept.
+    """
+    n, d = X.shape
+    if d > MOST_COLUMNS or form_of(kernel) is None:
+        return False
+    affordable = MANY_ROWS_COST if n > MANY_ROWS else USUAL_COST
+    return entries_per_row(X) <= (affordable if n_problems == 1 else affordable / 2)
+
+
+def entries_per_row(X: Matrix) -> float:
+    """How many entries other than zero a row has, in the mean, by about a thousand rows."""
+    part: Any = X[:: max(1, X.shape[0] // 1000)]
+    count = part.count_nonzero() if sp.issparse(part) else np.count_nonzero(part)
+    return float(count / part.shape[0])
 
 
 def single_enough(kernel: Kernel, X: Matrix) -> bool:
@@ -106,9 +124,8 @@ class FusedRows:
         assert form is not None
         if not kernel.on_products:
             dtype = np.dtype(np.float64)
-        if sp.issparse(X):
-            X = X.toarray()
-        X = np.ascontiguousarray(X, dtype)
+        rows: Any = X.toarray() if sp.issparse(X) else X  # type: ignore[union-attr]
+        X = np.ascontiguousarray(rows, dtype)
         self.form, self.X, self.team, self.dtype = form, X, team, dtype
         from largemargin.kernels.simd import lanes_of
 
@@ -138,9 +155,9 @@ class FusedRows:
         _loops().pack_vectors(self.X, taken, every, self.width, flat, features, starts)
         return Vectors(flat, self.norms[taken], features, starts, order)
 
-    def corner(self, rows: np.ndarray) -> np.ndarray:
-        """The values among some rows."""
-        return self.columns(rows).values(self.vectors(rows))
+    def corner(self, rows: np.ndarray, room: np.ndarray | None = None) -> np.ndarray:
+        """The values among some rows; in `room`, a flat array, if it is long enough."""
+        return self.columns(rows).values(self.vectors(rows), room)
 
     @cached_property
     def _patterns(self) -> np.ndarray | None:
@@ -148,10 +165,8 @@ class FusedRows:
         None where few are: vectors of a group should be.
         """
         n, d = self.X.shape
-        if self.form.kind == _loops().LAPLACIAN or d < LEAST_ZEROS:
-            return None
-        sample = self.X[:: max(1, n // 1000)]
-        if np.count_nonzero(sample, axis=1).mean() > d - LEAST_ZEROS:
+        dense = self.form.kind == _loops().LAPLACIAN or entries_per_row(self.X) > d - LEAST_ZEROS
+        if dense or not n:
             return None
         bits = np.zeros((n, -(-d // 64) * 8), np.uint8)
         packed = np.packbits(self.X != 0, axis=1)
@@ -223,10 +238,15 @@ class Columns:
         of.team.map(add, self._parts(len(vectors.norms)))
         return out[:, : self.n]
 
-    def values(self, vectors: Vectors) -> np.ndarray:
-        """The values of the vectors (down) against the columns (across)."""
+    def values(self, vectors: Vectors, room: np.ndarray | None = None) -> np.ndarray:
+        """The values of the vectors (down) against the columns (across); in `room`, a flat array,
+        if it is long enough: fresh memory is slow.
+        """
         of, form = self._of, self._of.form
-        out = np.empty((len(vectors.order), len(self._norms)), of.dtype)
+        shape = len(vectors.order), len(self._norms)
+        if room is None or len(room) < shape[0] * shape[1]:
+            room = np.empty(shape[0] * shape[1], of.dtype)
+        out = room[: shape[0] * shape[1]].reshape(shape)
 
         def fill(part: tuple[int, int]) -> None:
             _loops().fill_values(

@@ -105,6 +105,11 @@ class Watch:
         return self.stopped
 
     @property
+    def is_shown(self) -> bool:
+        """Whether anybody sees notes."""
+        return self._bar is not None
+
+    @property
     def elapsed(self) -> float:
         """Seconds since the start."""
         return clock() - self._start

@@ -21,6 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
@@ -30,16 +31,19 @@ from largemargin.svm.active_set import refine
 from largemargin.svm.dense_solver import solve_block
 from largemargin.svm.problem import Optimality, Problem, Solution, smo_loops
 
-# Variables of a working set; up to twice as many if many are free, or if the problem is large
+# Variables of a working set; up to twice as many if many are free, or if the set is large
 WORKING_SET = 1024
-POOL = 16384  # variables of a pool; twice as many columns have none
-SHARE = 0.15
-FREE = False
+POOL = 16384  # variables of a pool at least; up to twice as many columns have none
+POOL_SHARE = 0.15  # the share of the columns that a pool has, if that is more
 EARLY = 0.3  # a violation at which a portion is solved well enough to go on to the next
 LOCAL = 0.1  # the violation left in a part of the columns, relative to the one it was selected for
 SPARE = 0.1  # the fraction of the time taken that may be spent on looking at the rest
 SPARE_SECONDS = 0.5  # seconds that may be spent on it in any case
 GROUP = 6  # terms of a sum that are added up before they are added to it: those of `kernels.fused`
+# What a problem is expected to take, for a warning of hours: support vectors grow with the power of
+# the rows, and the values of each against all rows are computed so many times.
+SUPPORT_GROWTH = 0.7
+PASSES = 10
 USUAL_SPEED = 5e8  # kernel values per second, before the speed is known
 
 
@@ -113,7 +117,8 @@ class ColumnSet:
     def working_set(self) -> int:
         """How many variables to solve for together."""
         free = (self.problem.lo < self.beta) & (self.beta < self.problem.hi)
-        most = max(WORKING_SET, len(self) // 16, int(np.count_nonzero(free)))
+        usual = min(WORKING_SET, max(WORKING_SET // 4, len(self) // 4))
+        most = max(usual, len(self) // 16, int(np.count_nonzero(free)))
         return min(2 * WORKING_SET, most)
 
     def select(
@@ -150,6 +155,10 @@ def _taken(problem: Problem, which: np.ndarray | slice) -> Problem:
     return replace(problem, **parts, least_norm=0.0)
 
 
+def _is_within(aim: float, at: Optimality) -> bool:
+    return at.violation * at.unit <= aim
+
+
 class Chunking:
     """One problem: its variables in the order of their portions, which end at `ends`.
 
@@ -170,10 +179,10 @@ class Chunking:
         weights: np.ndarray | None = None,
         stopped: Callable[[], object] = lambda: "",
         given: bool = False,
-        note: Callable[[str], object] = lambda note: None,
+        report: Callable[[Chunking], object] = lambda chunking: None,
     ) -> None:
         self.problem, self.examples, self.ends, self.kernel = problem, examples, ends, kernel
-        self.tol, self.given, self.note = tol, given, note
+        self.tol, self.given, self._report = tol, given, report
         self.effort = Effort(max_steps, stopped)
         self.beta = problem.start.copy()
         self.grad = problem.p + problem.ridge * self.beta
@@ -181,6 +190,7 @@ class Chunking:
         self.seen = 0  # variables, from the first on, whose gradient is up to date
         self.violation = np.inf
         self.converged = False
+        self._room: np.ndarray | None = None  # for the matrix of a working set
         self.sizes = np.zeros(len(self.beta))
         self._norms, self._weights = norms, weights
         self.drift = np.inf if norms is None else 0.0
@@ -198,6 +208,13 @@ class Chunking:
         if not self.is_complete and self._has_time_for(left):
             self._look_at(len(self.beta), to_the_end=True)
             self._judge(self._whole(len(self.beta)))
+
+    @property
+    def values_expected(self) -> float:
+        """About how many kernel values the whole problem takes, by what has been seen of it."""
+        n, seen = len(self.beta), max(self.seen, 1)
+        support = np.count_nonzero(self.beta) * (n / seen) ** SUPPORT_GROWTH
+        return float(PASSES * support * n)
 
     @property
     def is_complete(self) -> bool:
@@ -264,9 +281,7 @@ class Chunking:
         complete = len(columns) == len(self.beta)
         self.converged = complete and optimality.meets(self.tol)
 
-    def _descend(
-        self, columns: ColumnSet, enough: Callable[[Optimality], bool]
-    ) -> None:
+    def _descend(self, columns: ColumnSet, enough: Callable[[Optimality], bool]) -> None:
         """Solve over a set of columns until it is good enough, or there is no time left."""
         last = np.empty(0, np.int64)
         pools = len(columns) > 2 * POOL
@@ -275,15 +290,13 @@ class Chunking:
             if enough(at) or self.effort.is_over:
                 return
             self.effort.n_rounds += 1
-            size = max(POOL, int(len(columns) * SHARE)) if pools else columns.working_set
-            if pools and FREE:
-                last = np.flatnonzero((columns.problem.lo < columns.beta) & (columns.beta < columns.problem.hi))
+            size = max(POOL, int(POOL_SHARE * len(columns))) if pools else columns.working_set
             which = columns.select(size, last, at, self.effort.n_rounds)
             aim = max(self.tol / 2, LOCAL * at.violation) * at.unit
             before = columns.beta[which].copy()
             if pools:
                 part = columns.taken(which)
-                self._descend(part, lambda at, aim=aim: at.violation * at.unit <= aim)
+                self._descend(part, partial(_is_within, aim))
                 after, others = part.beta, np.setdiff1d(np.arange(len(columns)), which)
             else:
                 after, others = self._solved(columns, which, aim), np.arange(len(columns))
@@ -306,12 +319,16 @@ class Chunking:
             self.effort.n_values += len(changed) * len(others)
             self._note_drift(examples, changes[0], np.stack([columns.grad, columns.sizes]))
             last = which
-            self.note(f"violation {at.violation:.2g}")
+            self.violation = at.violation
+            self._report(self)
 
     def _solved(self, columns: ColumnSet, which: np.ndarray, aim: float) -> np.ndarray:
         """Some variables after they were solved for in the matrix of the values among them."""
         effort = self.effort
-        local = np.ascontiguousarray(self.kernel.corner(columns.examples[which]))
+        if self._room is None or len(self._room) < len(which) * (len(which) + self.kernel.width):
+            self._room = np.empty(len(which) * (len(which) + self.kernel.width), self.kernel.dtype)
+        # rows that are a multiple of panels long are side by side already
+        local = np.ascontiguousarray(self.kernel.corner(columns.examples[which], self._room))
         effort.n_values += len(which) ** 2
         found, steps = solve_block(
             columns.problem, which, local, columns.grad, columns.beta, aim,
@@ -320,13 +337,13 @@ class Chunking:
         effort.n_steps += steps
         return found
 
-    def _changes(
-        self, examples: np.ndarray, before: np.ndarray, after: np.ndarray
-    ) -> np.ndarray:
+    def _changes(self, examples: np.ndarray, before: np.ndarray, after: np.ndarray) -> np.ndarray:
         """What is to be added for variables that changed, as `ColumnSet.add` takes it."""
         if self._weights is None:
-            return (after - before)[None]
-        return np.stack([after - before, (np.abs(after) - np.abs(before)) * self._weights[examples]])
+            return np.asarray((after - before)[None])
+        return np.stack(
+            [after - before, (np.abs(after) - np.abs(before)) * self._weights[examples]]
+        )
 
     def _note_drift(self, examples: np.ndarray, delta: np.ndarray, sums: np.ndarray) -> None:
         """Add to `drift` what rounding may have done in a sum, and in adding it to `sums`."""
@@ -343,7 +360,7 @@ class Chunking:
         problem = replace(self.problem, start=self.beta)
         other = Chunking(
             problem, self.examples, self.ends[-1:], kernel, self.tol, effort.max_steps,
-            self._norms, self._weights, effort.stopped, True, self.note,
+            self._norms, self._weights, effort.stopped, True, self._report,
         )  # fmt: skip
         if effort.stopped() or not self.is_complete:
             return self

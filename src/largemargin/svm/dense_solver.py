@@ -15,10 +15,11 @@ from largemargin.runtime.progress import Watch
 from largemargin.svm.active_set import exact_violation, is_exact, refine
 from largemargin.svm.interior_point import solve_interior
 from largemargin.svm.problem import Optimality, Problem, Solution, block_loops
+from largemargin.svm.shrinking import smo_solve
 
 # SMO steps after which a block goes to the interior-point method: so many, and some per variable
 SMO_STEPS = 20_000
-SMO_STEPS_PER_VARIABLE = 50
+SMO_STEPS_PER_VARIABLE = 200
 UNBOUNDED = 1e100  # a variable of this size shows that the dual has no bounded solution
 SMO_EXTRA = 1e-8  # SMO goes on to this fraction of the tolerance, as long as that is cheap
 ROUNDING = 4e-14  # the least violation that rounding lets SMO reach, if all goes well
@@ -91,7 +92,7 @@ def solve_block(
     patience = SMO_STEPS + SMO_STEPS_PER_VARIABLE * len(found)
     ends = tol, tol if closer is None else closer, int(min(max_steps, patience))
     if problem.threshold:
-        steps, met = block_loops().smo_solve(
+        steps, met = smo_solve(
             local, ridge, slope, found, lo, hi, problem.a[working], problem.group[working],
             problem.n_groups, *ends,
         )  # fmt: skip

@@ -188,7 +188,7 @@ class Evaluation:
             sized = known and stored.sizes is not None
             weights = None if self._by_norms or sized else self._weights(stored)
             found, weighted = self._from_rows(stored, None if known else coefs, weights)
-            if sized and self.size_weights is not None:
+            if known and stored.sizes is not None and self.size_weights is not None:
                 weighted = stored.sizes + stored.drift * float(self.size_weights.max())
             values = stored.values if known else found
             of_sum, off = (0.0, stored.drift) if known else (_of_sum(len(stored.used)), 0.0)

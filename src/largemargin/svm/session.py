@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -28,6 +28,7 @@ from largemargin.svm.decomposition import WORKING_SET, Subproblem, solve
 from largemargin.svm.dense_solver import SMO_EXTRA, SMO_STEPS, SMO_STEPS_PER_VARIABLE, solve_dense
 from largemargin.svm.evaluation import Evaluation, Outputs, Stored, sum_loops, summed
 from largemargin.svm.few_features import has_few_features, solve_in_features
+from largemargin.svm.forecast import Forecast
 from largemargin.svm.formulations import Formulation, HardMargin, SoftMargin, square_of
 from largemargin.svm.multiclass import SEGMENT, Layout, Split
 from largemargin.svm.problem import DualResult, Optimality, Problem, Solution, smo_loops
@@ -129,7 +130,7 @@ class Session:
         self.whole = self.n <= WHOLE_GRAM_ROWS
         large = self.n > SMALL_PROBLEM and not self.whole
         self.layout = Layout(labels, n_classes, portions and large)
-        self.computed = not self.whole and is_computed_again(kernel, X)
+        self.computed = not self.whole and is_computed_again(kernel, X, max(1, n_classes - 1))
         self._dtype, self._memory = dtype, memory
         self._ends = [0, *np.cumsum(np.bincount(labels, minlength=n_classes)).tolist()]
         self._asked_for: dict[tuple[int, ...], np.ndarray] = {}  # by classes: rows of examples
@@ -223,7 +224,7 @@ class Session:
             more: dict[str, Any] = {
                 "norms": self.sizes, "weights": self.evaluation.size_weights,
                 "stopped": watch.look, "given": one.job.start is not None,
-                "note": lambda note: watch.advance(0, note),
+                "report": Forecast(watch, tol, partial(self._gap_on_the_way, one)),
             }  # fmt: skip
             solver = Chunking(one.problem, *args, quick, tol, max_steps, **more)
             solver.run()
@@ -237,6 +238,18 @@ class Session:
         self.team.map(run, range(len(stated)))
         self.n_computed += int(self._n_computed.sum())
         return found
+
+    def _gap_on_the_way(self, one: StatedProblem, solver: Chunking) -> float:
+        """The relative duality gap of a solver's variables, rounding apart."""
+        solution = solver.solution()
+        trained = self._read(one, replace(solution, beta=solution.beta.copy()))
+        y, s, result = one.signs, one.weights, trained.result
+        f = trained.scale * trained.outputs[None]
+        outputs = Outputs(f, np.zeros_like(f), float(result.coefs @ f[0]), 0.0)
+        bounds = one.job.formulation.bounds(
+            y, s, result.coefs, result.intercept, outputs, self.evaluation.reach
+        )
+        return bounds.gap
 
     def _solve_dense(
         self, one: StatedProblem, tol: float, max_steps: float, watch: Watch

@@ -132,9 +132,9 @@ def partner(row, curves, up_fixed, down_fixed, grad, share, shrink, least, unit,
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def move_both(row, other, step, second, grad, up_fixed, down_fixed, ease, unit, places):
-    """Change the gradient, and find the variable that brings the largest decrease alone, and how
-    far the gradient is from zero in I_low and in I_up together, in units.
+def move_both(row, other, step, second, grad, up_fixed, down_fixed, unit, places):
+    """Change the gradient, and find the variable that violates optimality most, and how far the
+    gradient is from zero in I_low and in I_up together, in units.
     """
     best, fall, rise = np.int32(0), np.int32(0), np.int32(0)
     for k in range(len(grad)):
@@ -147,6 +147,6 @@ def move_both(row, other, step, second, grad, up_fixed, down_fixed, ease, unit, 
         fall = _bits(down) if _bits(down) > fall else fall
         rise = _bits(up) if _bits(up) > rise else rise
         gain = up + down  # one of them is zero
-        key = np.int32(_bits(gain * gain * ease[k]) & ~places | (places - k))
+        key = np.int32(_bits(gain) & ~places | (places - k))
         best = key if key > best else best
     return _place(best, places), np.float64(_number(fall)) + np.float64(_number(rise))
