@@ -92,7 +92,7 @@ class KernelPass:
     ) -> None:
         self.book = SlotBook(X, basis, positions)
         self.values: TiledValues | ForgottenValues
-        if is_computed_again(basis.kernel, X):
+        if is_computed_again(basis.kernel, X, len(positive)):
             self.values = ForgottenValues(X, basis, self.book.rows_of)
         else:
             self.values = TiledValues(X, basis, cache_bytes, positions)
