@@ -19,6 +19,7 @@ from benchmarks.options import OPTIONS
 NAMES = {
     "budget": "benchmarks.budget",
     "limits": "benchmarks.limits",
+    "linear": "benchmarks.linear",
     "lp": "benchmarks.lp",
     "svm": "benchmarks.svm",
     "tables": "benchmarks.tables",
@@ -34,7 +35,7 @@ def main() -> int:
         "part", nargs="*", help="numbers or names of the parts to run; all of them by default"
     )
     parser.add_argument("--json", action="store_true", help="print the rows as JSON")
-    svm = parser.add_argument_group("for svm and tables")
+    svm = parser.add_argument_group("for svm, tables and linear")
     svm.add_argument("--threads", type=int, default=OPTIONS.threads, help="of every process")
     svm.add_argument("--rounds", type=int, default=OPTIONS.rounds, help="the best of so many")
     svm.add_argument("--rows", type=int, help="what stands for 60,000 rows, to try the commands")

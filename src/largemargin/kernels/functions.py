@@ -53,6 +53,9 @@ def squared_norms(A: Matrix) -> np.ndarray:
     """The squared Euclidean norm of each row, in float64 whatever the type of A."""
     if sp.issparse(A):
         entries: Any = A.astype(np.float64)
+        if entries.format == "csr" and entries.has_canonical_format:
+            entries.data **= 2
+            return np.asarray(entries @ np.ones(entries.shape[1])).ravel()
         return np.asarray(entries.multiply(entries).sum(axis=1)).ravel()
     if A.dtype == np.float64:
         return np.asarray(np.einsum("ij,ij->i", A, A))

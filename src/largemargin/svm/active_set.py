@@ -278,6 +278,28 @@ def group_sums(problem: Problem, beta: np.ndarray) -> np.ndarray:
     return np.array([terms[problem.group == g].sum() for g in range(problem.n_groups)])
 
 
+def with_kept_sums(problem: Problem, beta: np.ndarray) -> np.ndarray:
+    """A point with the sums of the start, near one that nearly has them: what is missing is shared
+    by the variables inside the box, or by all if those have no room for it.
+    """
+    if not problem.threshold:
+        return beta
+    for inside in (True, False):
+        missing = group_sums(problem, problem.start) - group_sums(problem, beta)
+        # what is missing by rounding alone, nothing can mend
+        missing[np.abs(missing) < SUM_ROUNDING * np.abs(beta).sum()] = 0.0
+        wanted = problem.a * missing[problem.group]
+        room = np.where(wanted > 0, problem.hi - beta, beta - problem.lo)
+        if inside:
+            room = np.where((beta > problem.lo) & (beta < problem.hi), room, 0.0)
+        room = np.minimum(room, np.abs(wanted))
+        rooms = np.bincount(problem.group, room, problem.n_groups)
+        share = np.minimum(1.0, np.abs(missing) / np.where(rooms > 0, rooms, 1.0))
+        beta = beta + np.sign(wanted) * room * share[problem.group]
+        beta = np.clip(beta, problem.lo, problem.hi)
+    return beta
+
+
 def _solve(
     problem: Problem,
     free: np.ndarray,

@@ -31,6 +31,7 @@ from largemargin.kernels.functions import UNIT, Kernel, Linear, Rounding, square
 from largemargin.kernels.fused import FusedRows
 from largemargin.kernels.rows import BLOCK, KernelRows
 from largemargin.runtime.arrays import Matrix
+from largemargin.svm.linear.weights import LONG, weighted_sums
 
 if TYPE_CHECKING:
     from largemargin.svm.multiclass import Split
@@ -41,10 +42,10 @@ PIECE = 64  # vectors that are summed together
 PANEL = 256  # examples per tile
 ROWS_PER_PRODUCT = 4096  # examples that are multiplied by w together
 CHEAP = 4_000_000  # kernel values in float64 that are cheap beside any fit
+CHEAP_SINGLE = 100_000  # products in extended precision, where others are in float32
 SHARE = 20  # one in so many of the fit's own kernel values may be spent on them
 COMPUTED_SHARE = 6  # the same where both are computed and forgotten, and cost about the same
 STEP = 256  # kernel values that take as long as a step of the solver
-LONG = np.longdouble
 FEW_TERMS = 32  # features up to which zeros are not counted
 DOT2_PRODUCTS = 20_000  # products up to which sums are made with twice the digits
 
@@ -375,13 +376,11 @@ class Evaluation:
         vectors = stored.examples[stored.used]
         coefs = stored.coefs[:, stored.used]
         norms = np.sqrt(self.squares)
-        w, unit = _weighted_sums(V, vectors, coefs)
+        few = CHEAP if self.session.exact else CHEAP_SINGLE
+        w, unit = weighted_sums(V, vectors, coefs, few)
         lengths = np.sqrt((w.astype(LONG) ** 2).sum(axis=1)).astype(float) * (1 + 4 * UNIT)
         off = unit * (np.abs(coefs) @ norms[vectors]) + UNIT * lengths
-        values = np.empty((len(coefs), len(stored.examples)))
-        for k in range(0, len(stored.examples), ROWS_PER_PRODUCT):
-            rows = Z[stored.examples[k : k + ROWS_PER_PRODUCT]].astype(np.float64, copy=False)
-            values[:, k : k + ROWS_PER_PRODUCT] = (rows @ w.T).T
+        values = self._times(Z, stored.examples, w)
         of, terms = norms[stored.examples], self.terms[stored.examples]
         errors = 1.01 * of * ((terms + 3) * UNIT * lengths[:, None] + off[:, None])
         errors += (terms + 1) * float(np.finfo(np.float64).tiny)
@@ -389,25 +388,19 @@ class Evaluation:
         square_error = float((2 * lengths * off + off**2).sum()) * 1.01 + 16 * UNIT * square
         return Outputs(values, errors, square, square_error)
 
+    def _times(self, Z: Matrix, examples: np.ndarray, w: np.ndarray) -> np.ndarray:
+        """w @ Z[examples].T; of all rows in their own order first, which copies none."""
+        everything = 2 * len(examples) >= self.session.n
+        n = self.session.n if everything else len(examples)
+        values = np.empty((len(w), n))
 
-def _weighted_sums(V: Matrix, vectors: np.ndarray, coefs: np.ndarray) -> tuple[np.ndarray, float]:
-    """coefs @ V[vectors], and its error relative to the sum of the sizes of its terms.
+        def fill(first: int) -> None:
+            part: Any = slice(first, first + ROWS_PER_PRODUCT)
+            rows = Z[part if everything else examples[part]].astype(np.float64, copy=False)
+            values[:, part] = (rows @ w.T).T
 
-    If there are few terms, they are multiplied in extended precision and added in pairs; else
-    PIECE at a time, and only what these give is added in extended precision.
-    """
-    eps, count = float(np.finfo(LONG).eps), len(vectors)
-    if coefs.size * V.shape[1] <= CHEAP:
-        rows = V[vectors].toarray() if sp.issparse(V) else V[vectors]
-        columns = np.ascontiguousarray(rows.T.astype(LONG))
-        w = np.array([(columns * row).sum(axis=1) for row in coefs.astype(LONG)])
-        # NumPy adds up to 128 terms in eight sums of 16, and what these give in pairs
-        return w.astype(float), eps * (24 + np.log2(count + 1))
-    total = np.zeros((len(coefs), V.shape[1]), LONG)
-    for k in range(0, count, PIECE):
-        rows = V[vectors[k : k + PIECE]].astype(np.float64, copy=False)
-        total += (rows.T @ coefs[:, k : k + PIECE].T).T
-    return total.astype(float), (PIECE + 2) * UNIT + eps * (count // PIECE + 1)
+        self.session.team.map(fill, range(0, n, ROWS_PER_PRODUCT))
+        return values[:, examples] if everything else values
 
 
 @cache

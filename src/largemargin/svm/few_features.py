@@ -26,9 +26,8 @@ from scipy.linalg import cho_factor, cho_solve
 
 from largemargin.kernels.functions import Kernel, Linear
 from largemargin.runtime.arrays import Matrix
-from largemargin.runtime.progress import Watch
 from largemargin.runtime.threads import Workers
-from largemargin.svm.active_set import SUM_ROUNDING, group_sums, is_exact, refine
+from largemargin.svm.active_set import SUM_ROUNDING, is_exact, refine, with_kept_sums
 from largemargin.svm.interior_point import RIDGE, Solver, minimise, sum_rows, with_sums
 from largemargin.svm.problem import Optimality, Problem, Solution
 
@@ -164,10 +163,10 @@ class Factored:
 
 
 def solve_in_features(
-    problem: Problem, X: Matrix, tol: float, team: Workers, watch: Watch
+    problem: Problem, X: Matrix, tol: float, team: Workers, stopped: Callable[[], object]
 ) -> Solution:
     """The exact solution, or the best point found until it is stopped."""
-    plain = Features(X, team, stopped=watch.look)
+    plain = Features(X, team, stopped=stopped)
     # coefficients that sum to zero do not depend on the origin: the mean rounds least
     total, size = float(problem.start.sum()), float(np.abs(problem.start).sum())
     balanced = problem.threshold and (problem.a == 1).all() and abs(total) <= SUM_ROUNDING * size
@@ -179,9 +178,7 @@ def solve_in_features(
         if _dual(problem, inner) > _dual(problem, at):
             at = inner
         optimality = Optimality.of(problem, at.beta, at.grad, len(problem))
-    if not (
-        watch.look() or optimality.infeasible_margin or is_exact(problem, optimality.violation)
-    ):
+    if not (stopped() or optimality.infeasible_margin or is_exact(problem, optimality.violation)):
         at = _refined(problem, features, at)
     at = _point(problem, plain, at.beta, at.n_steps)
     optimality = Optimality.of(problem, at.beta, at.grad, len(problem))
@@ -222,12 +219,12 @@ def _interior(problem: Problem, features: Features) -> Solution:
     )  # fmt: skip
     if inner.x is not None and np.isfinite(inner.x).all():
         beta[moving] = inner.x
-        beta = _with_sums(problem, np.clip(beta, problem.lo, problem.hi))
+        beta = with_kept_sums(problem, np.clip(beta, problem.lo, problem.hi))
     at = _point(problem, features, beta, inner.n_solved)
-    return at if problem.relative else _best_multiple(problem, at)
+    return at if problem.relative else best_multiple(problem, at)
 
 
-def _best_multiple(problem: Problem, at: Solution) -> Solution:
+def best_multiple(problem: Problem, at: Solution) -> Solution:
     """The best of t b, 0 <= t <= 1, which matters where the method was stopped on the way."""
     slope = float(problem.p @ at.beta)
     curve = float(at.beta @ (at.grad - problem.p))
@@ -235,28 +232,6 @@ def _best_multiple(problem: Problem, at: Solution) -> Solution:
         return at
     t = -slope / curve
     return replace(at, beta=t * at.beta, grad=problem.p + t * (at.grad - problem.p))
-
-
-def _with_sums(problem: Problem, beta: np.ndarray) -> np.ndarray:
-    """A point with the sums of the start, near one that nearly has them: what is missing is shared
-    by the variables inside the box, or by all if those have no room for it.
-    """
-    if not problem.threshold:
-        return beta
-    for inside in (True, False):
-        missing = group_sums(problem, problem.start) - group_sums(problem, beta)
-        # what is missing by rounding alone, nothing can mend
-        missing[np.abs(missing) < SUM_ROUNDING * np.abs(beta).sum()] = 0.0
-        wanted = problem.a * missing[problem.group]
-        room = np.where(wanted > 0, problem.hi - beta, beta - problem.lo)
-        if inside:
-            room = np.where((beta > problem.lo) & (beta < problem.hi), room, 0.0)
-        room = np.minimum(room, np.abs(wanted))
-        rooms = np.bincount(problem.group, room, problem.n_groups)
-        share = np.minimum(1.0, np.abs(missing) / np.where(rooms > 0, rooms, 1.0))
-        beta = beta + np.sign(wanted) * room * share[problem.group]
-        beta = np.clip(beta, problem.lo, problem.hi)
-    return beta
 
 
 def _refined(problem: Problem, features: Features, at: Solution) -> Solution:

@@ -1,9 +1,9 @@
 """A training session: data, kernel rows and threads, and any number of machines trained on them.
 
 Small data has its whole Gram matrix, in which `dense_solver` solves each problem; larger data goes
-through `decomposition`; the linear kernel of few features through `few_features`. Whatever is
-trained in the same session shares kernel values: the classes, the values of C of a path, the folds
-of a cross-validation.
+through `decomposition`; the linear kernel of few features, or of many sparse ones, through
+`linear`. Whatever is trained in the same session shares kernel values: the classes, the values of C
+of a path, the folds of a cross-validation.
 """
 
 from __future__ import annotations
@@ -14,9 +14,10 @@ from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from largemargin.kernels.engine import SMALL_PROBLEM
-from largemargin.kernels.functions import Kernel
+from largemargin.kernels.functions import Kernel, Linear
 from largemargin.kernels.fused import Columns, FusedRows, is_computed_again, single_enough
 from largemargin.kernels.rows import HEIGHTS, KernelRows, whole_gram
 from largemargin.runtime.arrays import Matrix, MatrixLike
@@ -27,9 +28,12 @@ from largemargin.svm.chunking import Chunking
 from largemargin.svm.decomposition import WORKING_SET, Subproblem, solve
 from largemargin.svm.dense_solver import SMO_EXTRA, SMO_STEPS, SMO_STEPS_PER_VARIABLE, solve_dense
 from largemargin.svm.evaluation import Evaluation, Outputs, Stored, sum_loops, summed
-from largemargin.svm.few_features import has_few_features, solve_in_features
+from largemargin.svm.few_features import has_few_features
 from largemargin.svm.forecast import Forecast
 from largemargin.svm.formulations import Formulation, HardMargin, SoftMargin, square_of
+from largemargin.svm.linear.coordinate_descent import fits, solve_by_coordinates
+from largemargin.svm.linear.rows import products_by_weights
+from largemargin.svm.linear.solver import in_order_of_data, solve_few_columns
 from largemargin.svm.multiclass import SEGMENT, Layout, Split
 from largemargin.svm.problem import DualResult, Optimality, Problem, Solution, smo_loops
 
@@ -171,6 +175,8 @@ class Session:
             and max_steps > SMO_STEPS + SMO_STEPS_PER_VARIABLE * self.n
         ):
             found = [self._solve_in_features(one, tol, watch) for one in stated]
+        elif self._has_sparse_rows and max_steps == np.inf:
+            found = self._solve_by_coordinates(stated, tol, watch)
         left = [k for k, at in enumerate(found) if not (at and (at.converged or watch.stopped))]
         solutions = self._solve([stated[k] for k in left], tol, max_steps, watch)
         for k, at in zip(left, solutions, strict=True):
@@ -264,10 +270,35 @@ class Session:
             at = self._solve_dense(one, tol, SMO_FIRST_VALUES // self.n, watch)
             if at.converged or watch.stopped:
                 return at
-        X = self.X[one.examples]
-        at = solve_in_features(one.problem, X, tol, self.team, watch)
+        at = in_order_of_data(
+            one.problem, one.examples, self.X,
+            lambda problem, X: solve_few_columns(
+                problem, X, tol, self.exact, self.team, watch.look
+            ),
+        )  # fmt: skip
         watch.advance(int(at.converged))
         return at
+
+    @property
+    def _has_sparse_rows(self) -> bool:
+        """Whether a row's product with w is cheaper than a kernel row."""
+        return isinstance(self.kernel, Linear) and sp.issparse(self.X) and not self.whole
+
+    def _solve_by_coordinates(
+        self, stated: Sequence[StatedProblem], tol: float, watch: Watch
+    ) -> list[Solution | None]:
+        """Solve the problems that coordinate descent knows, each on one thread."""
+        found: list[Solution | None] = [None] * len(stated)
+
+        def work(k: int) -> None:
+            at = found[k] = in_order_of_data(
+                stated[k].problem, stated[k].examples, self.X,
+                lambda problem, X: solve_by_coordinates(problem, X, tol, self.exact, watch.look),
+            )  # fmt: skip
+            watch.advance(int(at.converged))
+
+        self.team.map(work, [k for k, one in enumerate(stated) if fits(one.problem)])
+        return found
 
     def _finish(self, runs: Sequence[Subproblem], watch: Watch) -> None:
         """Go on beyond the tolerance as far as that is cheap, then to the exact solutions."""
@@ -427,6 +458,8 @@ class Session:
 
     def products(self, examples: np.ndarray, coefs: np.ndarray) -> np.ndarray:
         """coefs @ K[examples, order], for one row of coefficients per problem."""
+        if self._by_weights:
+            return products_by_weights(self.X, self.team, examples, coefs)[:, self.order]
         self._multiplied[examples] = True
         if self.whole:
             return np.asarray(coefs @ self.gram[self.place[examples]])
@@ -434,6 +467,11 @@ class Session:
             self.n_computed += len(examples) * self.n
             return self._all_columns.sums(self.fused.vectors(examples), coefs)
         return self.rows.products(examples, coefs)
+
+    @property
+    def _by_weights(self) -> bool:
+        """Whether w is shorter than a row of kernel values."""
+        return isinstance(self.kernel, Linear) and not self.whole and self.X.shape[1] <= self.n
 
     def _state(self, job: Job) -> StatedProblem:
         examples = self.layout.examples(job.split)

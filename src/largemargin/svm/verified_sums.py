@@ -121,6 +121,21 @@ def _add(total, rest, value):
 
 
 @njit(cache=True, nogil=True)
+def weigh_rows(data, indices, indptr, rows, coefs, total):
+    """total += coefs @ X[rows] for a CSR matrix X, each column as `compensated_sum`."""
+    rest = np.zeros(len(total))
+    for k in range(len(rows)):
+        c = coefs[k]
+        if c != 0.0:
+            for e in range(indptr[rows[k]], indptr[rows[k] + 1]):
+                j = indices[e]
+                total[j], rest[j] = _add(total[j], rest[j], c * np.float64(data[e]))
+    for j in range(len(total)):
+        if np.isfinite(rest[j]):
+            total[j] += rest[j]
+
+
+@njit(cache=True, nogil=True)
 def balance(beta, lo, hi):
     """Make a sum zero that rounding has left near zero, by changing one free variable with room
     for it: the smallest, which can take the change most exactly.

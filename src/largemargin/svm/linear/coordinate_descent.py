@@ -1,0 +1,170 @@
+"""Many sparse columns: dual coordinate descent with shrinking (Hsieh et al. 2008), and a threshold.
+
+    minimise 1/2 w.w + 1/2 b'diag(ridge)b + p.b,   w = X'b,   lo <= b <= hi,   sum of b = 0
+
+Without the sum a variable is at its best for given others after one step that costs no more than
+its row has entries. The sum is kept by an augmented Lagrangian: with a level t and a stiffness k
+
+    ... + t sum b + k/2 (sum b)^2
+
+is minimised over the box alone, to the accuracy that the sum has, and t rises by k sum b, until
+both are met; k, of the size of the rows' squared norms, is as if each row had one entry more. The
+sum is off by little after a few rounds, since a level that is wrong moves the ends of many
+variables. What is left of it is put right in the end, shared by the variables that are free.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from largemargin.kernels.functions import squared_norms
+from largemargin.svm.active_set import group_sums, refine, with_kept_sums
+from largemargin.svm.problem import Optimality, Problem, Solution
+
+PASSES = 1000  # passes at most, each as long as one over all entries
+SEED = 88172645463325252  # any number but zero
+SHARE = 1.5  # gradients of one pass, relative to the tolerance; those of its end are smaller
+BALANCE = 0.1  # of the tolerance that a level may be off
+SHRINK = 0.5  # rows beyond this fraction of the worst gradient are put aside
+COMPACT = 0.5  # the share of rows that are left of those copied at which they are copied again
+LEAST_DIAGONAL = 1e-300
+
+
+def fits(problem: Problem) -> bool:
+    """Whether the method knows the problem: one sum, with signs alike, or none."""
+    return not problem.relative and problem.n_groups == 1 and bool((problem.a == 1).all())
+
+
+def solve_by_coordinates(
+    problem: Problem, X: sp.csr_array, tol: float, exact: bool, stopped: Callable[[], object]
+) -> Solution:
+    """The solution to the tolerance, beyond it if `exact`; or the best point found until stopped,
+    or after so many passes that another method is worth trying.
+    """
+    search = _Descent(problem, X)
+    limit, at = tol, None
+    while True:
+        search.run(limit, stopped)
+        at = search.read(tol, at)
+        if at.converged or stopped() or search.passes >= PASSES:
+            break
+        limit /= 2
+    if exact and at.converged and not stopped():
+        at = search.refined(at, tol, stopped)
+    return at
+
+
+class _Part:
+    """Some rows of a problem with all that a pass over them reads, one after the other."""
+
+    def __init__(self, descent: _Descent, rows: np.ndarray) -> None:
+        problem, everything = descent.problem, len(rows) == descent.n
+        X = descent.X if everything else descent.X[rows]
+        self.rows, self.active = rows, np.arange(len(rows))
+        # without a sign no index needs a test for one
+        self.matrix = X.data, X.indices.view(f"u{X.indices.itemsize}"), X.indptr
+        fixed = problem.p, problem.lo, problem.hi, problem.ridge, descent.diagonal
+        self.fixed = tuple(part if everything else part[rows] for part in fixed)
+        self.beta = descent.beta[rows]
+        self.left_out = np.zeros(len(rows), bool)
+
+
+class _Descent:
+    """The variables, w and the level."""
+
+    def __init__(self, problem: Problem, X: sp.csr_array) -> None:
+        self.problem, self.X = problem, X
+        self.n = len(problem)
+        squares = squared_norms(X)
+        self.stiffness = float(squares.mean()) if problem.threshold else 0.0
+        self.diagonal = np.maximum(squares + problem.ridge + self.stiffness, LEAST_DIAGONAL)
+        self.beta = problem.start.copy()
+        self.target = float(group_sums(problem, problem.start)[0])
+        self.w = self._weights(self.beta)
+        self.level = 0.0
+        self.state = SEED
+        self.passes = 0.0  # rows looked at, relative to all
+        self.n_steps = 0
+
+    def _weights(self, beta: np.ndarray) -> np.ndarray:
+        return np.asarray(self.X.T @ beta, np.float64)
+
+    def run(self, tol: float, stopped: Callable[[], object]) -> None:
+        """Descend until gradients that can be followed are within the tolerance, and the level
+        within a small part of it.
+        """
+        limit = SHARE * tol
+        moving = np.flatnonzero(self.problem.hi > self.problem.lo)
+        part = whole = _Part(self, moving)
+        above, below = np.inf, -np.inf
+        base = self.level  # t; `level` is t + k (sum b - its target)
+        while self.passes < PASSES and not stopped():
+            is_whole = len(part.active) == len(moving)
+            most, least = self._pass(part, above, below)
+            off = abs(self.level - base)
+            settled = most - least <= max(limit, off)
+            if settled and off <= BALANCE * limit and is_whole:
+                break
+            if settled:
+                self.beta[part.rows] = part.beta
+                if off > BALANCE * limit:
+                    # solved as well as the sum is: the Lagrangian takes its next step
+                    base = self.level
+                    self.level += self.stiffness * (float(self.beta.sum()) - self.target)
+                part, above, below = whole, np.inf, -np.inf
+                part.beta = self.beta[moving]
+                part.active = np.arange(len(moving))
+                continue
+            above = SHRINK * most if most > 0 else np.inf
+            below = SHRINK * least if least < 0 else -np.inf
+            part.active = part.active[~part.left_out[part.active]]
+            if len(part.active) < COMPACT * len(part.rows):
+                self.beta[part.rows] = part.beta
+                part = _Part(self, part.rows[part.active])
+        self.beta[part.rows] = part.beta
+
+    def _pass(self, part: _Part, above: float, below: float) -> tuple[float, float]:
+        from largemargin.svm.linear import loops
+
+        self.passes += max(len(part.active), 1) / self.n
+        self.n_steps += 1
+        part.left_out[part.active] = False
+        self.state = loops.shuffle(part.active, np.uint64(self.state))
+        descend: Any = loops.descend
+        most, least, self.level, _ = descend(
+            *part.matrix, *part.fixed, part.beta, self.w, self.level, self.stiffness, part.active,
+            part.left_out, above, below,
+        )  # fmt: skip
+        return most, least
+
+    def read(self, tol: float, other: Solution | None) -> Solution:
+        """The point with its sum put right, or another if that is better."""
+        problem = self.problem
+        beta = with_kept_sums(problem, self.beta)
+        self.w = self._weights(self.beta)  # afresh: rounding adds up in many steps
+        at = self._judged(beta, tol)
+        return at if other is None or at.violation < other.violation else other
+
+    def _judged(self, beta: np.ndarray, tol: float) -> Solution:
+        problem = self.problem
+        grad = problem.p + problem.ridge * beta + self.X @ self._weights(beta)
+        optimality = Optimality.of(problem, beta, grad, self.n)
+        return Solution(beta, grad, optimality.violation, self.n_steps, optimality.meets(tol))
+
+    def refined(self, at: Solution, tol: float, stopped: Callable[[], object]) -> Solution:
+        """The exact solution near by, if the active set method can have it."""
+
+        def gram(F: np.ndarray) -> np.ndarray:
+            rows = self.X[F].astype(np.float64)
+            return np.asarray((rows @ rows.T).toarray())
+
+        def products(F: np.ndarray, d: np.ndarray) -> np.ndarray:
+            return np.asarray(self.X @ np.asarray(self.X[F].T @ d, np.float64), np.float64)
+
+        found = refine(self.problem, at, gram, products, stopped=stopped)
+        return replace(self._judged(found.beta, tol), n_steps=at.n_steps)
