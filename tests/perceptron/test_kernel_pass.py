@@ -53,6 +53,7 @@ def tilings(draw):
         "regular": draw(st.integers(1, 3)),
         "sparse": draw(st.integers(1, 4)),
         "few": draw(st.integers(1, 8)),
+        "kept": draw(st.booleans()),
     }
 
 
@@ -102,15 +103,18 @@ def test_many_blocks_of_the_default_shape(n_classes, degree):
     assert mistakes_of(model) == expected
 
 
-def test_default_shape_with_look_ahead_and_regulars():
+@pytest.mark.parametrize("kept", [False, True])
+def test_default_shape_with_look_ahead_and_regulars(kept):
     X, y = integers(0, 3000, 6, 2)
     expected = train(power(X, 2), signs_of(y), 6)
-    with small_tiles(rows=256, slots=512, unit=16, ahead=6, guesses=64, known=256, regular=3):
+    shape = {"rows": 256, "slots": 512, "unit": 16, "ahead": 6, "guesses": 64, "known": 256}
+    with small_tiles(**shape, regular=3, kept=kept):
         model = VotedPerceptron(degree=2, gamma=1.0, epochs=6, n_jobs=2).fit(X, y)
     assert mistakes_of(model) == expected
 
 
-def test_columns_that_are_zero_in_a_block_are_left_out():
+@pytest.mark.parametrize("kept", [False, True])
+def test_columns_that_are_zero_in_a_block_are_left_out(kept):
     rng = np.random.default_rng(1)
     X = np.zeros((200, 40))
     for block in range(7):  # blocks of 32 rows, each with a few columns of its own
@@ -118,7 +122,7 @@ def test_columns_that_are_zero_in_a_block_are_left_out():
         X[rows, 5 * block : 5 * block + 9] = rng.integers(-2, 3, X[rows, :9].shape)
     X[64:96] = 0
     y = rng.integers(0, 3, 200)
-    with small_tiles(few=1):
+    with small_tiles(few=1, kept=kept):
         model = VotedPerceptron(degree=2, gamma=1.0, epochs=4).fit(X, y)
     assert mistakes_of(model) == train(power(X, 2), signs_of(y), 4)
 
@@ -132,7 +136,8 @@ def test_columns_that_are_zero_in_a_block_are_left_out():
     ],
 )
 @pytest.mark.parametrize("sparse", [False, True])
-def test_kernels_with_real_values(kernel, gram, params, sparse):
+@pytest.mark.parametrize("kept", [False, True])
+def test_kernels_with_real_values(kernel, gram, params, sparse, kept):
     rng = np.random.default_rng(2)
     X = rng.normal(size=(400, 5)) * (rng.random((400, 5)) < 0.7)
     X = X[X.any(axis=1)]
@@ -140,7 +145,7 @@ def test_kernels_with_real_values(kernel, gram, params, sparse):
     expected = train(gram(X, **params), signs_of(y), 4)
     # away from zero rounding cannot change a decision; the score of the zero vector is exact
     assert min(abs(m.score) for m in expected if m.step > 0) > 1e-10
-    with small_tiles():
+    with small_tiles(kept=kept):
         model = VotedPerceptron(kernel=kernel, epochs=4, **params)
         found = mistakes_of(model.fit(sp.csr_array(X) if sparse else X, y))
     assert [(m.example, m.problem, m.sign, m.step) for m in found] == [

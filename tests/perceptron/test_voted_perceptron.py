@@ -219,14 +219,16 @@ def noisy(n=3000, width=20, n_classes=3):
 @pytest.mark.bits
 @pytest.mark.parametrize("precision", ["float32", "float64"])
 @pytest.mark.parametrize("kernel", ["poly", "rbf", "laplacian", "sparse poly", "linear"])
-def test_the_model_depends_on_neither_threads_nor_memory(precision, kernel):
+@pytest.mark.parametrize("kept", [False, True])
+def test_the_model_depends_on_neither_threads_nor_memory(precision, kernel, kept):
     X, y, rng = noisy(1500)
     X_test = rng.normal(size=(300, 20))
     if kernel == "sparse poly":
         X = sp.csr_array(X * (rng.random(X.shape) < 0.3))
     settings = {"kernel": kernel.split()[-1], "degree": 3, "epochs": 6, "precision": precision}
     models = []
-    with small_tiles(rows=128, slots=64, unit=16, ahead=6, guesses=64, known=128, few=32):
+    shape = {"rows": 128, "slots": 64, "unit": 16, "ahead": 6, "guesses": 64, "known": 128}
+    with small_tiles(**shape, few=32, kept=kept):
         least = KernelPass.held(3, 1500, np.dtype(precision))
         for jobs, memory in ((1, "1GB"), (2, least), (3, least), (3, least + 10**6), (1, least)):
             model = VotedPerceptron(n_jobs=jobs, memory=memory, **settings).fit(X, y)
@@ -299,7 +301,7 @@ def test_tiles_are_kept_within_the_memory(monkeypatch, jobs):
             return tile
 
     monkeypatch.setattr(gram, "TileCache", Counting)
-    with small_tiles(rows=128, slots=64, unit=16, guesses=64, known=128):
+    with small_tiles(rows=128, slots=64, unit=16, guesses=64, known=128, kept=True):
         least = KernelPass.held(jobs, X.shape[0], np.dtype(np.float64))
         VotedPerceptron(epochs=6, n_jobs=jobs, memory=least + 500_000).fit(X, y)
     assert 0 < caches[0].claimed <= caches[0].budget == 500_000

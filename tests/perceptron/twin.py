@@ -131,16 +131,27 @@ def shaped(scores):
 
 @contextmanager
 def small_tiles(
-    rows=32, slots=8, unit=4, ahead=2, guesses=8, known=16, regular=2, sparse=2, few=4, panel=16
-):
-    """Blocks, tiles, guesses and look-ahead so small that little data goes through all of them."""
+    rows=32, slots=8, unit=4, ahead=2, guesses=8, known=16, regular=2, sparse=2, few=4, panel=16,
+    kept=False,
+):  # fmt: skip
+    """Blocks, tiles, guesses and look-ahead so small that little data goes through all of them; if
+    `kept`, tiles also where columns are few.
+    """
     homes = {
         "ROWS": (rows, ["kernels.tiles"]),
         "SLOTS": (
             slots,
             ["kernels.basis", "kernels.tiles", "perceptron.kernel_pass", "perceptron.updates"],
         ),
-        "WIDTH_STEP": (unit, ["kernels.tiles", "perceptron.kernel_pass", "perceptron.updates"]),
+        "WIDTH_STEP": (
+            unit,
+            [
+                "kernels.tiles",
+                "perceptron.kernel_pass",
+                "perceptron.updates",
+                "perceptron.values",
+            ],
+        ),
         "AHEAD": (ahead, ["perceptron.kernel_pass"]),
         "GUESSES": (guesses, ["perceptron.kernel_pass"]),
         "KNOWN": (known, ["perceptron.kernel_pass"]),
@@ -155,4 +166,7 @@ def small_tiles(
             for module in modules:
                 patch.setattr(f"largemargin.{module}.{name}", value)
         patch.setattr("largemargin.perceptron.rules.SLOTS", slots)
+        if kept:
+            name = "largemargin.perceptron.kernel_pass.is_computed_again"
+            patch.setattr(name, lambda *_: False)
         yield

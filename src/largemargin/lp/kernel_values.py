@@ -106,6 +106,7 @@ class GramRows(KernelRows):
         n = X.shape[0]
         self._look = look
         self.diagonal = np.asarray(kernel.diag(X), np.float64)
+        self._roots = np.sqrt(np.abs(self.diagonal))
         self.largest = np.zeros(n)
         self._lock = threading.Lock()
         segments = np.array_split(np.arange(n), -(-n // SEGMENT))
@@ -143,19 +144,18 @@ class GramRows(KernelRows):
         return drop_traces(values, self.diagonal[examples], self.diagonal[examples])
 
     def _compute(self, task: Task) -> None:
+        from largemargin.lp._loops import settle
+
         self._look()
         super()._compute(task)
         segment, part = task.segment, task.part
-        here = slice(part.first, part.first + len(part.squares))
-        examples, columns = task.rows, segment.columns[here]
+        columns = segment.columns[part.first : part.first + len(part.squares)]
         largest = np.zeros(len(columns))
-        for example, slot in zip(examples, segment.slot_of[examples], strict=True):
-            row, own = segment.values[slot, here], columns == example
-            drop_traces(row[None], self.diagonal[[example]], self.diagonal[columns])
-            row[own] = 0.0
-            np.maximum(largest, np.abs(row), out=largest)
-            # exactly the diagonal: what a program takes from it must not leave rounding errors
-            row[own] = self.diagonal[example]
+        # exactly the diagonal: what a program takes from it must not leave rounding errors
+        settle(
+            segment.values, segment.slot_of[task.rows], part.first, task.rows, columns,
+            self.diagonal, TRACE * self._roots, self._roots, largest,
+        )  # fmt: skip
         with self._lock:
             self.largest[columns] = np.maximum(self.largest[columns], largest)
 

@@ -18,14 +18,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import Future
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from largemargin.kernels.basis import SLOTS, Basis
-from largemargin.kernels.tiles import WIDTH_STEP, Gram, tile_width
+from largemargin.kernels.basis import SLOTS, Basis, Growing
+from largemargin.kernels.fused import is_computed_again
+from largemargin.kernels.tiles import WIDTH_STEP, tile_width
 from largemargin.perceptron.trace import Trace
-from largemargin.perceptron.updates import Regulars, Updates
+from largemargin.perceptron.values import ForgottenValues, TiledValues
 from largemargin.runtime.arrays import Matrix
 from largemargin.runtime.threads import Workers
 
@@ -42,6 +44,7 @@ class SlotBook:
         self.basis = basis
         self.positions = positions
         self._slots = np.full(X.shape[0], -1)
+        self._n_before, self._given = len(basis), Growing(np.int64)
 
     def slots_of(self, rows: np.ndarray) -> np.ndarray:
         """The slots of examples that have erred; new ones enter the basis."""
@@ -50,18 +53,21 @@ class SlotBook:
         size = len(self.basis)
         self.basis.add(self.X[fresh], self.positions[fresh])
         self._slots[fresh] = np.arange(size, size + len(fresh))
+        self._given.extend(fresh)
         return np.asarray(self._slots[rows])
+
+    def rows_of(self, slots: np.ndarray) -> np.ndarray:
+        """The examples in slots that were given out here."""
+        return np.asarray(self._given.values[slots - self._n_before])
 
 
 class KernelPass:
     """A pass over the rows of X, and the decision values of every example.
 
-    A block is a row tile of the Gram engine.
-
     Parameters
     ----------
     cache_bytes : int
-        For the kernel values of regulars.
+        For kernel values that are kept.
     labels : array of int
         The class number of each row.
     positive : array of int
@@ -84,23 +90,26 @@ class KernelPass:
         positions: np.ndarray,
         epochs: int,
     ) -> None:
-        self.basis = basis
-        self.regulars = Regulars(basis)
-        self.gram = gram = Gram(X, self.regulars.basis, cache_bytes)
+        self.book = SlotBook(X, basis, positions)
+        self.values: TiledValues | ForgottenValues
+        if is_computed_again(basis.kernel, X, len(positive)):
+            self.values = ForgottenValues(X, basis, self.book.rows_of)
+        else:
+            self.values = TiledValues(X, basis, cache_bytes, positions)
+        self.n_rows, self.width = int(X.shape[0]), self.values.width
         self.workers = workers
         self.labels = labels
         self.positive = positive
         self.trace = trace
-        self.book = SlotBook(gram.X, basis, positions)
-        self.n_blocks = gram.n_tiles
-        self.scores = np.zeros((len(positive), gram.n_tiles * gram.width))
+        self.n_blocks = -(-self.n_rows // self.width)
+        self.scores = np.zeros((len(positive), self.n_blocks * self.width))
         self._visits_left = epochs * self.n_blocks
         self._seen = np.zeros(self.n_blocks, np.int64)  # mistakes that each block has been told of
         self._ahead: dict[int, Future[Any]] = {}
         self._tasks: dict[Future[Any], Callable[[], Any]] = {}
         # where in `_kernel_rows` each example of the block has its kernel row, or -1
-        self._row_of = np.empty(gram.width, np.int64)
-        self._kernel_rows = np.empty((KNOWN, gram.width), gram.dtype)
+        self._row_of = np.empty(self.width, np.int64)
+        self._kernel_rows = np.zeros((KNOWN, self.width), self.values.dtype)
 
     @staticmethod
     def held(n_workers: int, n_rows: int, dtype: np.dtype) -> int:
@@ -109,16 +118,16 @@ class KernelPass:
 
     def visit(self, block: int) -> int:
         """Run over one block and return how many examples it has."""
-        first = block * self.gram.width
-        stop = min(first + self.gram.width, int(self.gram.n_rows))
+        first = block * self.width
+        stop = min(first + self.width, self.n_rows)
         if block in self._ahead:
             task = self._ahead.pop(block)
             self.workers.wait(self._tasks, task)
             del self._tasks[task]
-        self._updates(block).apply(self.gram, block, self.scores)
+        self._bring_up_to_date(block)()
         before = len(self.trace)
         self._run_block(first, stop)
-        self.regulars.note_visits(np.unique(self.trace.slot[before:]))
+        self.values.note_visits(np.unique(self.trace.slot[before:]))
         self.trace.n_steps += stop - first
         self._seen[block] = len(self.trace)
         self._visits_left -= 1
@@ -126,19 +135,19 @@ class KernelPass:
             self._look_ahead((block + AHEAD) % self.n_blocks)
         return stop - first
 
-    def _updates(self, block: int) -> Updates:
-        return Updates(self.trace, int(self._seen[block]), self.basis, self.regulars)
+    def _bring_up_to_date(self, block: int) -> Callable[[], None]:
+        """What is left to do for a block to know of all mistakes so far."""
+        since = int(self._seen[block])
+        self._seen[block] = len(self.trace)
+        if since == len(self.trace):
+            return lambda: None
+        return partial(self.values.updates(self.trace, since), block, self.scores)
 
     def _look_ahead(self, block: int) -> None:
         """Have a block brought up to date with the mistakes known now. Which mistakes those are
         does not depend on the threads.
         """
-        updates = self._updates(block)
-        self._seen[block] = len(self.trace)
-
-        def work() -> None:
-            updates.apply(self.gram, block, self.scores)
-
+        work = self._bring_up_to_date(block)
         task = self.workers.submit(work)
         self._ahead[block] = task
         self._tasks[task] = work
@@ -201,10 +210,7 @@ class KernelPass:
         """
         if not len(guesses):
             return known
-        gram = self.gram
-        end = known + -(-len(guesses) // WIDTH_STEP) * WIDTH_STEP
-        padded = np.concatenate([guesses, np.full(end - known - len(guesses), guesses[0])])
-        vectors = gram.vectors(padded, self.book.positions)
-        gram.fill(gram.rows(first // gram.width), vectors, self._kernel_rows[known:end])
+        block = first // self.width
+        written = self.values.fill(block, guesses, self._kernel_rows[known:])
         self._row_of[guesses - first] = known + np.arange(len(guesses))
-        return end
+        return known + written

@@ -52,6 +52,17 @@ class Regulars:
         return np.where(self._place.values < full, self._place.values, -1)
 
 
+def net_updates(trace: Trace, since: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Slots, problems and how often each pair is added in all by the mistakes from number `since`
+    on, in the order of slots. Mistakes that cancel each other are left out.
+    """
+    pairs = trace.slot[since:] * trace.n_problems + trace.problem[since:]
+    pairs, which = np.unique(pairs, return_inverse=True)
+    coefs = np.bincount(which, trace.sign[since:], minlength=len(pairs))
+    pairs, coefs = pairs[coefs != 0], coefs[coefs != 0]
+    return pairs // trace.n_problems, pairs % trace.n_problems, coefs
+
+
 @dataclass(frozen=True)
 class Batch:
     """Updates of scores: rows of a tile of kernel values to add, to which problems, how often."""
@@ -67,20 +78,18 @@ class Updates:
     """
 
     def __init__(self, trace: Trace, since: int, basis: Basis, regulars: Regulars) -> None:
-        self.n_problems = trace.n_problems
-        self.slot, self.problem = trace.slot[since:], trace.problem[since:]
-        self.sign = trace.sign[since:]
+        self.net = net_updates(trace, since)
         self.vectors, self.squares = basis.vectors, basis.squares
-        self.places = regulars.places() if len(self.slot) else None
+        self.places = regulars.places() if len(self.net[0]) else None
 
     def apply(self, gram: Gram, r: int, scores: np.ndarray) -> None:
         """Add them to the scores of row tile r; `gram` is that of the regulars."""
         from largemargin.perceptron._loops import add_updates
 
-        if not len(self.slot):
+        if not len(self.net[0]):
             return
         first = r * gram.width
-        wanted, kept, others = self._split(*self._net())
+        wanted, kept, others = self._split(*self.net)
         X, squares = gram.rows(r)
         columns = None
         if len(wanted) >= FEW:
@@ -96,15 +105,6 @@ class Updates:
             add_updates(scores, first, tile, batch.rows, batch.problems, batch.coefs)
         for k, batch in kept:
             add_updates(scores, first, gram.tile(r, k), batch.rows, batch.problems, batch.coefs)
-
-    def _net(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Slots, problems and how often each pair is added in all, in the order of slots. Mistakes
-        that cancel each other are left out.
-        """
-        pairs, which = np.unique(self.slot * self.n_problems + self.problem, return_inverse=True)
-        coefs = np.bincount(which, self.sign, minlength=len(pairs))
-        pairs, coefs = pairs[coefs != 0], coefs[coefs != 0]
-        return pairs // self.n_problems, pairs % self.n_problems, coefs
 
     def _split(
         self, slots: np.ndarray, problems: np.ndarray, coefs: np.ndarray
