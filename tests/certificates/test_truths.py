@@ -110,7 +110,11 @@ def test_a_class_of_one_example():
     X, y = [[-1], [1], [1.5], [2]], [0, 1, 1, 1]
     found = lm.SVC(kernel="linear", C=10, fit_intercept=False).fit(X, y).certificate(X, y)
     assert found["Jaakkola-Haussler"].value == found["leave-one-out error"].value == 0.25
-    assert "and 1 alone in its class" in found["Jaakkola-Haussler"].sentence
+    # further away it is no support vector, and counts all the same
+    X[0] = [-3]
+    found = lm.SVC(kernel="linear", C=10, fit_intercept=False).fit(X, y).certificate(X, y)
+    assert (found["Jaakkola-Haussler"].value, found["leave-one-out error"].value) == (0.5, 0.25)
+    assert "1 of 4 examples, and 1 alone in its class" in found["Jaakkola-Haussler"].sentence
 
 
 def test_a_class_that_vanishes_from_a_machine_of_all_classes():

@@ -54,7 +54,8 @@ def squared_norms(A: Matrix) -> np.ndarray:
     if sp.issparse(A):
         entries: Any = A.astype(np.float64)
         if entries.format == "csr" and entries.has_canonical_format:
-            entries.data **= 2
+            with np.errstate(over="ignore"):  # too large is infinite, and refused as such
+                entries.data **= 2
             return np.asarray(entries @ np.ones(entries.shape[1])).ravel()
         return np.asarray(entries.multiply(entries).sum(axis=1)).ravel()
     if A.dtype == np.float64:

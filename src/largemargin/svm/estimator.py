@@ -88,10 +88,12 @@ class SupportVectorEstimator(ExpansionEstimator):
                 data.X, data.labels, data.n_classes, data.kernel, data.dtype,
                 memory_bytes(self.memory, enough=len(data) ** 2 * data.dtype.itemsize), team,
                 portions=portions and self._in_portions, given=data.given,
+                may_forget=self._may_forget,
             )  # fmt: skip
             yield session, watch
             session.close()
 
+    _may_forget = True  # whether kernel values may be computed again each time they are used
     _in_portions = True  # whether a part of the examples makes a problem of its own
 
     def train(

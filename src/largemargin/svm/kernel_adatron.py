@@ -128,6 +128,7 @@ class KernelAdatron(SupportVectorMachine):
         self.verbose = verbose
 
     _in_portions = False
+    _may_forget = False  # all examples are passed over again and again
     _remedy = "it may need a larger max_iter, or a finite C"
 
     def fit(self, X: MatrixLike, y: VectorLike) -> Self:  # type: ignore[override]

@@ -110,6 +110,8 @@ class Session:
         Bytes for kernel values.
     given : array or sparse matrix, optional
         The same rows before `prepare` rounded them, if it did.
+    may_forget : bool
+        Whether kernel values may be computed again each time, where that is cheaper.
     """
 
     def __init__(
@@ -124,6 +126,7 @@ class Session:
         *,
         portions: bool = True,
         given: MatrixLike = None,
+        may_forget: bool = True,
     ) -> None:
         self.X, self.labels, self.kernel, self.team = X, labels, kernel, team
         self.given = X if given is None else given
@@ -133,7 +136,9 @@ class Session:
         self.whole = self.n <= WHOLE_GRAM_ROWS
         large = self.n > SMALL_PROBLEM and not self.whole
         self.layout = Layout(labels, n_classes, portions and large)
-        self.computed = not self.whole and is_computed_again(kernel, X, max(1, n_classes - 1))
+        self.computed = (
+            may_forget and not self.whole and is_computed_again(kernel, X, max(1, n_classes - 1))
+        )
         self._dtype, self._memory = dtype, memory
         self._ends = [0, *np.cumsum(np.bincount(labels, minlength=n_classes)).tolist()]
         self._asked_for: dict[tuple[int, ...], np.ndarray] = {}  # by classes: rows of examples
