@@ -138,6 +138,109 @@ def _transform(kind, numbers, degree, own, first, norms, column, width, block):
         store(block, r * width, x)
 
 
+@njit(cache=True, nogil=True, inline="always")
+def _gaussian(products, own, i, side, scale):
+    """e^(scale products + own_i + side)"""
+    return exponential(fma(scale, products, add(splat(own, i), side)))
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _add_gaussians(
+    V,
+    own,
+    i,
+    features,
+    start,
+    end,
+    panel,
+    at,
+    norms,
+    column,
+    width,
+    numbers,
+    used,
+    weights,
+    stride,
+    sums,
+):
+    """What `add_sums` does for six vectors and a panel, all of it in registers."""
+    a0 = zeros(V)
+    a1 = a0
+    b0 = a0
+    b1 = a0
+    c0 = a0
+    c1 = a0
+    d0 = a0
+    d1 = a0
+    e0 = a0
+    e1 = a0
+    f0 = a0
+    f1 = a0
+    for t in range(start, end):
+        here = at + features[t]
+        x0 = load(panel, here)
+        x1 = load(panel, here + width)
+        k = t * GROUP
+        v = splat(V, k)
+        a0 = fma(v, x0, a0)
+        a1 = fma(v, x1, a1)
+        v = splat(V, k + 1)
+        b0 = fma(v, x0, b0)
+        b1 = fma(v, x1, b1)
+        v = splat(V, k + 2)
+        c0 = fma(v, x0, c0)
+        c1 = fma(v, x1, c1)
+        v = splat(V, k + 3)
+        d0 = fma(v, x0, d0)
+        d1 = fma(v, x1, d1)
+        v = splat(V, k + 4)
+        e0 = fma(v, x0, e0)
+        e1 = fma(v, x1, e1)
+        v = splat(V, k + 5)
+        f0 = fma(v, x0, f0)
+        f1 = fma(v, x1, f1)
+    scale = splat(numbers, 1)
+    x0 = load(norms, column)
+    x1 = load(norms, column + width)
+    a0 = _gaussian(a0, own, i, x0, scale)
+    a1 = _gaussian(a1, own, i, x1, scale)
+    b0 = _gaussian(b0, own, i + 1, x0, scale)
+    b1 = _gaussian(b1, own, i + 1, x1, scale)
+    c0 = _gaussian(c0, own, i + 2, x0, scale)
+    c1 = _gaussian(c1, own, i + 2, x1, scale)
+    d0 = _gaussian(d0, own, i + 3, x0, scale)
+    d1 = _gaussian(d1, own, i + 3, x1, scale)
+    e0 = _gaussian(e0, own, i + 4, x0, scale)
+    e1 = _gaussian(e1, own, i + 4, x1, scale)
+    f0 = _gaussian(f0, own, i + 5, x0, scale)
+    f1 = _gaussian(f1, own, i + 5, x1, scale)
+    n_problems = len(used)
+    for p in range(n_problems):
+        if used[p]:
+            k = i * n_problems + p
+            s0 = wide_zeros(V)
+            s1 = s0
+            s0 = add_multiple(s0, weights, k, a0)
+            s1 = add_multiple(s1, weights, k, a1)
+            k += n_problems
+            s0 = add_multiple(s0, weights, k, b0)
+            s1 = add_multiple(s1, weights, k, b1)
+            k += n_problems
+            s0 = add_multiple(s0, weights, k, c0)
+            s1 = add_multiple(s1, weights, k, c1)
+            k += n_problems
+            s0 = add_multiple(s0, weights, k, d0)
+            s1 = add_multiple(s1, weights, k, d1)
+            k += n_problems
+            s0 = add_multiple(s0, weights, k, e0)
+            s1 = add_multiple(s1, weights, k, e1)
+            k += n_problems
+            s0 = add_multiple(s0, weights, k, f0)
+            s1 = add_multiple(s1, weights, k, f1)
+            add_to(sums, p * stride + column, s0)
+            add_to(sums, p * stride + column + width, s1)
+
+
 @njit(cache=True, nogil=True)
 def add_sums(
     V, own, features, starts, d, panels, norms, kind, numbers, degree, coefs, first, last, out
@@ -164,6 +267,12 @@ def add_sums(
             column = 2 * j * width
             for g in range(begin, end):
                 i, at = g * GROUP, column * d
+                if kind == GAUSSIAN:
+                    _add_gaussians(
+                        V, own, i, features, starts[g], starts[g + 1], panels, at, norms, column,
+                        width, numbers, used[g], weights, stride, sums,
+                    )  # fmt: skip
+                    continue
                 if kind == LAPLACIAN:
                     _distances(V, features, starts[g], starts[g + 1], panels, at, width, block)
                 else:

@@ -18,8 +18,6 @@ from numba.extending import intrinsic, models, register_model
 from largemargin.kernels.exponential import (
     HIGH_32,
     HIGH_64,
-    LEAST_32,
-    LEAST_64,
     LOW_32,
     LOW_64,
     PER_LOG2,
@@ -277,9 +275,7 @@ def _exponential(builder, x):
     single = isinstance(kind.element, ir.FloatType)
     whole = ir.VectorType(I32 if single else I64, kind.count)
     last, shift, bias = (7, 23, 127) if single else (13, 52, 1023)
-    high, low, least, turn = (
-        (HIGH_32, LOW_32, LEAST_32, ROUND_32) if single else (HIGH_64, LOW_64, LEAST_64, ROUND_64)
-    )
+    high, low, turn = (HIGH_32, LOW_32, ROUND_32) if single else (HIGH_64, LOW_64, ROUND_64)
 
     def number(value):
         return _constant(kind, float(value))
@@ -289,6 +285,9 @@ def _exponential(builder, x):
 
     zero, rounding = number(0.0), number(turn)
     x = builder.select(builder.fcmp_ordered("<", x, zero), x, zero)
+    # below this n is the exponent of zero, and the result is zero
+    least = number(-(bias - 0.25) * np.log(2))
+    x = builder.select(builder.fcmp_ordered(">", x, least), x, least)
     shifted = _call(builder, "fmuladd", kind, x, number(PER_LOG2), rounding)
     n = builder.fsub(shifted, rounding)
     r = _call(builder, "fmuladd", kind, n, number(-float(high)), x)
@@ -302,5 +301,4 @@ def _exponential(builder, x):
         power = _call(builder, "fmuladd", kind, power, r, number(terms.pop()))
     bits = builder.add(builder.bitcast(shifted, whole), integers(bias))
     scale = builder.bitcast(builder.shl(bits, integers(shift)), kind)
-    found = builder.fmul(power, scale)
-    return builder.select(builder.fcmp_ordered("<", x, number(least)), zero, found)
+    return builder.fmul(power, scale)
