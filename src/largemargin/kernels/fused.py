@@ -40,7 +40,8 @@ USUAL_COST, MANY_ROWS_COST = 128, 256
 MANY_ROWS = 1 << 15
 MOST_COLUMNS = 512  # columns up to which sparse rows are packed as dense ones
 LEAST_ZEROS = 8  # features of a row that are zero, in the mean, from which on zeros are left out
-TASK = 1 << 20  # kernel values that are worth a task of their own
+TASK = 1 << 18  # kernel values that are worth a task of their own
+LEAST_PANELS = 8  # panels of a task, over which vectors pass while they are in cache
 
 
 @cache
@@ -223,7 +224,7 @@ class Columns:
 
     def _parts(self, n_vectors: int) -> list[tuple[int, int]]:
         """The panels in parts, each with enough to do for a task."""
-        step = max(1, TASK // max(1, n_vectors * self._width))
+        step = max(LEAST_PANELS, TASK // max(1, n_vectors * self._width))
         return [(k, min(k + step, self._count)) for k in range(0, self._count, step)]
 
     def sums(self, vectors: Vectors, coefs: np.ndarray) -> np.ndarray:

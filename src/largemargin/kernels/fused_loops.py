@@ -36,9 +36,9 @@ LINEAR, POLYNOMIAL, GAUSSIAN, MATERN, SIGMOID, LAPLACIAN = range(6)
 
 
 @njit(cache=True, nogil=True, inline="always")
-def _products(V, features, start, end, panel, at, width, block):
-    """The inner products of six vectors with a panel of columns, into `block`. The vectors have the
-    features from `start` to `end` of the list, and are zero in all others.
+def _products(V, features, start, end, panel, at, width):
+    """The inner products of six vectors with a panel of columns, in twelve registers. The vectors
+    have the features from `start` to `end` of the list, and are zero in all others.
     """
     a0 = zeros(V)
     a1 = a0
@@ -75,8 +75,15 @@ def _products(V, features, start, end, panel, at, width, block):
         v = splat(V, k + 5)
         f0 = fma(v, x0, f0)
         f1 = fma(v, x1, f1)
-    store(block, 0, a0)
-    store(block, width, a1)
+    return a0, a1, b0, b1, c0, c1, d0, d1, e0, e1, f0, f1
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _write(found, block, width):
+    """Write the twelve registers to a block."""
+    a0, a1, b0, b1, c0, c1, d0, d1, e0, e1, f0, f1 = found
+    store(block, 0 * width, a0)
+    store(block, 1 * width, a1)
     store(block, 2 * width, b0)
     store(block, 3 * width, b1)
     store(block, 4 * width, c0)
@@ -117,9 +124,7 @@ def _transform(kind, numbers, degree, own, first, norms, column, width, block):
     for r in range(2 * GROUP):
         x = load(block, r * width)
         side = load(norms, column + (r % 2) * width)
-        if kind == GAUSSIAN:
-            x = exponential(fma(scale, x, add(splat(own, first + r // 2), side)))
-        elif kind == LAPLACIAN:
+        if kind == LAPLACIAN:
             x = exponential(multiply(scale, x))
         elif kind == MATERN:
             s = root(fma(scale, x, add(splat(own, first + r // 2), side)))
@@ -145,60 +150,11 @@ def _gaussian(products, own, i, side, scale):
 
 
 @njit(cache=True, nogil=True, inline="always")
-def _add_gaussians(
-    V,
-    own,
-    i,
-    features,
-    start,
-    end,
-    panel,
-    at,
-    norms,
-    column,
-    width,
-    numbers,
-    used,
-    weights,
-    stride,
-    sums,
-):
-    """What `add_sums` does for six vectors and a panel, all of it in registers."""
-    a0 = zeros(V)
-    a1 = a0
-    b0 = a0
-    b1 = a0
-    c0 = a0
-    c1 = a0
-    d0 = a0
-    d1 = a0
-    e0 = a0
-    e1 = a0
-    f0 = a0
-    f1 = a0
-    for t in range(start, end):
-        here = at + features[t]
-        x0 = load(panel, here)
-        x1 = load(panel, here + width)
-        k = t * GROUP
-        v = splat(V, k)
-        a0 = fma(v, x0, a0)
-        a1 = fma(v, x1, a1)
-        v = splat(V, k + 1)
-        b0 = fma(v, x0, b0)
-        b1 = fma(v, x1, b1)
-        v = splat(V, k + 2)
-        c0 = fma(v, x0, c0)
-        c1 = fma(v, x1, c1)
-        v = splat(V, k + 3)
-        d0 = fma(v, x0, d0)
-        d1 = fma(v, x1, d1)
-        v = splat(V, k + 4)
-        e0 = fma(v, x0, e0)
-        e1 = fma(v, x1, e1)
-        v = splat(V, k + 5)
-        f0 = fma(v, x0, f0)
-        f1 = fma(v, x1, f1)
+def _gaussians(products, own, i, norms, column, width, numbers):
+    """The twelve registers of inner products as gaussians: what `_transform` does, but for them
+    nothing is written to a block.
+    """
+    a0, a1, b0, b1, c0, c1, d0, d1, e0, e1, f0, f1 = products
     scale = splat(numbers, 1)
     x0 = load(norms, column)
     x1 = load(norms, column + width)
@@ -214,6 +170,13 @@ def _add_gaussians(
     e1 = _gaussian(e1, own, i + 4, x1, scale)
     f0 = _gaussian(f0, own, i + 5, x0, scale)
     f1 = _gaussian(f1, own, i + 5, x1, scale)
+    return a0, a1, b0, b1, c0, c1, d0, d1, e0, e1, f0, f1
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _add(found, i, column, width, used, weights, stride, sums, V):
+    """Add the twelve registers, times the coefficients of each problem that uses them."""
+    a0, a1, b0, b1, c0, c1, d0, d1, e0, e1, f0, f1 = found
     n_problems = len(used)
     for p in range(n_problems):
         if used[p]:
@@ -268,15 +231,15 @@ def add_sums(
             for g in range(begin, end):
                 i, at = g * GROUP, column * d
                 if kind == GAUSSIAN:
-                    _add_gaussians(
-                        V, own, i, features, starts[g], starts[g + 1], panels, at, norms, column,
-                        width, numbers, used[g], weights, stride, sums,
-                    )  # fmt: skip
+                    found = _products(V, features, starts[g], starts[g + 1], panels, at, width)
+                    found = _gaussians(found, own, i, norms, column, width, numbers)
+                    _add(found, i, column, width, used[g], weights, stride, sums, V)
                     continue
                 if kind == LAPLACIAN:
                     _distances(V, features, starts[g], starts[g + 1], panels, at, width, block)
                 else:
-                    _products(V, features, starts[g], starts[g + 1], panels, at, width, block)
+                    found = _products(V, features, starts[g], starts[g + 1], panels, at, width)
+                    _write(found, block, width)
                 _transform(kind, numbers, degree, own, i, norms, column, width, block)
                 for p in range(n_problems):
                     if used[g, p]:
@@ -309,11 +272,16 @@ def fill_values(
             for j in range(begin, end):
                 column = 2 * j * width
                 at = column * d
-                if kind == LAPLACIAN:
+                if kind == GAUSSIAN:
+                    found = _products(V, features, starts[g], starts[g + 1], panels, at, width)
+                    _write(_gaussians(found, own, i, norms, column, width, numbers), block, width)
+                elif kind == LAPLACIAN:
                     _distances(V, features, starts[g], starts[g + 1], panels, at, width, block)
                 else:
-                    _products(V, features, starts[g], starts[g + 1], panels, at, width, block)
-                _transform(kind, numbers, degree, own, i, norms, column, width, block)
+                    found = _products(V, features, starts[g], starts[g + 1], panels, at, width)
+                    _write(found, block, width)
+                if kind != GAUSSIAN:
+                    _transform(kind, numbers, degree, own, i, norms, column, width, block)
                 for r in range(min(GROUP, len(places) - i)):
                     to = places[i + r] * stride + column
                     store(flat, to, load(block, 2 * r * width))
