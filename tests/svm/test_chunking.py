@@ -2,17 +2,22 @@
 
 import os
 import signal
+import subprocess
+import sys
 import warnings
 from contextlib import contextmanager
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 
+from largemargin.kernels import fused
 from largemargin.kernels.fused import Columns, form_of
 from largemargin.svm import SVC, KernelAdatron, OneClassSVM, chunking, session
 from largemargin.svm import multiclass as reductions
+from largemargin.svm.forecast import Forecast
 
 from ..clock import driven_clock
 from . import twin
@@ -276,3 +281,84 @@ def test_going_on_without_the_time_for_it():
         clock.tick = 0.0
         model.set_params(max_seconds=None).fit(X, y)
     assert model.converged_
+
+
+@pytest.mark.parametrize("columns", [fused.USUAL_COST, fused.USUAL_COST + 1])
+def test_the_way_follows_from_the_data_alone(columns, monkeypatch):
+    """On either side of the border, whatever the memory and the threads."""
+    ways = []
+    choose = fused.is_computed_again
+    monkeypatch.setattr(session, "WHOLE_GRAM_ROWS", 0)
+    monkeypatch.setattr(
+        session, "is_computed_again", lambda *args: ways.append(choose(*args)) or ways[-1]
+    )
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, columns))
+    y = X[:, :3].sum(axis=1) > rng.normal(size=200)
+    limits = [(1, "auto"), (2, "auto"), (2, "1MB"), (3, "40MB")]
+    models = [SVC(n_jobs=n_jobs, memory=memory).fit(X, y) for n_jobs, memory in limits]
+    assert ways == [columns <= fused.USUAL_COST] * 4
+    for other in models[1:]:
+        same_bits(models[0], other)
+
+
+class Noted:
+    """A watch that keeps what it is told, at a speed of its own."""
+
+    is_shown, stopped = True, ""
+
+    def __init__(self):
+        self.elapsed, self.notes = 0.0, []
+
+    def look(self):
+        return ""
+
+    def advance(self, amount, note=""):
+        self.notes.append(note)
+
+
+def reported(seconds_a_round, expected=1e6):
+    """What a forecast says of a solver whose violation falls by a tenth in each round."""
+    watch = Noted()
+    forecast = Forecast(watch, 1e-3, lambda solver: 0.25)
+    solver = SimpleNamespace(
+        violation=1.0, is_complete=True, values_expected=expected,
+        effort=SimpleNamespace(n_values=1000),
+    )  # fmt: skip
+    for _ in range(20):
+        watch.elapsed += seconds_a_round
+        solver.violation *= 0.9
+        forecast(solver)
+    return watch.notes
+
+
+def test_a_long_fit_tells_what_is_left():
+    notes = reported(1.0)
+    # from 0.9^20 to a thousandth it takes another 45 or 46 rounds
+    assert "violation 0.12" in notes[-1]
+    assert "gap 0.25" in notes[-1]
+    assert "about 46 seconds to go" in notes[-1] or "about 45 seconds to go" in notes[-1]
+
+
+def test_hours_are_foretold_in_the_first_minute():
+    with pytest.warns(UserWarning, match=r"will take about .* hours.*VotedPerceptron"):
+        reported(10.0, expected=1e6)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        reported(1.0)
+
+
+@pytest.mark.slow
+def test_200_000_rows_in_little_memory():
+    """The process stays within its data, the memory given and 300 MB."""
+    script = """
+import resource, sys, numpy as np
+from largemargin import SVC
+rng = np.random.default_rng(0)
+X = rng.normal(size=(200_000, 30)).astype(np.float32)
+y = (X[:, 0] * X[:, 1] + X[:, 2] > 0) ^ (rng.random(len(X)) < 0.1)
+SVC(gamma=0.02, memory="500MB", max_seconds=120).fit(X, y)
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 - X.nbytes)
+"""
+    done = subprocess.run([sys.executable, "-W", "ignore", "-c", script], capture_output=True)
+    assert int(done.stdout) < 800e6, done.stderr

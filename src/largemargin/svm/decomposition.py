@@ -344,7 +344,7 @@ def solve(progress: Sequence[Subproblem], rows: KernelRows, team: Workers, watch
         # a round can be taken back only if there is a solution from before it
         whole = _round(live, rows, team, watch if any(one.beta.any() for one in live) else None)
         worst = max((one.violation for one in live), default=0.0)
-        watch.advance(len(done), f"{len(live)} to go, violation {worst:.2g}")
+        watch.advance(len(done), f"values kept, {len(live)} to go, violation {worst:.2g}")
         if not whole:
             break
     for one in live:  # stopped early: the duality gap needs the gradient of all

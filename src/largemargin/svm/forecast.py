@@ -38,7 +38,7 @@ class Forecast:
             self._watch.look()
             return
         self._told = now
-        note = f"violation {solver.violation:.2g}"
+        note = f"values computed, violation {solver.violation:.2g}"
         if solver.is_complete and solver.violation > 0:
             self._history.append((now, log(solver.violation)))
             if self._watch.is_shown:
