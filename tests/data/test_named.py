@@ -189,6 +189,7 @@ def test_benchmark_sets(name):
     assert (len(part.X), len(part.X_test)) == SPLIT_SIZES[name]
 
 
+@pytest.mark.full
 @pytest.mark.data
 @needs_data
 def test_covtype():
@@ -203,6 +204,7 @@ def test_covtype():
     assert data.X[0, :6].tolist() == [2767, 66, 17, 210, 18, 1190]
 
 
+@pytest.mark.full
 @pytest.mark.data
 @needs_data
 @pytest.mark.parametrize(

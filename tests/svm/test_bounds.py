@@ -121,7 +121,7 @@ def test_no_gap_is_told_smaller_than_it_is_in_thousands_of_fits(**case):
     check(**case)
 
 
-@settings(max_examples=20, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=10, deadline=None, suppress_health_check=list(HealthCheck))
 @fits
 def test_nor_by_the_block_solver(**case):
     """With no float64 to spend on float32 fits, or with some, of which the outputs decide."""

@@ -226,7 +226,7 @@ def test_memory_changes_no_bit_of_wide_rows():
 
 
 @pytest.mark.parametrize("computed", [False, True])
-@pytest.mark.parametrize("C", [1.0, 10.0])
+@pytest.mark.parametrize("C", [1.0, pytest.param(10.0, marks=pytest.mark.full)])
 def test_most_examples_at_their_bounds(C, computed, monkeypatch):
     """Noise leaves thousands of violators for a working set of a thousand: a set of violators alone
     would undo the last one's work (134 and 95 rounds here over kept rows).

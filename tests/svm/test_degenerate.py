@@ -239,17 +239,21 @@ def test_many_duplicates():
         assert np.allclose(model.decision_function(X), once.decision_function(X), atol=1e-7)
 
 
-def test_unscaled_features():
-    X, y = load_breast_cancer(return_X_y=True)
-    for estimator in (
+@pytest.mark.full
+@pytest.mark.parametrize(
+    "estimator",
+    [
         SVC(kernel="linear", C=np.inf, max_iter=STEPS),
         NuSVC(nu=0.2, kernel="linear", max_iter=STEPS),
         SVC(kernel="poly", gamma=1e-3, max_iter=STEPS),
-    ):
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            estimator.fit(X, y)
-        assert all("max_iter" not in str(w.message) for w in caught)
+    ],
+)
+def test_unscaled_features(estimator):
+    X, y = load_breast_cancer(return_X_y=True)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        estimator.fit(X, y)
+    assert all("max_iter" not in str(w.message) for w in caught)
 
 
 def test_a_feature_that_outweighs_all_others():

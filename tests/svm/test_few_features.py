@@ -128,7 +128,7 @@ def test_several_classes_and_folds(at_once):
         assert model.objective_ == pytest.approx(alone.objective_, rel=1e-9)
 
 
-@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("sparse", [False, pytest.param(True, marks=pytest.mark.full)])
 @pytest.mark.bits
 def test_neither_threads_nor_memory_change_a_bit(sparse, monkeypatch):
     monkeypatch.setattr(few_features, "ROWS", 64)

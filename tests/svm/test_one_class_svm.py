@@ -154,6 +154,7 @@ def test_forms_of_the_rows():
     assert 0 <= float(true_gap(single, X)) <= single.dual_gap_[0] < 1e-2
 
 
+@pytest.mark.full
 def test_more_rows():
     X = np.random.default_rng(0).normal(size=(3000, 4))
     model = OneClassSVM(nu=0.1).fit(X)

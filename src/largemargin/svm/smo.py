@@ -90,7 +90,7 @@ def snap(beta, lo, hi, sizes, rounding):
     """Put variables within rounding of a bound at that bound, which many steps rarely hit exactly.
 
     A variable is put at zero if it adds next to nothing to the sum of all and to w, `sizes` being
-    the norms of the examples; at its other bound if it is within a few last digits of it.
+    the norms of the examples; at its other bound if only the rounding of sums keeps it from there.
     """
     most, longest = 0.0, 0.0
     for i in range(len(beta)):
@@ -101,7 +101,7 @@ def snap(beta, lo, hi, sizes, rounding):
         end = hi[i] if beta[i] > 0 else lo[i]
         if size <= rounding * most and size * sizes[i] <= rounding * longest:
             beta[i] = 0.0
-        elif abs(end) < np.inf and abs(end - beta[i]) <= 4 * EPS * abs(end):
+        elif abs(end) < np.inf and abs(end - beta[i]) <= 64 * EPS * abs(end):
             beta[i] = end
 
 
