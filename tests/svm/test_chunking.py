@@ -349,16 +349,19 @@ def test_hours_are_foretold_in_the_first_minute():
 
 
 @pytest.mark.slow
+@pytest.mark.skipif(not os.path.exists("/proc/self/status"), reason="needs Linux")
 def test_200_000_rows_in_little_memory():
     """The process stays within its data, the memory given and 300 MB."""
     script = """
-import resource, sys, numpy as np
+import numpy as np
 from largemargin import SVC
 rng = np.random.default_rng(0)
 X = rng.normal(size=(200_000, 30)).astype(np.float32)
 y = (X[:, 0] * X[:, 1] + X[:, 2] > 0) ^ (rng.random(len(X)) < 0.1)
 SVC(gamma=0.02, memory="500MB", max_seconds=120).fit(X, y)
-print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 - X.nbytes)
+# of this program alone: the usual measure counts the process that it was started from too
+peak = next(line.split()[1] for line in open("/proc/self/status") if line.startswith("VmHWM"))
+print(int(peak) * 1024 - X.nbytes)
 """
     done = subprocess.run([sys.executable, "-W", "ignore", "-c", script], capture_output=True)
     assert int(done.stdout) < 800e6, done.stderr
