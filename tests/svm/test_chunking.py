@@ -317,8 +317,8 @@ class Noted:
         self.notes.append(note)
 
 
-def reported(seconds_a_round, expected=1e6):
-    """What a forecast says of a solver whose violation falls by a tenth in each round."""
+def reported(seconds_a_round, expected=1e6, factor=0.9):
+    """What a forecast says of a solver whose violation changes by a factor in each round."""
     watch = Noted()
     forecast = Forecast(watch, 1e-3, lambda solver: 0.25)
     solver = SimpleNamespace(
@@ -327,7 +327,7 @@ def reported(seconds_a_round, expected=1e6):
     )  # fmt: skip
     for _ in range(20):
         watch.elapsed += seconds_a_round
-        solver.violation *= 0.9
+        solver.violation *= factor
         forecast(solver)
     return watch.notes
 
@@ -346,6 +346,7 @@ def test_hours_are_foretold_in_the_first_minute():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         reported(1.0)
+        assert "inf" not in reported(3.0, expected=2000, factor=1.1)[-1]
 
 
 @pytest.mark.slow

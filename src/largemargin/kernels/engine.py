@@ -21,6 +21,9 @@ SMALL_PROBLEM = 8192  # rows up to which kernel values are float64 by default
 DENSE_WIDTH = 1 << 15  # a sparse tile of basis vectors this wide is multiplied as a dense one
 PACKED_SHARE = 0.9  # columns that are zero are dropped where at most this share of them is not
 TRANSFORMED_VALUES = 1 << 16  # products turned into values at a time: they stay in cache
+# Vectors that meet a panel of columns together in `fused`, and terms that are added up there before
+# they are added to a sum.
+GROUP = 6
 # Kernel values and coefficients are below this number: products and sums of many are finite.
 LARGEST_NUMBER = 1e290
 

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from largemargin.kernels.engine import largest_square, largest_value
+from largemargin.kernels.engine import GROUP, largest_square, largest_value
 from largemargin.kernels.functions import (
     KERNELS,
     Gaussian,
@@ -149,11 +149,11 @@ class FusedRows:
         order = np.arange(len(rows))
         if self._patterns is not None:
             order = np.argsort(self._patterns[rows], kind="stable")
-        group, d = _loops().GROUP, self.X.shape[1]
-        missing = -len(rows) % group
+        d = self.X.shape[1]
+        missing = -len(rows) % GROUP
         taken = rows[np.concatenate([order, np.repeat(order[-1:], missing)])]
-        n_groups = len(taken) // group
-        flat = np.empty((len(taken) * d + group,), self.dtype)
+        n_groups = len(taken) // GROUP
+        flat = np.empty((len(taken) * d + GROUP,), self.dtype)
         features, starts = np.empty(n_groups * d + 1, np.int64), np.empty(n_groups + 1, np.int64)
         every = self._patterns is None
         _loops().pack_vectors(self.X, taken, every, self.width, flat, features, starts)

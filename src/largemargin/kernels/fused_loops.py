@@ -11,6 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from largemargin.kernels.engine import GROUP
 from largemargin.kernels.simd import (
     add,
     add_multiple,
@@ -29,7 +30,6 @@ from largemargin.kernels.simd import (
     zeros,
 )
 
-GROUP = 6  # vectors that are multiplied together
 VECTORS_IN_CACHE = 1 << 13  # numbers of vectors that pass over all panels together
 PANELS_IN_CACHE = 1 << 15  # numbers of panels that all vectors pass over together
 LINEAR, POLYNOMIAL, GAUSSIAN, MATERN, SIGMOID, LAPLACIAN = range(6)

@@ -25,6 +25,7 @@ from functools import partial
 
 import numpy as np
 
+from largemargin.kernels.engine import GROUP
 from largemargin.kernels.functions import UNIT
 from largemargin.kernels.fused import Columns, FusedRows
 from largemargin.svm.active_set import refine
@@ -40,7 +41,6 @@ LOCAL = 0.1  # the violation left in a part of the columns, relative to the one 
 POOL_ROUNDS = 100  # rounds after which a pool is left as it is: another one may be worth more
 SPARE = 0.1  # the fraction of the time taken that may be spent on looking at the rest
 SPARE_SECONDS = 0.5  # seconds that may be spent on it in any case
-GROUP = 6  # terms of a sum that are added up before they are added to it: those of `kernels.fused`
 # What a problem is expected to take, for a warning of hours: support vectors grow with the power of
 # the rows, and the values of each against all rows are computed so many times.
 SUPPORT_GROWTH = 0.7
@@ -77,8 +77,11 @@ class ColumnSet:
         grad: np.ndarray,
         sizes: np.ndarray,
         entered: np.ndarray,
+        *,
+        is_whole: bool = False,
     ) -> None:
         self.kernel, self.problem, self.examples = kernel, problem, examples
+        self.is_whole = is_whole  # no pool of another set
         self.beta, self.grad, self.sizes, self.entered = beta, grad, sizes, entered
         self._columns: Columns | None = None
 
@@ -268,7 +271,7 @@ class Chunking:
         problem = replace(_taken(self.problem, part), least_norm=self.problem.least_norm)
         return ColumnSet(
             self.kernel, problem, self.examples[part], self.beta[part], self.grad[part],
-            self.sizes[part], self.entered[part],
+            self.sizes[part], self.entered[part], is_whole=True,
         )  # fmt: skip
 
     def _solve(self, end: int) -> None:
@@ -298,6 +301,8 @@ class Chunking:
         pools = len(columns) > 2 * POOL
         while True:
             at = columns.optimality()
+            if columns.is_whole:
+                self.violation = at.violation
             if enough(at) or self.effort.is_over or self.effort.n_rounds >= end:
                 return
             self.effort.n_rounds += 1
@@ -330,7 +335,6 @@ class Chunking:
             self.effort.n_values += len(changed) * len(others)
             self._note_drift(examples, changes[0], columns.grad, columns.sizes)
             last = which
-            self.violation = at.violation
             self._report(self)
 
     def _solved(self, columns: ColumnSet, which: np.ndarray, aim: float) -> np.ndarray:

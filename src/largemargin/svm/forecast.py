@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from math import isfinite, log
+from math import log
 
 import numpy as np
 
@@ -40,11 +40,13 @@ class Forecast:
         self._told = now
         note = f"values computed, violation {solver.violation:.2g}"
         if solver.is_complete and solver.violation > 0:
-            self._history.append((now, log(solver.violation)))
+            found = log(solver.violation)
+            if not self._history or found != self._history[-1][1]:
+                self._history.append((now, found))
             if self._watch.is_shown:
                 note += f", gap {self._gap(solver):.2g}"
         left = self._seconds_left(solver, now)
-        if isfinite(left) and now > 4 * INTERVAL:
+        if now > 4 * INTERVAL:
             note += f", about {_in_words(left)} to go"
         self._watch.advance(0, note)
         if now > SURE_AFTER and left > LONG and not self._warned:
@@ -64,9 +66,8 @@ class Forecast:
         if len(recent) >= 4:
             seconds, logs = np.array(recent).T
             slope = float(np.polyfit(seconds - seconds[0], logs, 1)[0])
-            if slope < 0:
+            if slope < 0:  # else it goes up and down on its way, and tells nothing yet
                 return max(0.0, float(logs[-1] - log(self._tol)) / -slope)
-            return np.inf
         spent = solver.effort.n_values
         return max(0.0, now * (solver.values_expected / max(spent, 1) - 1))
 
