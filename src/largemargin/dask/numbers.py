@@ -150,7 +150,7 @@ def _floats(
     for (row, column), value in np.ndenumerate(values):
         try:
             if isinstance(value, str | bytes | np.datetime64 | np.timedelta64):
-                raise ValueError("it is no number")
+                raise ValueError(f"its type is {type(value).__name__}")
             found[row, column] = value
         except (TypeError, ValueError) as failure:
             at = _named(first_column + column, names)
