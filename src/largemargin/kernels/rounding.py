@@ -57,15 +57,14 @@ class SingleErrors:
         right = kernel.rounding(squares, terms, SINGLE).right + np.zeros(len(squares))
         self._right, self._one = (weights @ right).max(), weights.sum(axis=1).max()
         # coefficients in float32, sums of GROUP terms in float32, and sums of these in float64
-        units = (GROUP + 2) * SINGLE + (len(squares) + 16) * UNIT
-        lost = len(squares) * float(np.finfo(np.float32).tiny)
-        self._size = (weights @ sizes).max() * units + sizes.max() * lost
+        self._of_sum = (GROUP + 2) * SINGLE + (len(squares) + 16) * UNIT
+        self._size = len(squares) * sizes.max() * float(np.finfo(np.float32).tiny)
         self._intercept = OF_SCORES * UNIT * np.abs(intercepts).max()
-        self._most = 0.0
         if kernel.stationary:
-            of_sizes = weights.max(axis=0) * (1 + squares / self._mean)
-            self._most = of_sizes.sum()
-            coefs = np.vstack([coefs, of_sizes])
+            coefs = np.vstack([coefs, weights.max(axis=0) * (1 + squares / self._mean)])
+            self._most = coefs[-1].sum()
+        else:
+            self._size += self._of_sum * (weights @ sizes).max()
         with np.errstate(over="ignore"):
             self.coefs = coefs.astype(np.float32)
         self._largest = 2 * GROUP * float(np.abs(self.coefs).max())
@@ -85,7 +84,7 @@ class SingleErrors:
         found = self._kernel.rounding(squares, terms, SINGLE)
         bound = found.left * self._right + found.constant * self._one + self._intercept
         bound = (bound + self._kernel.sizes(squares) * self._size)[:-1]
-        relative = found.value + found.distance * np.maximum(squares, self._mean)
         if self._kernel.stationary:
+            relative = found.value + found.distance * np.maximum(squares, self._mean) + self._of_sum
             bound += (sizes[0] if len(sizes) else self._most) * relative[:-1]
         return np.asarray(RAISED * bound)
