@@ -20,7 +20,8 @@ from largemargin.runtime.threads import Workers
 
 FUSED_ROWS = 1 << 16  # rows of X that are packed together
 TRIAL_ROWS = 64  # rows of X that show whether float32 tells enough
-OPEN_SHARE = 3  # it does if at most one row in so many is left open
+OPEN_SHARE = 1 / 3  # it does if no more rows are left open
+PLAIN_SHARE = 1 / 32  # of rows left open, for which sizes cost more than they save
 
 # Of which rows enough is told by scores, one row per problem, that are off by `errors`, one per
 # row, at most
@@ -56,9 +57,9 @@ def look(
         found += sums[: len(coefs)]
         terms = np.diff(rows.indptr) if sp.issparse(rows) else np.float64(X.shape[1])
         known[part] = told(found, errors(squares, terms, sums[len(coefs) :]))
-        if OPEN_SHARE * np.count_nonzero(~known[part]) > len(squares):
+        if np.mean(~known[part]) > OPEN_SHARE:
             break
-        if not last and told(found, errors(squares, terms)).all():
-            factors = factors[: len(coefs)]  # bounds are small enough without sizes
+        if not last and np.mean(~told(found, errors(squares, terms))) <= PLAIN_SHARE:
+            factors = factors[: len(coefs)]
         last = part.stop
     return np.flatnonzero(~known)

@@ -243,7 +243,7 @@ class Columns:
     def _pack(self, rows: np.ndarray, squares: np.ndarray | None, part: tuple[int, int]) -> None:
         _loops().pack_columns(self._of.X, rows, *part, self._width, self._flat)
         if squares is not None:
-            _loops().add_squares(self._flat, self.d, *part, self._width, squares)
+            _loops().add_squares(self._flat, self.d, *part, squares)
 
     def _parts(self, n_vectors: int) -> list[tuple[int, int]]:
         """The panels in parts, each with enough to do for a task."""

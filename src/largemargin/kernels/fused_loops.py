@@ -15,6 +15,7 @@ from largemargin.kernels.engine import GROUP
 from largemargin.kernels.simd import (
     add,
     add_multiple,
+    add_square,
     add_to,
     distance,
     exponential,
@@ -307,14 +308,19 @@ def pack_columns(X, rows, first, last, width, panels):
 
 
 @njit(cache=True, nogil=True)
-def add_squares(panels, d, first, last, width, squares):
+def add_squares(panels, d, first, last, squares):
     """Add the squared norms of the columns of the panels `first` to `last`, in float64."""
+    width = lanes(panels)
     for j in range(first, last):
+        column = 2 * j * width
+        s0 = wide_zeros(panels, squares)
+        s1 = s0
         for k in range(d):
-            at = (j * d + k) * width
-            for r in range(width):
-                x = np.float64(panels[at + r])
-                squares[j * width + r] += x * x
+            at = column * d + 2 * k * width
+            s0 = add_square(s0, load(panels, at))
+            s1 = add_square(s1, load(panels, at + width))
+        add_to(squares, column, s0)
+        add_to(squares, column + width, s1)
 
 
 @njit(cache=True, nogil=True)

@@ -160,6 +160,17 @@ def add_multiple(typingctx, total, factors, index, numbers):
 
 
 @intrinsic
+def add_square(typingctx, total, numbers):
+    """total + the squares of the numbers, in the type of the total."""
+
+    def codegen(context, builder, signature, args):
+        terms = _widened(builder, args[1], args[0].type)
+        return _call(builder, "fmuladd", args[0].type, terms, terms, args[0])
+
+    return total(total, numbers), codegen
+
+
+@intrinsic
 def add_to(typingctx, sums, index, numbers):
     """Add numbers to those of a one-dimensional array in float64, from an index on."""
 
