@@ -14,7 +14,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from largemargin.kernels.basis import Basis
-from largemargin.kernels.fused import FusedRows
+from largemargin.kernels.fused import FusedRows, single_enough
 from largemargin.kernels.rounding import SingleErrors
 from largemargin.runtime.threads import Workers
 
@@ -39,7 +39,7 @@ def look(
     """Add sum_i c_pi k(v_i, x), in float32, to the scores of rows; return the rows left open."""
     kernel, single = basis.kernel, np.dtype(np.float32)
     known = np.zeros(X.shape[0], bool)
-    if not kernel.on_products:
+    if not single_enough(kernel, float(basis.squares.max())):
         return np.flatnonzero(~known)
     errors = SingleErrors(kernel, coefs, scores[:, 0], basis.squares, X.shape[1])
     factors = errors.coefs
