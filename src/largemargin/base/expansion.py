@@ -5,6 +5,9 @@ from the data alone, each is one single-threaded product, and sums are in float6
 their order, so scores do not depend on the number of threads. `ExpansionEstimator` is what an
 estimator with one expansion per problem knows of itself, and `ExpansionClassifier` what it answers
 if it is a classifier: scores and classes.
+
+`predict` needs less exact scores than `decision_function` gives, and has the same classes
+(`first_look`).
 """
 
 from __future__ import annotations
@@ -16,21 +19,21 @@ import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
 from largemargin.base.classifier import KernelClassifier, KernelEstimator
+from largemargin.base.first_look import FUSED_ROWS, Told, look, signs_told
 from largemargin.base.training_set import TrainingSet
 from largemargin.kernels.basis import Basis
-from largemargin.kernels.engine import prepare
+from largemargin.kernels.engine import check_overflow, largest_square, prepare
 from largemargin.kernels.functions import Linear
 from largemargin.kernels.fused import FusedRows, is_computed_again
 from largemargin.kernels.tiles import Gram
 from largemargin.runtime.arrays import Matrix, MatrixLike
-from largemargin.runtime.threads import for_each, single_thread, workers
+from largemargin.runtime.threads import Workers, for_each, single_thread, workers
 
 PANEL = 256  # rows of X per tile
 STRIP = 512  # expansion vectors per tile
 FEW_ROWS = 64  # rows of X up to which a tile has all of them, and more vectors
 TILE_WORK = 1 << 23  # multiplications that are worth a tile where there are few rows
 TRANSFORM_WORK = 64  # multiplications that take as long as turning a product into a kernel value
-FUSED_ROWS = 1 << 16  # rows of X that are packed together
 LINEAR_ROWS = 1 << 13  # rows of X per product with the weights of a linear model
 
 
@@ -65,19 +68,25 @@ class Expansion:
         self.intercepts = intercepts
         self._weights: np.ndarray | None = None
 
-    def __call__(self, X: Matrix, n_jobs: int | None = None) -> np.ndarray:
-        """f of the rows of X: one row per problem, one column per row of X."""
+    def __call__(
+        self, X: Matrix, n_jobs: int | None = None, told: Told | None = None
+    ) -> np.ndarray:
+        """f of the rows of X: one row per problem, one column per row of X. Where `told` is given,
+        f may be less exact in rows that it says yes to.
+        """
         n, n_slots = X.shape[0], len(self.basis)
+        kernel, dtype = self.basis.kernel, self.basis.dtype
         scores = np.empty((len(self.coefs), n))
         scores[:] = self.intercepts[:, None]
         if not n_slots:
             return scores
-        gram = Gram(self.basis.match(X), self.basis)
+        few = n <= FEW_ROWS or n * n_slots <= 1 << 18
+        if not few and is_computed_again(kernel, self.basis.vectors):
+            return self._fused(X, scores, n_jobs, told)
+        gram = Gram(self.basis.match(prepare(X, kernel, dtype)), self.basis)
         gram.check_overflow()
-        if n <= FEW_ROWS or n * n_slots <= 1 << 18:
+        if few:
             return self._few(gram, scores, n_jobs)
-        if is_computed_again(self.basis.kernel, self.basis.vectors):
-            return self._fused(X, scores, n_jobs)
         vectors, squares = self.basis.vectors, self.basis.squares
         strips = []
         for lo in range(0, n_slots, STRIP):
@@ -96,18 +105,34 @@ class Expansion:
         for_each(run, range(0, n, PANEL), n_jobs)
         return scores
 
-    def _fused(self, X: Matrix, scores: np.ndarray, n_jobs: int | None) -> np.ndarray:
+    def _fused(
+        self, X: Any, scores: np.ndarray, n_jobs: int | None, told: Told | None
+    ) -> np.ndarray:
         """Add the sums over the vectors to scores, from values that never leave the registers."""
-        kernel, dtype = self.basis.kernel, self.basis.dtype
+        basis = self.basis
+        if sp.issparse(X):
+            X = prepare(X, basis.kernel, basis.dtype)
         with workers(n_jobs) as team:
-            of = FusedRows(kernel, self.basis.vectors, team, dtype)
-            vectors = of.vectors(np.arange(len(self.basis)))
-            for first in range(0, X.shape[0], FUSED_ROWS):
-                part = slice(first, first + FUSED_ROWS)
-                rows = FusedRows(kernel, X[part], team, dtype)
-                columns = rows.columns(np.arange(len(rows.X)))
-                scores[:, part] += columns.sums(vectors, self.coefs)
+            if told is None or basis.dtype != np.float64:
+                scores += self._sums(X, team)
+                return scores
+            left = look(basis, self.coefs, X, scores, team, told)
+            if len(left):
+                scores[:, left] = self.intercepts[:, None] + self._sums(X[left], team)
         return scores
+
+    def _sums(self, X: Any, team: Workers) -> np.ndarray:
+        kernel, dtype = self.basis.kernel, self.basis.dtype
+        if kernel.on_products:
+            check_overflow(kernel, dtype, largest_square(X))
+        of = FusedRows(kernel, self.basis.vectors, team, dtype)
+        vectors = of.vectors(np.arange(len(self.basis)))
+        sums = np.empty((len(self.coefs), X.shape[0]))
+        for first in range(0, X.shape[0], FUSED_ROWS):
+            part = slice(first, first + FUSED_ROWS)
+            rows = FusedRows(kernel, X[part], team, dtype)
+            sums[:, part] = rows.columns(np.arange(len(rows.X))).sums(vectors, self.coefs)
+        return sums
 
     def _few(self, gram: Gram, scores: np.ndarray, n_jobs: int | None) -> np.ndarray:
         """Add the sums over the vectors to scores of a few rows."""
@@ -172,7 +197,8 @@ class ExpansionEstimator(KernelEstimator):
         """Where in the training data the vectors of the expansion are, in their order."""
         return self._positions
 
-    def problem_scores(self, X: MatrixLike) -> np.ndarray:
+    def problem_scores(self, X: MatrixLike, told: Told | None = None) -> np.ndarray:
+        """Scores of the rows of X, one row per problem; see `Expansion` for `told`."""
         if self._expansion.basis.kernel.by_column:
             return self._from_values(X)
         if not self.is_valid(X):
@@ -181,7 +207,7 @@ class ExpansionEstimator(KernelEstimator):
         if self._linear:
             product = linear_scores(X, self.coef_, self.n_jobs)
             return np.asarray(product.T + expansion.intercepts[:, None])
-        return expansion(prepare(X, expansion.basis.kernel, expansion.basis.dtype), self.n_jobs)
+        return expansion(X, self.n_jobs, told)
 
     def _from_values(self, X: MatrixLike) -> np.ndarray:
         """Scores from kernel values that the user computed."""
@@ -269,15 +295,31 @@ class ExpansionClassifier(KernelClassifier, ExpansionEstimator):
             For kernel="precomputed", kernel values against all training examples, of which only
             the columns `support_` are read, or against those in `support_` alone.
         """
-        if not hasattr(self, "_expansion"):
-            check_is_fitted(self)
-        with single_thread():
-            return self.join_scores(self.problem_scores(X))
+        return self._scores(X)
 
     def predict(self, X: MatrixLike) -> np.ndarray:
         """The class with the largest score, for each row of X."""
-        return self.classes_of(self.decision_function(X))
+        return self.classes_of(self._scores(X, self._tell_classes))
+
+    def _scores(self, X: MatrixLike, told: Told | None = None) -> np.ndarray:
+        if not hasattr(self, "_expansion"):
+            check_is_fitted(self)
+        with single_thread():
+            return self.join_scores(self.problem_scores(X, told))
 
     def join_scores(self, scores: np.ndarray) -> np.ndarray:
         """Scores of classes from those of problems, one row per problem."""
         return scores[0] if len(self.classes_) == 2 else scores.T
+
+    def _tell_classes(self, scores: np.ndarray, errors: np.ndarray) -> np.ndarray:
+        """Of which rows the class is certain, though scores of problems may be off by `errors`."""
+        if len(self.classes_) == 2:
+            return signs_told(scores, errors)
+        low, high = self._ranges_of_classes(scores, errors)
+        return np.asarray((high >= low.max(axis=0)).sum(axis=0) == 1)
+
+    def _ranges_of_classes(
+        self, scores: np.ndarray, errors: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """What the scores of classes are between, one row per class."""
+        return scores - errors, scores + errors

@@ -9,6 +9,7 @@ was asked of it is asked again, with the same answer to the last bit.
 from __future__ import annotations
 
 import asyncio
+import gc
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -131,12 +132,9 @@ class Cluster:
             }
             found, lost = self.client.sync(self._answered, futures)
             answers |= found
-            # tasks that still wait for a lost worker would keep their parts waiting too
             del futures
-            for k in lost:
-                self.shards[k].future = None
-            for k in sorted(lost):
-                self._make_again(self.shards[k], lost[k])
+            if lost:
+                self._make_again(lost)
         for k in wanted:
             self.shards[k].stats.seconds_waiting += time.perf_counter() - began
         return [answers[k] for k in wanted]
@@ -154,12 +152,10 @@ class Cluster:
             key=f"{self.name}-{what}-{self._token}-{self._number}-{k}",
         )  # fmt: skip
 
-    async def _answered(
-        self, futures: dict[int, Future]
-    ) -> tuple[dict[int, Any], dict[int, BaseException | None]]:
-        """The answers that came, and which shards were lost with the reason, if one is known."""
+    async def _answered(self, futures: dict[int, Future]) -> tuple[dict[int, Any], dict[int, str]]:
+        """The answers that came, and which shards were lost, with the reason if one is known."""
         found: dict[int, Any] = {}
-        lost: dict[int, BaseException | None] = {}
+        lost: dict[int, str] = {}
         asked = {k: asyncio.ensure_future(_result(future)) for k, future in futures.items()}
         pending = set(asked.values())
         while pending:
@@ -173,7 +169,7 @@ class Cluster:
             try:
                 answer, seconds = one.result()
             except (Forgotten, *LOST) as error:
-                lost[k] = error
+                lost[k] = str(error)  # itself it would keep tasks that are to be forgotten
             else:
                 found[k] = answer
                 self.shards[k].stats.seconds_computing += seconds
@@ -192,7 +188,15 @@ class Cluster:
                 "again, connect a client to it, and fit again"
             ) from error
 
-    def _make_again(self, shard: Shard, reason: BaseException | None) -> None:
+    def _make_again(self, lost: dict[int, str]) -> None:
+        """Have lost shards made on other workers."""
+        for k in lost:
+            self.shards[k].future = None
+        gc.collect()  # tasks that wait for a lost worker would keep their parts waiting too
+        for k in sorted(lost):
+            self._move(self.shards[k], lost[k])
+
+    def _move(self, shard: Shard, reason: str) -> None:
         """Have a lost shard made on another worker: one that has none, or the fewest."""
         shard.stats.deaths += 1
         first, end = shard.rows

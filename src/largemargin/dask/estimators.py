@@ -55,11 +55,12 @@ class OnCluster:
 
     def __init_subclass__(cls) -> None:
         plain = cls._plain = cls.__mro__[2]
-        signature = inspect.signature(plain.__init__)
+        begin: Any = plain.__init__  # type: ignore[misc]
+        signature = inspect.signature(begin)
         client = inspect.Parameter("client", inspect.Parameter.KEYWORD_ONLY, default=None)
 
         def __init__(self: Any, client: Any = None, **parameters: Any) -> None:
-            plain.__init__(self, **parameters)
+            begin(self, **parameters)
             self.client = client
 
         __init__.__signature__ = signature.replace(  # type: ignore[attr-defined]
@@ -72,7 +73,8 @@ class OnCluster:
         return type(self)(**self.get_params(deep=False))  # type: ignore[attr-defined]
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**super().__getstate__(), "client": None, "_rows": None}  # type: ignore[misc]
+        state: Any = super().__getstate__()
+        return {**state, "client": None, "_rows": None}
 
     def training_set(
         self, X: MatrixLike, y: VectorLike, sample_weight: VectorLike = None
@@ -90,7 +92,8 @@ class OnCluster:
             y, sample_weight = (
                 part.compute() if is_lazy(part) else part for part in (y, sample_weight)
             )
-            return super().training_set(X, y, sample_weight)  # type: ignore[misc]
+            data: TrainingSet = super().training_set(X, y, sample_weight)  # type: ignore[misc]
+            return data
         if isinstance(self.kernel, str) and self.kernel == "precomputed":  # type: ignore[attr-defined]
             raise ValueError(
                 f"{name} computes kernel values on the workers, got kernel='precomputed': use "
@@ -106,7 +109,7 @@ class OnCluster:
         self.__dict__.pop("feature_names_in_", None)
         if given.names is not None:
             self.feature_names_in_ = np.asarray(given.names, object)
-        return TrainingSet(self, rows, labels, sample_weight)  # type: ignore[arg-type]
+        return TrainingSet(self, rows, labels, sample_weight)
 
     def fit(self, X: MatrixLike, y: VectorLike, sample_weight: VectorLike = None) -> Self:
         with self._released():

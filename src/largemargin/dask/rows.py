@@ -142,7 +142,7 @@ class Shared:
             with self._adding:
                 new = store.slot_of[missing] < 0  # another thread may have been faster
                 store.add(missing[new], found[new])
-        return store.slot_of[rows]
+        return np.asarray(store.slot_of[rows])
 
     def _answered(self, asked: list[Fetch | Sums]) -> list[Any]:
         """All that is asked for, in one round: one task per worker that has some of it."""
@@ -330,7 +330,7 @@ class ShardedKernel:
 
     def corner(self, rows: np.ndarray, room: np.ndarray | None = None) -> np.ndarray:
         if self._is_fused:
-            return self.local(rows).corner(np.arange(len(rows)), room)
+            return np.asarray(self.local(rows).corner(np.arange(len(rows)), room))
         matrix = self.local(rows)
         return _values(self, matrix, matrix)
 

@@ -15,7 +15,7 @@ import numpy as np
 import scipy.sparse as sp
 from distributed import get_worker
 
-from largemargin.dask.cluster import Forgotten
+from largemargin.dask.cluster import Forgotten, n_bytes
 from largemargin.dask.collections import STRETCH
 from largemargin.kernels.basis import Basis
 from largemargin.kernels.engine import fill
@@ -87,7 +87,7 @@ class RowShard:
         return RowShard, (self._parts, self._rows)
 
     def __sizeof__(self) -> int:
-        return 2 * sum(_size(rows) for rows in self._versions.values())
+        return 2 * n_bytes(list(self._versions.values()))
 
     def version(self, dtype: str) -> Matrix:
         """The rows in a type."""
@@ -122,7 +122,7 @@ class RowShard:
         of = FusedRows(
             ask.way.kernel, vectors, self.team, np.dtype(ask.way.dtype), zeros=ask.way.zeros
         )
-        return columns.sums(of.vectors(np.arange(len(slots))), ask.coefs)
+        return np.asarray(columns.sums(of.vectors(np.arange(len(slots))), ask.coefs))
 
     def _packed(self, ask: Ask) -> Any:
         """A set of columns, ready for sums; the last ones used are kept."""
@@ -230,9 +230,3 @@ def stacked(parts: list[Matrix]) -> Matrix:
     if sp.issparse(parts[0]):
         return sp.csr_array(sp.vstack(parts, format="csr"))
     return np.concatenate(parts)
-
-
-def _size(rows: Matrix) -> int:
-    if sp.issparse(rows):
-        return int(rows.data.nbytes + rows.indices.nbytes + rows.indptr.nbytes)
-    return int(rows.nbytes)

@@ -230,7 +230,7 @@ def _largest(X: Matrix) -> np.ndarray:
 
 def _sums(X: Matrix, unit: float) -> np.ndarray:
     """The sum of each row of X / unit."""
-    return np.asarray(X.sum(axis=1, dtype=np.float64) / unit).ravel()
+    return np.asarray(np.asarray(X.sum(axis=1, dtype=np.float64)).ravel() / unit)
 
 
 def _deviations(X: Matrix, unit: float, mean: float) -> np.ndarray:

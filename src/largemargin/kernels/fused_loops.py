@@ -15,6 +15,7 @@ from largemargin.kernels.engine import GROUP
 from largemargin.kernels.simd import (
     add,
     add_multiple,
+    add_square,
     add_to,
     distance,
     exponential,
@@ -181,7 +182,7 @@ def _add(found, i, column, width, used, weights, stride, sums, V):
     for p in range(n_problems):
         if used[p]:
             k = i * n_problems + p
-            s0 = wide_zeros(V)
+            s0 = wide_zeros(V, weights)
             s1 = s0
             s0 = add_multiple(s0, weights, k, a0)
             s1 = add_multiple(s1, weights, k, a1)
@@ -210,7 +211,8 @@ def add_sums(
 ):
     """out[p, j] += sum_i coefs[i, p] k(v_i, x_j) for the columns of the panels `first` to `last`.
 
-    Coefficients and sums are float64, whatever the type of the values.
+    Sums are float64, whatever the type of the values, but for those of six terms, which have the
+    type of the coefficients.
     """
     width = lanes(V)
     n_problems, stride = coefs.shape[1], out.shape[1]
@@ -243,7 +245,7 @@ def add_sums(
                 _transform(kind, numbers, degree, own, i, norms, column, width, block)
                 for p in range(n_problems):
                     if used[g, p]:
-                        s0 = wide_zeros(V)
+                        s0 = wide_zeros(V, weights)
                         s1 = s0
                         for r in range(GROUP):
                             c = (i + r) * n_problems + p
@@ -303,6 +305,22 @@ def pack_columns(X, rows, first, last, width, panels):
             else:
                 for k in range(d):
                     panels[at + k * width] = 0
+
+
+@njit(cache=True, nogil=True)
+def add_squares(panels, d, first, last, squares):
+    """Add the squared norms of the columns of the panels `first` to `last`, in float64."""
+    width = lanes(panels)
+    for j in range(first, last):
+        column = 2 * j * width
+        s0 = wide_zeros(panels, squares)
+        s1 = s0
+        for k in range(d):
+            at = column * d + 2 * k * width
+            s0 = add_square(s0, load(panels, at))
+            s1 = add_square(s1, load(panels, at + width))
+        add_to(squares, column, s0)
+        add_to(squares, column + width, s1)
 
 
 @njit(cache=True, nogil=True)

@@ -96,6 +96,10 @@ def _vector_at(builder, kind, place):
     return found
 
 
+def _widened(builder, numbers, kind):
+    return numbers if numbers.type == kind else builder.fpext(numbers, kind)
+
+
 @intrinsic
 def lanes(typingctx, flat):
     """How many numbers of an array's type a register holds."""
@@ -132,40 +136,48 @@ def store(typingctx, flat, index, numbers):
 
 
 @intrinsic
-def wide_zeros(typingctx, flat):
-    """Zero in float64, with a lane for each of a register for an array's type."""
-    wide = Vector(types.float64, Vector(flat.dtype).lanes)
+def wide_zeros(typingctx, flat, factors):
+    """Zero in the type of factors, with a lane for each of a register for an array's type."""
+    wide = Vector(factors.dtype, Vector(flat.dtype).lanes)
 
     def codegen(context, builder, signature, args):
         return _constant(_llvm(wide), 0.0)
 
-    return wide(flat), codegen
+    return wide(flat, factors), codegen
 
 
 @intrinsic
 def add_multiple(typingctx, total, factors, index, numbers):
-    """total + factors[index] times the numbers, in float64."""
+    """total + factors[index] times the numbers, in the type of the factors."""
 
     def codegen(context, builder, signature, args):
         kind = args[0].type
         place = _place(context, builder, signature.args[1], args[1], args[2])
         factor = _splat(builder, kind, builder.load(place))
-        terms = args[3]
-        if signature.args[3].scalar == types.float32:
-            terms = builder.fpext(terms, kind)
-        return _call(builder, "fmuladd", kind, factor, terms, args[0])
+        return _call(builder, "fmuladd", kind, factor, _widened(builder, args[3], kind), args[0])
 
     return total(total, factors, types.intp, numbers), codegen
 
 
 @intrinsic
-def add_to(typingctx, sums, index, numbers):
-    """Add numbers in float64 to those of a one-dimensional array, from an index on."""
+def add_square(typingctx, total, numbers):
+    """total + the squares of the numbers, in the type of the total."""
 
     def codegen(context, builder, signature, args):
-        kind = args[2].type
+        terms = _widened(builder, args[1], args[0].type)
+        return _call(builder, "fmuladd", args[0].type, terms, terms, args[0])
+
+    return total(total, numbers), codegen
+
+
+@intrinsic
+def add_to(typingctx, sums, index, numbers):
+    """Add numbers to those of a one-dimensional array in float64, from an index on."""
+
+    def codegen(context, builder, signature, args):
+        kind = ir.VectorType(ir.DoubleType(), args[2].type.count)
         place = _place(context, builder, signature.args[0], *args[:2])
-        total = builder.fadd(_vector_at(builder, kind, place), args[2])
+        total = builder.fadd(_vector_at(builder, kind, place), _widened(builder, args[2], kind))
         write = builder.store(total, builder.bitcast(place, kind.as_pointer()))
         write.align = 4
         return context.get_dummy_value()

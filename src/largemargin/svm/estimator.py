@@ -22,7 +22,7 @@ from largemargin.runtime.progress import Watch, check_seconds
 from largemargin.runtime.threads import workers
 from largemargin.svm.certification import certify
 from largemargin.svm.formulations import Formulation
-from largemargin.svm.multiclass import Split, splits, votes
+from largemargin.svm.multiclass import Split, ranges_of_votes, splits, votes
 from largemargin.svm.problem import DualResult
 from largemargin.svm.session import Job, Session, TrainedProblem
 
@@ -306,6 +306,13 @@ class SupportVectorMachine(ExpansionClassifier, SupportVectorEstimator):
         if self._by_pairs:
             return votes(scores, len(self.classes_)).T
         return super().join_scores(scores)
+
+    def _ranges_of_classes(
+        self, scores: np.ndarray, errors: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        if self._by_pairs:
+            return ranges_of_votes(scores, errors, len(self.classes_))
+        return super()._ranges_of_classes(scores, errors)
 
     def check_parameters(self) -> None:
         super().check_parameters()

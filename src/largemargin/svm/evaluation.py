@@ -29,6 +29,7 @@ import scipy.sparse as sp
 from largemargin.kernels.engine import fill, prepare
 from largemargin.kernels.functions import UNIT, Kernel, Linear, Rounding, squared_norms
 from largemargin.kernels.fused import fused_rows, nonzeros
+from largemargin.kernels.rounding import SINGLE, raised_squares
 from largemargin.kernels.rows import BLOCK, KernelRows
 from largemargin.runtime.arrays import DistantRows, Matrix, by_rows
 from largemargin.svm.linear.weights import LONG, weighted_sums
@@ -37,7 +38,6 @@ if TYPE_CHECKING:
     from largemargin.svm.multiclass import Split
     from largemargin.svm.session import Session
 
-SINGLE = 2.0**-24  # the unit of float32
 PIECE = 64  # vectors that are summed together
 PANEL = 256  # examples per tile
 ROWS_PER_PRODUCT = 4096  # examples that are multiplied by w together
@@ -112,8 +112,7 @@ class Evaluation:
     def _raised_squares(self, unit: float) -> np.ndarray:
         if not self.kernel.on_products:
             return np.zeros(self.session.n)
-        tiny = float(np.finfo(np.float64 if unit == UNIT else np.float32).tiny)
-        return squared_norms(self.session.X) * (1 + 4 * unit) + self.terms * tiny / unit
+        return raised_squares(squared_norms(self.session.X), self.terms, unit)
 
     @cached_property
     def reach(self) -> float:

@@ -10,6 +10,8 @@ from itertools import combinations
 
 import numpy as np
 
+from largemargin.kernels.functions import UNIT
+
 SEGMENT = 8192  # columns of a segment at most
 PORTION = 16  # one example in so many is in the first portion
 
@@ -82,10 +84,30 @@ def votes(scores: np.ndarray, n_classes: int) -> np.ndarray:
     sides = _sides(n_classes)
     sums = np.asarray(sides @ scores)
     won = sides @ np.where(scores > 0, 1.0, -1.0)
+    return _joined(won, sums)
+
+
+def ranges_of_votes(
+    scores: np.ndarray, errors: np.ndarray, n_classes: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """What `votes` is between, where scores of pairs may be off by `errors`."""
+    sides = _sides(n_classes)
+    certain = np.abs(scores) > errors
+    won = sides @ np.where(certain, np.sign(scores), 0.0)
+    either = np.abs(sides) @ ~certain
+    sums, off = np.asarray(sides @ scores), (n_classes - 1) * errors
+    # what is left of a sum after it was squashed may be less than the rounding of votes
+    rounding = 16 * n_classes * UNIT
+    low = _joined(won - either, sums - off) - rounding
+    return low, _joined(won + either, sums + off) + rounding
+
+
+def _joined(won: np.ndarray, sums: np.ndarray) -> np.ndarray:
+    """Votes from pairs won less pairs lost and sums of margins, which are overwritten."""
     sums /= 3 * (np.abs(sums) + 1)
     # each pair adds a half or takes it away, which is a vote but for the same number to all classes
     sums += 0.5 * won
-    sums += (n_classes - 1) / 2
+    sums += (len(won) - 1) / 2
     return sums
 
 

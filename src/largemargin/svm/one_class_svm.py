@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from largemargin.base.classifier import Detector
+from largemargin.base.first_look import Told, signs_told
 from largemargin.base.training_set import TrainingSet
 from largemargin.runtime.arrays import MatrixLike, VectorLike
 from largemargin.runtime.threads import single_thread
@@ -262,9 +263,16 @@ class OneClassSVM(Detector, SupportVectorEstimator):
             For kernel="precomputed", kernel values against all training rows, of which only the
             columns `support_` are read, or against those in `support_` alone.
         """
+        return self._scores(X)
+
+    def predict(self, X: MatrixLike) -> np.ndarray:
+        """1 for each row of X that is inside or on the boundary, -1 for an outlier."""
+        return np.where(self._scores(X, signs_told) >= 0, 1, -1)
+
+    def _scores(self, X: MatrixLike, told: Told | None = None) -> np.ndarray:
         check_is_fitted(self)
         with single_thread():
-            return np.asarray(self.problem_scores(X)[0])
+            return np.asarray(self.problem_scores(X, told)[0])
 
     def score_samples(self, X: MatrixLike) -> np.ndarray:
         """The score w.x of each row of X; those below `offset_` are outside."""

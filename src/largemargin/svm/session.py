@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from largemargin.kernels.engine import SMALL_PROBLEM
+from largemargin.kernels.engine import SMALL_PROBLEM, largest_square
 from largemargin.kernels.functions import Kernel, Linear
 from largemargin.kernels.fused import (
     Columns,
@@ -231,7 +231,7 @@ class Session:
         float64 in float32 first, as far as the tolerance.
         """
         quick = self.fused
-        if self.exact and single_enough(self.kernel, self.X):
+        if self.exact and single_enough(self.kernel, largest_square(self.X)):
             quick = fused_rows(self.kernel, self.X, self.team, np.dtype(np.float32))
         found: list[Any] = [None] * len(stated)
         distant = isinstance(self.X, DistantRows)  # sums come from afar: as few as can be
