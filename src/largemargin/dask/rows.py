@@ -38,7 +38,7 @@ from largemargin.kernels.basis import Basis
 from largemargin.kernels.engine import fill
 from largemargin.kernels.functions import Kernel, squared_norms
 from largemargin.kernels.fused import MOST_COLUMNS, Columns, FusedRows, form_of, has_zeros
-from largemargin.runtime.arrays import DistantRows, Matrix
+from largemargin.runtime.arrays import DistantRows, Matrix, PairedSum
 from largemargin.runtime.threads import Workers
 
 
@@ -221,20 +221,60 @@ class ShardedRows(DistantRows):
         """What rows are called on the cluster."""
         return rows if self._rows is None else self._rows[rows]
 
-    def by_rows(self, function: Callable[..., np.ndarray], *args: Any) -> np.ndarray:
+    def by_rows(
+        self, function: Callable[..., np.ndarray], *args: Any, beside: Sequence[np.ndarray] = ()
+    ) -> np.ndarray:
+        if beside or any(isinstance(arg, np.ndarray) for arg in args):
+            parts, order = self._pass("rows", shards.by_rows, function, beside, args)
+            found = _joined(parts)
+            if order is None:
+                return found
+            out = np.empty_like(found)
+            out[order] = found
+            return out
         shared = self._shared
         key = self.dtype.name, f"{function.__module__}.{function.__qualname__}{args!r}"
-        small = sum(np.size(arg) for arg in args) < 8
-        found = shared.known.get(key) if small else None
-        if found is None:
-            parts = shared.cluster.ask(
-                "rows", shards.by_rows, lambda k: (self.dtype.name, function, args)
-            )
-            found = np.concatenate(parts)
-            found = found.astype(np.float64) if found.dtype == np.uint16 else found
-            if small:
-                shared.known[key] = found
+        if key not in shared.known:
+            whole = ShardedRows(shared, self.dtype)
+            parts, _ = whole._pass("rows", shards.by_rows, function, (), args)
+            shared.known[key] = _joined(parts)
+        found = shared.known[key]
         return found if self._rows is None else found[self._rows]
+
+    def totals(
+        self, function: Callable[..., np.ndarray], *args: Any, beside: Sequence[np.ndarray] = ()
+    ) -> np.ndarray:
+        total = PairedSum()
+        for parts in self._pass("sums", shards.totals, function, beside, args)[0]:
+            for level, number, value in parts:
+                total.add(level, number, value)
+        return total.total()
+
+    def _pass(
+        self, what: str, run: Callable[..., Any], function: Callable[..., np.ndarray],
+        beside: Sequence[np.ndarray], args: tuple[Any, ...],
+    ) -> tuple[list[Any], np.ndarray | None]:  # fmt: skip
+        """What a pass over these rows gives on each shard, and in which order the rows come, if not
+        in their own.
+        """
+        cluster, order, members = self._shared.cluster, None, None
+        ends = [shard.rows for shard in cluster.shards]
+        if self._rows is not None:
+            members = np.zeros(self._shared.n, bool)
+            members[self._rows] = True
+            order = np.argsort(self._rows, kind="stable")
+            rows = self._rows[order]
+            beside = [one[order] for one in beside]
+            ends = [tuple(np.searchsorted(rows, pair)) for pair in ends]
+
+        def arguments(k: int) -> tuple[shards.Pass]:
+            mine = None
+            if members is not None:
+                mine = np.packbits(members[slice(*cluster.shards[k].rows)])
+            parts = tuple(np.ascontiguousarray(one[slice(*ends[k])]) for one in beside)
+            return (shards.Pass(self.dtype.name, function, mine, parts, args),)
+
+        return cluster.ask(what, run, arguments), order
 
     def astype(self, dtype: Any) -> ShardedRows:
         return ShardedRows(self._shared, dtype, self._rows)
@@ -393,6 +433,12 @@ class LocalColumns:
             part = slice(lo, lo + shards.PIECE)
             out += coefs[:, part] @ _values(self._of, V[part], self._columns)
         return out
+
+
+def _joined(parts: list[np.ndarray]) -> np.ndarray:
+    """What shards gave by rows; counts come as small integers."""
+    found = np.concatenate(parts)
+    return found.astype(np.float64) if found.dtype == np.uint16 else found
 
 
 def _values(of: ShardedKernel, V: Matrix, X: Matrix) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""What runs on the workers: some of the rows, and sums of kernel values over them.
+"""What runs on the workers: some of the rows, and sums over them, of kernel values and others.
 
 Everything here is computed stretch by stretch or value by value, so an answer does not depend on
 how the rows were shared out, nor on the number of threads.
@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -21,9 +23,10 @@ from largemargin.kernels.basis import Basis
 from largemargin.kernels.engine import fill
 from largemargin.kernels.functions import Kernel, squared_norms
 from largemargin.kernels.fused import FusedRows
-from largemargin.runtime.arrays import Matrix
+from largemargin.runtime.arrays import Matrix, PairedSum
 from largemargin.runtime.threads import Workers, single_thread
 
+AT_ONCE = 32  # stretches whose sums are held at the same time
 PIECE = 512  # vectors of a tile, where values are not computed in registers
 SETS = 4  # sets of columns that are kept packed, in units of the memory of the rows
 
@@ -76,7 +79,7 @@ class RowShard:
         self._parts, self._rows = parts, rows
         self._versions = {parts[0].dtype.name: stacked(parts)}
         self.given = parts[0].dtype.name
-        self.n = rows[1] - rows[0]
+        self.first, self.n = rows[0], rows[1] - rows[0]
         self._vectors: dict[str, tuple[Basis, dict[int, int]]] = {}
         self._columns: OrderedDict[tuple[Any, ...], Any] = OrderedDict()
         self._fused: dict[Way, FusedRows] = {}
@@ -179,18 +182,65 @@ class RowShard:
         return out
 
 
-def by_rows(
-    shard: RowShard, dtype: str, function: Callable[..., np.ndarray], args: tuple[Any, ...]
-) -> np.ndarray:
-    """A function of the rows, stretch by stretch."""
-    X, found = shard.version(dtype), {}
+@dataclass(frozen=True)
+class Pass:
+    """A function to compute over some of the rows, a bit each, or all; `beside` are arrays with an
+    entry per row, of which the function has its part after the rows.
+    """
 
-    def run(first: int) -> None:
-        found[first] = function(X[first : first + STRETCH], *args)
+    dtype: str
+    function: Callable[..., np.ndarray]
+    members: np.ndarray | None
+    beside: tuple[np.ndarray, ...]
+    args: tuple[Any, ...]
+
+    def stretches(self, shard: RowShard) -> list[Callable[[], np.ndarray]]:
+        """The function of each stretch."""
+        X = shard.version(self.dtype)
+        if self.members is None:
+            rows, starts = None, np.minimum(np.arange(0, shard.n + STRETCH, STRETCH), shard.n)
+        else:
+            rows = np.flatnonzero(np.unpackbits(self.members, count=shard.n))
+            starts = np.searchsorted(rows, np.arange(0, shard.n + STRETCH, STRETCH))
+
+        def run(first: int, end: int) -> np.ndarray:
+            part: Any = slice(first, end) if rows is None else rows[first:end]
+            return self.function(X[part], *(one[first:end] for one in self.beside), *self.args)
+
+        return [partial(run, first, end) for first, end in pairwise(starts.tolist())]
+
+
+def by_rows(shard: RowShard, asked: Pass) -> np.ndarray:
+    """What a function of the rows gives, stretch by stretch."""
+    stretches = asked.stretches(shard)
+    found: list[Any] = [None] * len(stretches)
+
+    def run(k: int) -> None:
+        found[k] = stretches[k]()
 
     with single_thread():
-        shard.team.map(run, range(0, shard.n, STRETCH))
-    return _compact(np.concatenate([found[first] for first in sorted(found)]))
+        shard.team.map(run, range(len(stretches)))
+    return _compact(np.concatenate(found))
+
+
+def totals(shard: RowShard, asked: Pass) -> list[tuple[int, int, np.ndarray]]:
+    """What a function of the rows adds up to over the stretches of the shard: parts of a
+    `PairedSum` over all stretches.
+    """
+    stretches, total = asked.stretches(shard), PairedSum()
+    number = shard.first // STRETCH
+    for first in range(0, len(stretches), AT_ONCE):
+        batch = stretches[first : first + AT_ONCE]
+        found: list[Any] = [None] * len(batch)
+
+        def run(k: int, found: list[Any] = found, batch: list[Any] = batch) -> None:
+            found[k] = batch[k]()
+
+        with single_thread():
+            shard.team.map(run, range(len(batch)))
+        for k, value in enumerate(found):
+            total.add(0, number + first + k, value)
+    return [(*key, value) for key, value in total.parts.items()]
 
 
 def answer(
@@ -217,11 +267,12 @@ def processor(shard: RowShard) -> tuple[str, ...]:
 
 def _compact(values: np.ndarray) -> np.ndarray:
     """Counts take fewer bytes on their way."""
-    if values.dtype == np.float64 and values.ndim == 1:
-        small = values.astype(np.uint16, copy=False) if (values >= 0).all() else None
-        if small is not None and values.max(initial=0) < 2**16 and (small == values).all():
-            return small
-    return values
+    if values.dtype != np.float64 or values.ndim != 1 or np.signbit(values).any():
+        return values
+    if not values.max(initial=0) < 2**16:  # or there is a NaN
+        return values
+    small = values.astype(np.uint16)
+    return small if (small == values).all() else values
 
 
 def stacked(parts: list[Matrix]) -> Matrix:
