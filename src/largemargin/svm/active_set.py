@@ -228,11 +228,11 @@ class _Iterate:
         and the sets I_up and I_low.
         """
         problem = self.problem
-        value, rises, falls = _sides(problem, self.beta, self.grad)
+        value, rises, falls = sides(problem, self.beta, self.grad)
         free = rises & falls
         level = np.zeros(problem.n_groups)
         if problem.threshold:
-            top, low = _extremes(problem, value, rises, falls)
+            top, low = extremes(problem, value, rises, falls)
             counts = np.bincount(problem.group[free], minlength=problem.n_groups)
             means = np.bincount(problem.group[free], value[free], problem.n_groups)
             with np.errstate(invalid="ignore"):
@@ -245,11 +245,11 @@ class _Iterate:
 
 def violation_of(problem: Problem, beta: np.ndarray, grad: np.ndarray) -> float:
     """The largest violation of the KKT conditions, m - M."""
-    top, low = _extremes(problem, *_sides(problem, beta, grad))
+    top, low = extremes(problem, *sides(problem, beta, grad))
     return max(0.0, float((top - low).max(initial=0.0)))
 
 
-def _extremes(
+def extremes(
     problem: Problem, value: np.ndarray, rises: np.ndarray, falls: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Per group m = max over I_up and M = min over I_low."""
@@ -260,7 +260,7 @@ def _extremes(
     return top, low
 
 
-def _sides(
+def sides(
     problem: Problem, beta: np.ndarray, grad: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The values -a grad, and the sets I_up and I_low."""

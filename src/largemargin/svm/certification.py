@@ -65,7 +65,7 @@ def _with_bounds(
     criterion, b = one.criterion or one.job.formulation, result.intercept
     late = bool(watch.stopped) and not session.whole
     values, drift, sizes = None, np.inf, None
-    if result is one.result and (late or one.scale == 1.0) and not session.whole:
+    if result is one.result and (late or one.scale == 1.0) and one.is_bounded(session):
         values, drift = one.scale * one.outputs[None], one.drift
         sizes = None if one.sizes is None else one.scale * one.sizes[None]
     stored = Stored(one.job.split, one.examples, result.coefs[None], values, drift, sizes)

@@ -36,12 +36,15 @@ from largemargin.svm.linear.rows import products_by_weights
 from largemargin.svm.linear.solver import in_order_of_data, solve_few_columns
 from largemargin.svm.multiclass import SEGMENT, Layout, Split
 from largemargin.svm.problem import DualResult, Problem, Solution, smo_loops
+from largemargin.svm.single_first import Values, solve_single_first
 
 ZERO_COEF = 1e-13  # a coefficient below this fraction of the largest part of w is zero
 SMO_FIRST_ROWS = 512  # rows up to which SMO is tried before solving in few features
 SMO_FIRST_VALUES = 3_000_000  # kernel values that it may look at: about the time of the other way
 BYTES_PER_EXAMPLE = 150  # bytes per example and class: bounds, gradients, coefficients
 WHOLE_GRAM_ROWS = 2048  # rows up to which the whole Gram matrix is computed at once
+# more rows than the first and no more than the second: a matrix in float32 is worth it
+SINGLE_FIRST_ROWS = 1024, 3072
 
 
 @dataclass(frozen=True)
@@ -67,6 +70,10 @@ class StatedProblem:
     weights: np.ndarray
     problem: Problem
 
+    def started_at(self, beta: np.ndarray) -> StatedProblem:
+        """The same from another point on."""
+        return replace(self, problem=replace(self.problem, start=beta))
+
 
 @dataclass(frozen=True)
 class TrainedProblem:
@@ -78,7 +85,8 @@ class TrainedProblem:
     stated: StatedProblem
     result: DualResult
     outputs: np.ndarray
-    drift: float = np.inf  # a bound of their distance from sums of the solver's kernel values
+    # a bound of their distance from sums of the solver's kernel values
+    drift: float | np.ndarray = np.inf
     sizes: np.ndarray | None = None  # the solver's sums of |coefficient x kernel value|
     scale: float = 1.0  # the result's coefficients divided by the solver's
     criterion: Criterion | None = None  # if it is not the formulation
@@ -90,6 +98,10 @@ class TrainedProblem:
     @property
     def examples(self) -> np.ndarray:
         return self.stated.examples
+
+    def is_bounded(self, session: Session) -> bool:
+        """Whether it is cheaper to go by these outputs than to sum up others."""
+        return not session.whole or bool(np.isfinite(self.drift).all())
 
     def coefs(self, n: int) -> np.ndarray:
         """The coefficients of all examples of the data."""
@@ -131,7 +143,7 @@ class Session:
         self.X, self.labels, self.kernel, self.team = X, labels, kernel, team
         self.given = X if given is None else given
         self.n, self.n_classes = int(X.shape[0]), n_classes
-        self.exact = dtype == np.float64
+        self.exact, self.may_forget = dtype == np.float64, may_forget
         # decided by the data alone, since the two ways end in different last bits
         self.whole = self.n <= WHOLE_GRAM_ROWS
         large = self.n > SMALL_PROBLEM and not self.whole
@@ -155,6 +167,22 @@ class Session:
     def fused(self) -> FusedRows:
         """The rows, where kernel values are computed, used and forgotten."""
         return FusedRows(self.kernel, self.X, self.team, self._dtype)
+
+    @cached_property
+    def _quick(self) -> FusedRows:
+        """The same in float32 if that is good enough to begin with."""
+        if not (self.exact and single_enough(self.kernel, self.X)):
+            return self.fused
+        return FusedRows(self.kernel, self.X, self.team, np.dtype(np.float32))
+
+    @property
+    def _is_single_first(self) -> bool:
+        """Whether a problem by itself is solved in a float32 matrix of all kernel values first."""
+        return (
+            SINGLE_FIRST_ROWS[0] < self.n <= SINGLE_FIRST_ROWS[1]
+            and (self.computed or (self.may_forget and is_computed_again(self.kernel, self.X)))
+            and self._quick is not self.fused
+        )
 
     @cached_property
     def rows(self) -> KernelRows:
@@ -194,8 +222,15 @@ class Session:
         """Solve all problems over kernel values."""
         if not stated:
             return []
+        if len(stated) == 1 and self._is_single_first and not stated[0].problem.relative:
+            at = self._solve_single_first(stated[0], tol, max_steps, watch)
+            if at.converged and np.isfinite(at.drift).all():
+                watch.advance(1)
+                return [at]
+            stated = [stated[0].started_at(at.beta)]
+            max_steps -= at.n_steps
         if self.whole:
-            return [self._solve_dense(one, tol, max_steps, watch) for one in stated]
+            return self._solve_whole(stated, tol, max_steps, watch)
         if self.computed:
             return self._solve_in_chunks(stated, tol, max_steps, watch)
         runs = [
@@ -223,9 +258,7 @@ class Session:
         """Solve all problems over kernel values that are computed, used and forgotten: those in
         float64 in float32 first, as far as the tolerance.
         """
-        quick = self.fused
-        if self.exact and single_enough(self.kernel, self.X):
-            quick = FusedRows(self.kernel, self.X, self.team, np.dtype(np.float32))
+        quick = self._quick
         found: list[Any] = [None] * len(stated)
 
         def run(k: int) -> None:
@@ -253,6 +286,23 @@ class Session:
         self.n_computed += int(self._n_computed.sum())
         return found
 
+    def _solve_single_first(
+        self, one: StatedProblem, tol: float, max_steps: float, watch: Watch
+    ) -> Solution:
+        """Solve a problem in float32, and from there in float64 as far as that is needed."""
+        quick, examples, weights = self._quick, one.examples, self.evaluation.size_weights
+        split = one.job.split
+        values = Values(
+            quick.corner(examples),
+            lambda which: self.fused.corner(examples[which]),
+            self.sizes[examples],
+            None if weights is None else weights[examples],
+            lambda beta: self.evaluation.errors_of_single(Stored(split, examples, beta[None]))[0],
+        )
+        at = solve_single_first(one.problem, values, tol, max_steps, watch, self.team)
+        self.n_computed += len(examples) ** 2 + np.count_nonzero(at.beta) ** 2
+        return at
+
     def _gap_on_the_way(self, one: StatedProblem, solver: Chunking) -> float:
         """The relative duality gap of a solver's variables, rounding apart."""
         solution = solver.solution()
@@ -269,8 +319,21 @@ class Session:
         self, one: StatedProblem, tol: float, max_steps: float, watch: Watch
     ) -> Solution:
         """Solve a problem in the matrix of all its kernel values."""
-        K = self._gram_of_split(one.job.split)
-        return solve_dense(one.problem, K, tol, max_steps, watch)
+        K = self._block_of_split(one.job.split, self.gram)
+        return solve_dense(one.problem, K, tol, max_steps, watch, self.team)
+
+    def _solve_whole(
+        self, stated: Sequence[StatedProblem], tol: float, max_steps: float, watch: Watch
+    ) -> list[Solution]:
+        """Solve all problems in the whole Gram matrix, each on one thread."""
+        found: list[Any] = [None] * len(stated)
+
+        def run(k: int) -> None:
+            found[k] = self._solve_dense(stated[k], tol, max_steps, watch)
+
+        _ = self.gram  # not by several threads at once
+        self.team.map(run, range(len(stated)))
+        return found
 
     def _solve_in_features(self, one: StatedProblem, tol: float, watch: Watch) -> Solution:
         """Solve a problem in the space of its few features, unless a few steps are enough."""
@@ -355,25 +418,25 @@ class Session:
             return self.fused.corner(examples)
         return self.rows.block(examples)
 
-    def _gram_of_split(self, split: Split) -> np.ndarray:
+    def _block_of_split(self, split: Split, gram: np.ndarray) -> np.ndarray:
         """The values among the examples of some classes, which are together in the whole matrix."""
         if len(split.classes) == self.n_classes:
-            return self.gram
+            return gram
         first, last = split.classes[0], split.classes[-1]
         if last - first == len(split.classes) - 1:
             part = slice(self._ends[first], self._ends[last + 1])
-            return self.gram[part, part].copy()
+            return gram[part, part].copy()
         counts = [self._ends[c + 1] - self._ends[c] for c in split.classes]
-        gram = np.empty((sum(counts), sum(counts)), self.gram.dtype)
+        block = np.empty((sum(counts), sum(counts)), gram.dtype)
         row = 0
         for c, height in zip(split.classes, counts, strict=True):
-            strip, column = self.gram[self._ends[c] : self._ends[c + 1]], 0
+            strip, column = gram[self._ends[c] : self._ends[c + 1]], 0
             for d, width in zip(split.classes, counts, strict=True):
-                block = strip[:, self._ends[d] : self._ends[d + 1]]
-                gram[row : row + height, column : column + width] = block
+                part = strip[:, self._ends[d] : self._ends[d + 1]]
+                block[row : row + height, column : column + width] = part
                 column += width
             row += height
-        return gram
+        return block
 
     @property
     def n_asked(self) -> int:
@@ -434,8 +497,8 @@ class Session:
         if problem.threshold and not problem.relative:
             sum_loops().balance(beta, problem.lo, problem.hi)
         drift = solution.drift
-        if np.isfinite(drift):
-            drift += float(np.abs(beta - before) @ norms) * float(self.norms.max())
+        if np.isfinite(drift).all():
+            drift = drift + float(np.abs(beta - before) @ norms) * float(self.norms.max())
         result = one.job.formulation.read(problem, solution, one.signs, one.weights)
         outputs = solution.grad - problem.p - problem.ridge * solution.beta
         scale = 1.0
