@@ -164,9 +164,14 @@ class FusedRows:
         long enough: fresh memory is slow.
         """
         columns, vectors = self.columns(rows), self.vectors(rows)
-        if self._patterns is not None:  # the vectors are not in the order of the columns
-            return np.ascontiguousarray(columns.values(vectors, room))
-        return columns.square(vectors, room)
+        if self.in_order:
+            return columns.square(vectors, room)
+        return np.ascontiguousarray(columns.values(vectors, room))
+
+    @property
+    def in_order(self) -> bool:
+        """Whether vectors are in the order of the columns, and half of a corner is computed."""
+        return self._patterns is None
 
     @cached_property
     def _patterns(self) -> np.ndarray | None:

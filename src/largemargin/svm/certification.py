@@ -64,7 +64,8 @@ def _with_bounds(
     y, s = one.stated.signs, one.stated.weights
     criterion, b = one.criterion or one.job.formulation, result.intercept
     late = bool(watch.stopped) and not session.whole
-    values, drift, sizes = None, np.inf, None
+    drift: float | np.ndarray = np.inf
+    values, sizes = None, None
     if result is one.result and (late or one.scale == 1.0) and one.is_bounded(session):
         values, drift = one.scale * one.outputs[None], one.drift
         sizes = None if one.sizes is None else one.scale * one.sizes[None]

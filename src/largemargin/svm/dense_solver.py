@@ -24,6 +24,10 @@ SMO_STEPS_PER_VARIABLE = 200
 UNBOUNDED = 1e100  # a variable of this size shows that the dual has no bounded solution
 SMO_EXTRA = 1e-8  # SMO goes on to this fraction of the tolerance, as long as that is cheap
 NEARLY = 1e-2  # the same for a start in float32, from where the active set method goes on
+# What a step of SMO costs per variable, in units of what factorising costs per cubed one; and the
+# steps per free variable without which they are not begun
+STEP_OVER_FACTOR = 48
+STEPS_PER_FREE = 20
 PART = 512  # columns that are summed together
 ROUNDING = 4e-14  # the least violation that rounding lets SMO reach, if all goes well
 # Rounds in a row that do not halve the violation and are tolerated: one more ends the solver.
@@ -34,14 +38,11 @@ def solve_dense(
     problem: Problem, K: np.ndarray, tol: float, max_steps: float, watch: Watch, team: Workers
 ) -> Solution:
     """SMO until the tolerance is met, then the active set method for the exact solution."""
-    closer = SMO_EXTRA * tol
-    if exact_violation(problem) / 2 > ROUNDING:
-        closer = min(closer, exact_violation(problem) / 2)
+    closer = _exact_enough(problem, tol)
     at, optimality = _descend(problem, K, tol, closer, max_steps, watch, team)
     inexact = not (optimality.infeasible_margin or is_exact(problem, optimality.violation))
     if at.converged and inexact and not watch.stopped:
         at = _exact(problem, K, at, watch, team)
-    watch.advance(1)
     return at
 
 
@@ -50,6 +51,20 @@ def solve_nearly(
 ) -> Solution:
     """SMO until the tolerance is met, and as much further as makes the next step easy."""
     return _descend(problem, K, tol, NEARLY * tol, max_steps, watch, team)[0]
+
+
+def take_steps(
+    problem: Problem, K: np.ndarray, tol: float, watch: Watch, team: Workers
+) -> Solution:
+    """SMO towards the exact solution, as long as it takes no more time than to factorise the matrix
+    of the free variables; and no step where that is soon done.
+    """
+    n_free = int(np.count_nonzero((problem.lo < problem.start) & (problem.start < problem.hi)))
+    budget = n_free**3 // (STEP_OVER_FACTOR * len(problem))
+    if budget < STEPS_PER_FREE * n_free:
+        budget = 0
+    closer = _exact_enough(problem, tol)
+    return _descend(problem, K, closer, closer, budget, watch, team)[0]
 
 
 def _descend(
@@ -85,9 +100,16 @@ def _descend(
     return at, optimality
 
 
+def _exact_enough(problem: Problem, tol: float) -> float:
+    """The violation at which SMO has made the solution exact, if rounding lets it."""
+    least = exact_violation(problem) / 2
+    return min(SMO_EXTRA * tol, least) if least > ROUNDING else SMO_EXTRA * tol
+
+
 def _gradient(problem: Problem, K: np.ndarray, beta: np.ndarray, team: Workers) -> np.ndarray:
     """(K + ridge) beta + p, from the rows of the variables that are not zero."""
-    grad, used = problem.p + problem.ridge * beta, np.flatnonzero(beta)
+    used = np.flatnonzero(beta)
+    grad: np.ndarray = problem.p + problem.ridge * beta
     add_columns(grad, K, used, beta[used], team)
     return grad
 
@@ -98,8 +120,11 @@ def add_columns(
     """sums += coefs @ K[rows], the columns shared out among the threads."""
     from largemargin.kernels.loops import add_part
 
+    def add(part: tuple[int, int]) -> None:
+        add_part(sums, K, part[0], part[1], rows, coefs)
+
     if len(rows):
-        team.map(lambda part: add_part(sums, K, *part, rows, coefs), column_parts(len(sums)))
+        team.map(add, column_parts(len(sums)))
 
 
 def column_parts(n: int) -> list[tuple[int, int]]:

@@ -174,7 +174,7 @@ class Evaluation:
         """
         if isinstance(self.kernel, Linear):
             return [self._linear(stored, V, Z) for V, Z in self._readings]
-        if not stored.is_known:
+        if stored.values is None or not stored.is_known:
             cheap = len(stored.used) * len(stored.examples) <= CHEAP
             return [self._summed(replace(stored, values=None))] if cheap else []
         errors = scale * stored.drift + self._errors_by_norms(stored, self.unit)
@@ -203,6 +203,7 @@ class Evaluation:
         """From the kernel values of the fit."""
         coefs = np.ascontiguousarray(stored.coefs[:, stored.used])
         values: np.ndarray | None
+        off: float | np.ndarray
         if self.session.whole and not stored.is_known:
             values, most, relative = self._from_whole(stored, coefs)
             off = 0.0

@@ -18,7 +18,13 @@ import scipy.sparse as sp
 
 from largemargin.kernels.engine import SMALL_PROBLEM
 from largemargin.kernels.functions import Kernel, Linear
-from largemargin.kernels.fused import Columns, FusedRows, is_computed_again, single_enough
+from largemargin.kernels.fused import (
+    Columns,
+    FusedRows,
+    entries_per_row,
+    is_computed_again,
+    single_enough,
+)
 from largemargin.kernels.rows import HEIGHTS, KernelRows, whole_gram
 from largemargin.runtime.arrays import Matrix, MatrixLike
 from largemargin.runtime.progress import Watch
@@ -43,8 +49,10 @@ SMO_FIRST_ROWS = 512  # rows up to which SMO is tried before solving in few feat
 SMO_FIRST_VALUES = 3_000_000  # kernel values that it may look at: about the time of the other way
 BYTES_PER_EXAMPLE = 150  # bytes per example and class: bounds, gradients, coefficients
 WHOLE_GRAM_ROWS = 2048  # rows up to which the whole Gram matrix is computed at once
-# more rows than the first and no more than the second: a matrix in float32 is worth it
+# From more rows than the first to no more than the second a matrix in float32 may be worth it: for
+# values of so few entries among few rows, and of more than so many among more rows.
 SINGLE_FIRST_ROWS = 1024, 3072
+CHEAP_VALUE, CHEAPEST_VALUE = 48, 12
 
 
 @dataclass(frozen=True)
@@ -69,10 +77,6 @@ class StatedProblem:
     signs: np.ndarray
     weights: np.ndarray
     problem: Problem
-
-    def started_at(self, beta: np.ndarray) -> StatedProblem:
-        """The same from another point on."""
-        return replace(self, problem=replace(self.problem, start=beta))
 
 
 @dataclass(frozen=True)
@@ -169,19 +173,25 @@ class Session:
         return FusedRows(self.kernel, self.X, self.team, self._dtype)
 
     @cached_property
-    def _quick(self) -> FusedRows:
+    def quick(self) -> FusedRows:
         """The same in float32 if that is good enough to begin with."""
         if not (self.exact and single_enough(self.kernel, self.X)):
             return self.fused
         return FusedRows(self.kernel, self.X, self.team, np.dtype(np.float32))
 
-    @property
+    @cached_property
     def _is_single_first(self) -> bool:
-        """Whether a problem by itself is solved in a float32 matrix of all kernel values first."""
-        return (
-            SINGLE_FIRST_ROWS[0] < self.n <= SINGLE_FIRST_ROWS[1]
-            and (self.computed or (self.may_forget and is_computed_again(self.kernel, self.X)))
-            and self._quick is not self.fused
+        """Whether a problem by itself is solved in a float32 matrix of all kernel values first:
+        where all of them in float64 would take longer to read than most to compute twice, and
+        where there are more, if they are too dear to be computed in every round.
+        """
+        if not (self.may_forget and SINGLE_FIRST_ROWS[0] < self.n <= SINGLE_FIRST_ROWS[1]):
+            return False
+        if not is_computed_again(self.kernel, self.X) or self.quick is self.fused:
+            return False
+        cost = entries_per_row(self.X)
+        return self.quick.in_order and (
+            cost <= CHEAP_VALUE if self.whole else cost > CHEAPEST_VALUE
         )
 
     @cached_property
@@ -223,12 +233,31 @@ class Session:
         if not stated:
             return []
         if len(stated) == 1 and self._is_single_first and not stated[0].problem.relative:
-            at = self._solve_single_first(stated[0], tol, max_steps, watch)
-            if at.converged and np.isfinite(at.drift).all():
-                watch.advance(1)
-                return [at]
-            stated = [stated[0].started_at(at.beta)]
-            max_steps -= at.n_steps
+            return [self._solve_single_first(stated[0], tol, max_steps, watch)]
+        return self._solve_in_double(stated, tol, max_steps, watch)
+
+    def _solve_single_first(
+        self, one: StatedProblem, tol: float, max_steps: float, watch: Watch
+    ) -> Solution:
+        """Solve a problem in float32, and in float64 from there as far as it counts; or go on from
+        there in the usual way.
+        """
+        values = Values.of(self, one.job.split, one.examples)
+        at = solve_single_first(one.problem, values, tol, max_steps, watch, self.team)
+        self.n_computed += at.n_values
+        if at.is_exact:
+            watch.advance(1)
+            return at.solution
+        steps = at.solution.n_steps
+        start = replace(one.problem, start=at.solution.beta)
+        (found,) = self._solve_in_double(
+            [replace(one, problem=start)], tol, max_steps - steps, watch
+        )
+        return replace(found, n_steps=found.n_steps + steps)
+
+    def _solve_in_double(
+        self, stated: Sequence[StatedProblem], tol: float, max_steps: float, watch: Watch
+    ) -> list[Solution]:
         if self.whole:
             return self._solve_whole(stated, tol, max_steps, watch)
         if self.computed:
@@ -258,7 +287,7 @@ class Session:
         """Solve all problems over kernel values that are computed, used and forgotten: those in
         float64 in float32 first, as far as the tolerance.
         """
-        quick = self._quick
+        quick = self.quick
         found: list[Any] = [None] * len(stated)
 
         def run(k: int) -> None:
@@ -286,23 +315,6 @@ class Session:
         self.n_computed += int(self._n_computed.sum())
         return found
 
-    def _solve_single_first(
-        self, one: StatedProblem, tol: float, max_steps: float, watch: Watch
-    ) -> Solution:
-        """Solve a problem in float32, and from there in float64 as far as that is needed."""
-        quick, examples, weights = self._quick, one.examples, self.evaluation.size_weights
-        split = one.job.split
-        values = Values(
-            quick.corner(examples),
-            lambda which: self.fused.corner(examples[which]),
-            self.sizes[examples],
-            None if weights is None else weights[examples],
-            lambda beta: self.evaluation.errors_of_single(Stored(split, examples, beta[None]))[0],
-        )
-        at = solve_single_first(one.problem, values, tol, max_steps, watch, self.team)
-        self.n_computed += len(examples) ** 2 + np.count_nonzero(at.beta) ** 2
-        return at
-
     def _gap_on_the_way(self, one: StatedProblem, solver: Chunking) -> float:
         """The relative duality gap of a solver's variables, rounding apart."""
         solution = solver.solution()
@@ -319,8 +331,10 @@ class Session:
         self, one: StatedProblem, tol: float, max_steps: float, watch: Watch
     ) -> Solution:
         """Solve a problem in the matrix of all its kernel values."""
-        K = self._block_of_split(one.job.split, self.gram)
-        return solve_dense(one.problem, K, tol, max_steps, watch, self.team)
+        K = self._gram_of_split(one.job.split)
+        at = solve_dense(one.problem, K, tol, max_steps, watch, self.team)
+        watch.advance(1)
+        return at
 
     def _solve_whole(
         self, stated: Sequence[StatedProblem], tol: float, max_steps: float, watch: Watch
@@ -418,25 +432,25 @@ class Session:
             return self.fused.corner(examples)
         return self.rows.block(examples)
 
-    def _block_of_split(self, split: Split, gram: np.ndarray) -> np.ndarray:
+    def _gram_of_split(self, split: Split) -> np.ndarray:
         """The values among the examples of some classes, which are together in the whole matrix."""
         if len(split.classes) == self.n_classes:
-            return gram
+            return self.gram
         first, last = split.classes[0], split.classes[-1]
         if last - first == len(split.classes) - 1:
             part = slice(self._ends[first], self._ends[last + 1])
-            return gram[part, part].copy()
+            return self.gram[part, part].copy()
         counts = [self._ends[c + 1] - self._ends[c] for c in split.classes]
-        block = np.empty((sum(counts), sum(counts)), gram.dtype)
+        gram = np.empty((sum(counts), sum(counts)), self.gram.dtype)
         row = 0
         for c, height in zip(split.classes, counts, strict=True):
-            strip, column = gram[self._ends[c] : self._ends[c + 1]], 0
+            strip, column = self.gram[self._ends[c] : self._ends[c + 1]], 0
             for d, width in zip(split.classes, counts, strict=True):
-                part = strip[:, self._ends[d] : self._ends[d + 1]]
-                block[row : row + height, column : column + width] = part
+                block = strip[:, self._ends[d] : self._ends[d + 1]]
+                gram[row : row + height, column : column + width] = block
                 column += width
             row += height
-        return block
+        return gram
 
     @property
     def n_asked(self) -> int:

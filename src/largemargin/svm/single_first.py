@@ -14,15 +14,26 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from largemargin.runtime.progress import Watch
 from largemargin.runtime.threads import Workers
 from largemargin.svm.active_set import extremes, sides
-from largemargin.svm.dense_solver import add_columns, column_parts, solve_dense, solve_nearly
-from largemargin.svm.evaluation import of_sum, sum_loops
+from largemargin.svm.dense_solver import (
+    add_columns,
+    column_parts,
+    solve_dense,
+    solve_nearly,
+    take_steps,
+)
+from largemargin.svm.evaluation import Stored, of_sum, sum_loops
 from largemargin.svm.problem import Optimality, Problem, Solution
+
+if TYPE_CHECKING:
+    from largemargin.svm.multiclass import Split
+    from largemargin.svm.session import Session
 
 WIDTH = 0.02  # how far a gradient is beyond its errors, relative to a margin, that is far
 ROUNDS = 3  # sets of near variables that are tried
@@ -52,29 +63,56 @@ class Values:
     weights: np.ndarray | None
     error: Callable[[np.ndarray], np.ndarray]
 
+    @classmethod
+    def of(cls, session: Session, split: Split, examples: np.ndarray) -> Values:
+        """Those of the examples of a session's problem."""
+        evaluation, weights = session.evaluation, session.evaluation.size_weights
+        return cls(
+            session.quick.corner(examples),
+            lambda which: session.fused.corner(examples[which]),
+            session.sizes[examples],
+            None if weights is None else weights[examples],
+            lambda beta: evaluation.errors_of_single(Stored(split, examples, beta[None]))[0],
+        )
+
+
+@dataclass(frozen=True)
+class Found:
+    """A solution, whether it is the exact one with a bound of its drift, and the number of kernel
+    values that it took.
+    """
+
+    solution: Solution
+    is_exact: bool
+    n_values: int
+
 
 def solve_single_first(
     problem: Problem, values: Values, tol: float, max_steps: float, watch: Watch, team: Workers
-) -> Solution:
-    """The exact solution; without a bound of its `drift` where there was no time for it, or where
-    float32 does not lead there.
-    """
+) -> Found:
+    """The exact solution; or the point reached, if time is up or float32 does not lead there."""
     at = solve_nearly(problem, values.single, tol / 2, max_steps, watch, team)
-    near = np.zeros(len(problem), bool)
+    near, n_values = np.zeros(len(problem), bool), values.single.size
     for _ in range(ROUNDS):
         if not at.converged or watch.stopped:
             break
-        errors = values.error(at.beta)
-        near |= _may_matter(problem, at, errors + WIDTH)
+        near |= _may_matter(problem, at, values.error(at.beta) + WIDTH)
         which = np.flatnonzero(near)
         K = values.corner(which)
+        n_values += K.size
         part = replace(taken(problem, which), start=at.beta[which])
+        if max_steps == np.inf:
+            closer = take_steps(part, K, tol, watch, team)
+            part, at = (
+                replace(part, start=closer.beta),
+                replace(at, n_steps=at.n_steps + closer.n_steps),
+            )
         found = solve_dense(part, K, tol, max_steps - at.n_steps, watch, team)
         at = _put(problem, values, at, which, found, K, team)
         errors = np.where(near, 0.0, values.error(at.beta))
-        if not (_may_matter(problem, at, errors) & ~near).any():
-            return replace(at, drift=at.drift + errors) if at.converged else at
-    return replace(at, drift=np.inf, sizes=None)
+        if at.converged and not (_may_matter(problem, at, errors) & ~near).any():
+            return Found(replace(at, drift=at.drift + errors), True, n_values)
+    return Found(at, False, n_values)
 
 
 def taken(problem: Problem, which: np.ndarray) -> Problem:
