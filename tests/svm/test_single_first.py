@@ -32,8 +32,8 @@ def single_precision_first(whole=True):
         return calls[-1]
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(session, "SINGLE_FIRST_ROWS", (0, 4000))
-        patch.setattr(session, "CHEAPEST_VALUE", 0)
+        patch.setattr(single_first, "ROWS", (0, 4000))
+        patch.setattr(single_first, "MANY_ENTRIES", 0)
         patch.setattr(
             session, "is_computed_again", lambda kernel, X, *rest: form_of(kernel) is not None
         )

@@ -18,13 +18,7 @@ import scipy.sparse as sp
 
 from largemargin.kernels.engine import SMALL_PROBLEM
 from largemargin.kernels.functions import Kernel, Linear
-from largemargin.kernels.fused import (
-    Columns,
-    FusedRows,
-    entries_per_row,
-    is_computed_again,
-    single_enough,
-)
+from largemargin.kernels.fused import Columns, FusedRows, is_computed_again, single_enough
 from largemargin.kernels.rows import HEIGHTS, KernelRows, whole_gram
 from largemargin.runtime.arrays import Matrix, MatrixLike
 from largemargin.runtime.progress import Watch
@@ -42,17 +36,13 @@ from largemargin.svm.linear.rows import products_by_weights
 from largemargin.svm.linear.solver import in_order_of_data, solve_few_columns
 from largemargin.svm.multiclass import SEGMENT, Layout, Split
 from largemargin.svm.problem import DualResult, Problem, Solution, smo_loops
-from largemargin.svm.single_first import Values, solve_single_first
+from largemargin.svm.single_first import Values, may_pay, solve_single_first
 
 ZERO_COEF = 1e-13  # a coefficient below this fraction of the largest part of w is zero
 SMO_FIRST_ROWS = 512  # rows up to which SMO is tried before solving in few features
 SMO_FIRST_VALUES = 3_000_000  # kernel values that it may look at: about the time of the other way
 BYTES_PER_EXAMPLE = 150  # bytes per example and class: bounds, gradients, coefficients
 WHOLE_GRAM_ROWS = 2048  # rows up to which the whole Gram matrix is computed at once
-# From more rows than the first to no more than the second a matrix in float32 may be worth it: for
-# values of so few entries among few rows, and of more than so many among more rows.
-SINGLE_FIRST_ROWS = 1024, 3072
-CHEAP_VALUE, CHEAPEST_VALUE = 48, 12
 
 
 @dataclass(frozen=True)
@@ -179,19 +169,15 @@ class Session:
             return self.fused
         return FusedRows(self.kernel, self.X, self.team, np.dtype(np.float32))
 
-    @cached_property
+    @property
     def _is_single_first(self) -> bool:
-        """Whether a problem by itself is solved in a float32 matrix of all kernel values first:
-        where all of them in float64 would take longer to read than most to compute twice, and
-        where there are more, if they are too dear to be computed in every round.
-        """
-        if not (self.may_forget and SINGLE_FIRST_ROWS[0] < self.n <= SINGLE_FIRST_ROWS[1]):
-            return False
-        if not is_computed_again(self.kernel, self.X) or self.quick is self.fused:
-            return False
-        cost = entries_per_row(self.X)
-        return self.quick.in_order and (
-            cost <= CHEAP_VALUE if self.whole else cost > CHEAPEST_VALUE
+        """Whether a problem by itself is solved in float32 first."""
+        return (
+            self.may_forget
+            and may_pay(self.X, self.whole)
+            and is_computed_again(self.kernel, self.X)
+            and self.quick is not self.fused
+            and self.quick.in_order
         )
 
     @cached_property

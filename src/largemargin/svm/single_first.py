@@ -18,6 +18,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from largemargin.kernels.fused import entries_per_row
+from largemargin.runtime.arrays import Matrix
 from largemargin.runtime.progress import Watch
 from largemargin.runtime.threads import Workers
 from largemargin.svm.active_set import extremes, sides
@@ -35,8 +37,24 @@ if TYPE_CHECKING:
     from largemargin.svm.multiclass import Split
     from largemargin.svm.session import Session
 
+# More rows than the first and no more than the second: fewer are read from cache in float64, and of
+# more the matrix is longer to fill than the values that are needed
+ROWS = 1536, 3072
+# Entries of a row up to which kernel values may be computed twice, where all would be kept in
+# float64; and from which on they are too dear to be computed in every round, where none would be
+FEW_ENTRIES, MANY_ENTRIES = 48, 12
 WIDTH = 0.02  # how far a gradient is beyond its errors, relative to a margin, that is far
 ROUNDS = 3  # sets of near variables that are tried
+
+
+def may_pay(X: Matrix, whole: bool) -> bool:
+    """Whether this way is worth it for such rows; `whole` says that all kernel values in float64
+    would be kept otherwise, and not computed in every round.
+    """
+    if not ROWS[0] < X.shape[0] <= ROWS[1]:
+        return False
+    cost = entries_per_row(X)
+    return cost <= FEW_ENTRIES if whole else cost > MANY_ENTRIES
 
 
 @dataclass(frozen=True)
