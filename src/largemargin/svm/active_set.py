@@ -27,6 +27,9 @@ MOST_FREE = 2000  # free variables that a dense factorisation is made for
 GUESSES = 25  # sets of free variables that are tried
 # Guesses in a row without progress that are tolerated before the classical method takes over
 STALLED_GUESSES = 4
+# Free variables, so many times those of the best point, of a guess that is not tried after one
+# without progress, if they are more than a few: such guesses only grow
+FLOOD, FEW_FREE = 4, 200
 STEP_WORK = 2e9  # multiplications that the steps of the classical method may cost
 STEP_OVERHEAD = 3e6  # what a step costs beside its factorisation, counted in multiplications
 EXACT_VIOLATION = 1e-11  # a violation, relative to the gradients, that leaves little to gain
@@ -36,7 +39,7 @@ LEAST_LACK = 1e-13  # the violation, relative to a multiplier, that sets a varia
 # A pivot below this fraction of the largest diagonal entry, times the order of the matrix, is zero
 PIVOT_ROUNDING = 1e-13
 # The least pivot, relative to the largest diagonal entry, of a matrix that is taken as it is
-REGULAR = 1e-7
+REGULAR = 1e-10
 FEW_GROUPS = 2  # groups up to which each is summed in pairs
 LARGEST_PRICE = 1e3  # a larger price of slack asks for no smaller violation: rounding allows none
 
@@ -85,6 +88,8 @@ def refine(
             break
         free = point.guess()
         if not 0 < len(free) <= (MOST_FREE if solve is None else len(problem)):
+            break
+        if worse and solve is None and len(free) > max(FEW_FREE, FLOOD * len(best.inside())):
             break
         point = point.jump(free)
         left = point.violation()

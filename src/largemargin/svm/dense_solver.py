@@ -108,9 +108,12 @@ def _exact_enough(problem: Problem, tol: float) -> float:
 
 def _gradient(problem: Problem, K: np.ndarray, beta: np.ndarray, team: Workers) -> np.ndarray:
     """(K + ridge) beta + p, from the rows of the variables that are not zero."""
-    used = np.flatnonzero(beta)
     grad: np.ndarray = problem.p + problem.ridge * beta
-    add_columns(grad, K, used, beta[used], team)
+    used = np.flatnonzero(beta)
+    if len(used) and len(beta) <= PART and K.dtype == grad.dtype:  # as cheap as to look at some
+        grad += K @ beta
+    else:
+        add_columns(grad, K, used, beta[used], team)
     return grad
 
 
