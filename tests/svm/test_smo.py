@@ -52,7 +52,7 @@ def test_add_part_leaves_other_columns_alone():
     slots, sums = rng.permutation(20)[:7], rng.normal(size=50)
     expected = sums.copy()
     expected[13:40] += coefs @ values[slots, 13:40]
-    add_part(sums, values, 13, 40, slots, coefs)
+    row_loops.add_part(sums, values, 13, 40, slots, coefs)
     assert np.allclose(sums, expected, rtol=1e-13)
     assert np.array_equal(sums[:13], expected[:13])
     assert np.array_equal(sums[40:], expected[40:])
