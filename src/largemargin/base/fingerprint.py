@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from largemargin.runtime.arrays import Matrix
+from largemargin.runtime.arrays import Matrix, by_rows
 
 MODULUS = 1 << 128
 PARTS = ("rows", "labels", "weights")
@@ -102,7 +102,7 @@ def fingerprint(
         weights = np.ones(len(labels))
     return Fingerprint(
         len(labels),
-        _total(_row_hashes(X), start),
+        _total(by_rows(_row_hashes, X), start),
         _total(_label_hashes(classes, labels), start),
         _total((np.asarray(weights, np.float64) + 0.0).view(np.uint64), start),
     )

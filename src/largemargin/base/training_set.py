@@ -11,7 +11,7 @@ from largemargin.base.fingerprint import Fingerprint, fingerprint
 from largemargin.base.labels import find_classes, too_few
 from largemargin.kernels.choosing import kernel_of
 from largemargin.kernels.engine import SMALL_PROBLEM, choose_dtype, prepare
-from largemargin.runtime.arrays import Matrix, VectorLike
+from largemargin.runtime.arrays import DistantRows, Matrix, VectorLike
 from largemargin.runtime.showing import shown
 
 
@@ -29,6 +29,8 @@ class TrainingSet:
     ----------
     X, given : array or sparse matrix
         The rows, as the engine reads them and as they were given.
+    all_rows, all_labels : array or sparse matrix, array
+        Those of all examples, also of weight 0.
     """
 
     def __init__(
@@ -37,13 +39,13 @@ class TrainingSet:
         weights = checked_weights(X, y, sample_weight)
         labelled = y is not None
         y = unlabelled(X) if y is None else y
-        self.n_given = len(y)
+        self.n_given, self.all_rows, self.all_labels = len(y), X, y
         self.positions = np.flatnonzero(weights > 0)
         given = X, y, weights
         precomputed = isinstance(model.kernel, str) and model.kernel == "precomputed"
         if len(self.positions) < self.n_given:  # weight 0 is absence
             y, weights = y[self.positions], weights[self.positions]
-            X = X[self.positions]
+            X = X.taken(self.positions) if isinstance(X, DistantRows) else X[self.positions]
             if precomputed:
                 X = X[:, self.positions]
         self.classes, self.labels = find_classes(y)

@@ -13,7 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from largemargin.kernels.functions import KERNELS, Kernel, Matern, Rounding
-from largemargin.runtime.arrays import Matrix
+from largemargin.runtime.arrays import Matrix, by_rows
 from largemargin.runtime.threads import single_thread
 
 KERNEL_NAMES = tuple(KERNELS)
@@ -199,9 +199,9 @@ def _scale(X: Matrix, sample_weight: np.ndarray | None) -> float:
     unit = 1.0
     if not SAFE_VARIANCE[0] < variance < SAFE_VARIANCE[1]:
         # squares may have left the range of float64: once more, for values of size 1
-        unit = float(np.abs(X.data if sp.issparse(X) else X).max(initial=0.0)) or 1.0
+        unit = float(by_rows(_largest, X).max(initial=0.0)) or 1.0
         unit = float(2.0 ** np.round(np.log2(unit)))
-        variance = _variance(X.astype(np.float64) / unit, sample_weight)
+        variance = _variance(X, sample_weight, unit)
     if not variance > 0:
         return 1.0
     with np.errstate(over="ignore", under="ignore", divide="ignore"):
@@ -214,19 +214,34 @@ def _scale(X: Matrix, sample_weight: np.ndarray | None) -> float:
     return gamma
 
 
-def _variance(X: Matrix, sample_weight: np.ndarray | None) -> float:
-    """The variance of all entries of X, each row counted as often as its weight says."""
+def _variance(X: Matrix, sample_weight: np.ndarray | None, unit: float = 1.0) -> float:
+    """The variance of all entries of X / unit, each row counted as often as its weight says."""
     weight = np.ones(X.shape[0]) if sample_weight is None else np.asarray(sample_weight, float)
     total = weight.sum() * X.shape[1]
-    mean = float(weight @ np.asarray(X.sum(axis=1, dtype=np.float64)).ravel()) / total
-    if sp.issparse(X):
-        X = sp.csr_array(X, dtype=np.float64)
-        stored = np.repeat(weight, np.diff(X.indptr))
-        deviation = float(stored @ (X.data - mean) ** 2) + (total - stored.sum()) * mean**2
-    else:
-        deviation = 0.0
-        for start in range(0, X.shape[0], 1024):
-            rows = X[start : start + 1024].astype(np.float64) - mean
-            deviation += float(weight[start : start + 1024] @ np.einsum("ij,ij->i", rows, rows))
-    variance = deviation / total
+    mean = float(weight @ by_rows(_sums, X, unit)) / total
+    variance = float(weight @ by_rows(_deviations, X, unit, mean)) / total
     return variance if variance > 1e-14 * mean**2 else 0.0  # constant, but for rounding
+
+
+def _largest(X: Matrix) -> np.ndarray:
+    """The largest absolute value of each row."""
+    return np.asarray(abs(X).max(axis=1).toarray() if sp.issparse(X) else np.abs(X).max(axis=1))
+
+
+def _sums(X: Matrix, unit: float) -> np.ndarray:
+    """The sum of each row of X / unit."""
+    return np.asarray(X.sum(axis=1, dtype=np.float64) / unit).ravel()
+
+
+def _deviations(X: Matrix, unit: float, mean: float) -> np.ndarray:
+    """The sum of squared distances from the mean, over each row of X / unit."""
+    if sp.issparse(X):
+        off = sp.csr_array(X, dtype=np.float64, copy=True)
+        off.data = (off.data / unit - mean) ** 2
+        zeros = X.shape[1] - np.diff(off.indptr)
+        return np.asarray(off.sum(axis=1)).ravel() + zeros * mean**2
+    found = np.empty(X.shape[0])
+    for start in range(0, X.shape[0], 1024):  # a few rows at a time: no float64 copy of the data
+        rows = X[start : start + 1024].astype(np.float64) / unit - mean
+        found[start : start + 1024] = np.einsum("ij,ij->i", rows, rows)
+    return found

@@ -15,7 +15,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from largemargin.kernels.functions import Kernel, squared_norms
-from largemargin.runtime.arrays import Matrix
+from largemargin.runtime.arrays import DistantRows, Matrix
 
 SMALL_PROBLEM = 8192  # rows up to which kernel values are float64 by default
 DENSE_WIDTH = 1 << 15  # a sparse tile of basis vectors this wide is multiplied as a dense one
@@ -78,6 +78,8 @@ def prepare(X: Matrix, kernel: Kernel, dtype: np.dtype) -> Any:
     """X as the engine reads it: contiguous rows or canonical CSR, of `dtype` for inner products."""
     if not kernel.on_products:
         dtype = X.dtype
+    if isinstance(X, DistantRows):
+        return X.astype(dtype)
     if sp.issparse(X):
         X = sp.csr_array(X, dtype=dtype)
         if not X.has_canonical_format:

@@ -22,7 +22,7 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.sparse as sp
 
-from largemargin.runtime.arrays import Matrix
+from largemargin.runtime.arrays import DistantRows, Matrix
 
 # The error of an exponent, from rounding, up to which values are good. Past it they are worth
 # computing in float64, or a warning: an inner product of vectors of squared norm q is off by about
@@ -51,6 +51,8 @@ class Rounding:
 
 def squared_norms(A: Matrix) -> np.ndarray:
     """The squared Euclidean norm of each row, in float64 whatever the type of A."""
+    if isinstance(A, DistantRows):
+        return A.by_rows(squared_norms)
     if sp.issparse(A):
         entries: Any = A.astype(np.float64)
         if entries.format == "csr" and entries.has_canonical_format:

@@ -31,7 +31,7 @@ from largemargin.kernels.functions import (
     Sigmoid,
     squared_norms,
 )
-from largemargin.runtime.arrays import Matrix
+from largemargin.runtime.arrays import DistantRows, Matrix
 from largemargin.runtime.threads import Workers
 
 # Entries of a row up to which a value is computed again and not kept: measured where fits of both
@@ -93,6 +93,8 @@ def is_computed_again(kernel: Kernel, X: Matrix, n_problems: int = 1) -> bool:
     problems that want it, and where there are many rows, not much of it can be kept.
     """
     n, d = X.shape
+    if isinstance(X, DistantRows):  # where nothing could be kept
+        return True
     if d > MOST_COLUMNS or form_of(kernel) is None:
         return False
     affordable = MANY_ROWS_COST if n > MANY_ROWS else USUAL_COST
@@ -101,9 +103,26 @@ def is_computed_again(kernel: Kernel, X: Matrix, n_problems: int = 1) -> bool:
 
 def entries_per_row(X: Matrix) -> float:
     """How many entries other than zero a row has, in the mean, by about a thousand rows."""
-    part: Any = X[:: max(1, X.shape[0] // 1000)]
-    count = part.count_nonzero() if sp.issparse(part) else np.count_nonzero(part)
-    return float(count / part.shape[0])
+    step = max(1, X.shape[0] // 1000)
+    if isinstance(X, DistantRows):
+        return float(X.by_rows(nonzeros)[::step].mean())
+    return float(nonzeros(X[::step]).mean())
+
+
+def nonzeros(X: Matrix) -> np.ndarray:
+    """How many entries other than zero each row has."""
+    if sp.issparse(X):
+        return np.asarray((X != 0).sum(axis=1), float).ravel()
+    counts = [np.count_nonzero(X[k : k + 1024], axis=1) for k in range(0, len(X), 1024)]
+    return np.concatenate(counts or [np.empty(0)]).astype(float)
+
+
+def fused_rows(kernel: Kernel, X: Matrix, team: Workers, dtype: np.dtype) -> FusedRows:
+    """The rows of a matrix for a kernel, wherever they are."""
+    if isinstance(X, DistantRows):
+        found: FusedRows = X.fused(kernel, dtype, team)
+        return found
+    return FusedRows(kernel, X, team, dtype)
 
 
 def single_enough(kernel: Kernel, X: Matrix) -> bool:
@@ -111,6 +130,14 @@ def single_enough(kernel: Kernel, X: Matrix) -> bool:
     single, square = np.dtype(np.float32), largest_square(X)
     fits = kernel.bound(square) < largest_value(single)
     return kernel.on_products and fits and kernel.exact_in(single, square)
+
+
+def has_zeros(kernel: Kernel, X: Matrix) -> bool:
+    """Whether features that are zero in a group of vectors are worth leaving out."""
+    n, d = X.shape
+    if not n or isinstance(kernel, Laplacian):
+        return False
+    return bool(entries_per_row(X) <= d - LEAST_ZEROS)
 
 
 class FusedRows:
@@ -121,9 +148,19 @@ class FusedRows:
     X : array or CSR matrix of shape (n, d)
     dtype : dtype
         What values are computed in; for a kernel whose rounding takes it, float64 in any case.
+    zeros : bool, optional
+        Whether features that are zero in a group of vectors are left out; if not given, they are
+        where the rows have enough of them.
     """
 
-    def __init__(self, kernel: Kernel, X: Matrix, team: Workers, dtype: np.dtype) -> None:
+    def __init__(
+        self,
+        kernel: Kernel,
+        X: Matrix,
+        team: Workers,
+        dtype: np.dtype,
+        zeros: bool | None = None,
+    ) -> None:
         form = form_of(kernel)
         assert form is not None
         if not kernel.on_products:
@@ -131,6 +168,7 @@ class FusedRows:
         rows: Any = X.toarray() if sp.issparse(X) else X  # type: ignore[union-attr]
         X = np.ascontiguousarray(rows, dtype)
         self.form, self.X, self.team, self.dtype = form, X, team, dtype
+        self._zeros = has_zeros(kernel, X) if zeros is None else zeros
         from largemargin.kernels.simd import lanes_of
 
         self.width = 2 * lanes_of(dtype)  # of a panel
@@ -143,6 +181,10 @@ class FusedRows:
     def columns(self, rows: np.ndarray) -> Columns:
         """Some rows as columns of kernel values."""
         return Columns(self, rows)
+
+    def pool(self, rows: np.ndarray) -> Columns:
+        """The same of a small part of the rows that will be used often."""
+        return self.columns(rows)
 
     def vectors(self, rows: np.ndarray) -> Vectors:
         """Some rows as vectors, in whole groups: the last one is repeated."""
@@ -179,9 +221,7 @@ class FusedRows:
         None where few are: vectors of a group should be.
         """
         n, d = self.X.shape
-        if not n or self.form.kind == _loops().LAPLACIAN:
-            return None
-        if entries_per_row(self.X) > d - LEAST_ZEROS:
+        if not n or not self._zeros:
             return None
         bits = np.zeros((n, -(-d // 64) * 8), np.uint8)
         packed = np.packbits(self.X != 0, axis=1)

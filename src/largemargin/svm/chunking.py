@@ -114,7 +114,8 @@ class ColumnSet:
     def sums(self, examples: np.ndarray, coefs: np.ndarray) -> np.ndarray:
         """coefs @ K between some examples and these columns."""
         if self._columns is None:
-            self._columns = self.kernel.columns(self.examples)
+            packed = self.kernel.columns if self.is_whole else self.kernel.pool
+            self._columns = packed(self.examples)
         return self._columns.sums(self.kernel.vectors(examples), coefs)
 
     @property

@@ -11,7 +11,7 @@ from sklearn.base import clone
 from sklearn.model_selection import check_cv
 
 from largemargin.base.training_set import TrainingSet
-from largemargin.runtime.arrays import Matrix, MatrixLike, VectorLike
+from largemargin.runtime.arrays import DistantRows, MatrixLike, VectorLike
 from largemargin.svm.estimator import Fit
 from largemargin.svm.formulations import SoftMargin
 from largemargin.svm.multiclass import splits
@@ -94,9 +94,8 @@ def cross_validate(
     models = [clone(estimator).set_params(C=C) for C in checked_Cs(Cs)]
     for model in models:
         model.check_parameters()
-    X, y = template.validate(X, y)
-    data = TrainingSet(template, X, y, sample_weight)
-    folds = _folds(cv, data, X, y)
+    data = template.training_set(X, y, sample_weight)
+    folds = _folds(cv, data)
     weightings = []
     for train, _ in folds:
         weights = np.zeros(len(data))
@@ -123,13 +122,14 @@ def cross_validate(
     return CrossValidation(np.array([model.C for model in models]), scores, gaps)
 
 
-def _folds(
-    cv: Any, data: TrainingSet, X: Matrix, y: np.ndarray
-) -> list[tuple[np.ndarray, np.ndarray]]:
+def _folds(cv: Any, data: TrainingSet) -> list[tuple[np.ndarray, np.ndarray]]:
     """Training and held-out examples of each fold, by their number among those that count."""
     place = np.full(data.n_given, -1)
     place[data.positions] = np.arange(len(data))
     folds = []
+    X, y = data.all_rows, data.all_labels
+    if isinstance(X, DistantRows):  # to splitters rows are numbers
+        X = np.arange(data.n_given)
     for train, test in check_cv(cv, y, classifier=True).split(X, y):
         train, test = place[train], place[test]
         folds.append((train[train >= 0], test[test >= 0]))

@@ -226,10 +226,11 @@ class SupportVectorEstimator(ExpansionEstimator):
 class SupportVectorMachine(ExpansionClassifier, SupportVectorEstimator):
     """The base of support vector machines; subclasses say which machines to train.
 
-    The other files of this package call `session`, `train` and `by_pairs`, and of `SVC` `sweep`.
+    The other files of this package call `training_set`, `session`, `train` and `by_pairs`, and of
+    `SVC` `sweep`.
     """
 
-    PROTOCOL = (*SupportVectorEstimator.PROTOCOL, "by_pairs", "sweep")
+    PROTOCOL = (*SupportVectorEstimator.PROTOCOL, "training_set", "by_pairs", "sweep")
 
     fit_intercept: bool
     multiclass: str
@@ -255,8 +256,7 @@ class SupportVectorMachine(ExpansionClassifier, SupportVectorEstimator):
         """
         with self.rolled_back_on_error():
             self.check_parameters()
-            X, y = self.validate(X, y)
-            data = TrainingSet(self, X, y, sample_weight)
+            data = self.training_set(X, y, sample_weight)
             start = self._last_solution(data) if self.warm_start else None
             total = len(splits(data.n_classes, self.multiclass))
             opened = self.session(data, total, portions=start is None)
@@ -265,6 +265,13 @@ class SupportVectorMachine(ExpansionClassifier, SupportVectorEstimator):
             self.set_fitted(data, fit)
         self.warn_unless_converged(watch.stopped, fit.rounding)
         return self
+
+    def training_set(
+        self, X: MatrixLike, y: VectorLike, sample_weight: VectorLike = None
+    ) -> TrainingSet:
+        """What this machine is trained on, checked."""
+        X, y = self.validate(X, y)
+        return TrainingSet(self, X, y, sample_weight)
 
     def _splits(self, n_classes: int) -> list[Split]:
         return splits(n_classes, self.multiclass)

@@ -28,9 +28,9 @@ import scipy.sparse as sp
 
 from largemargin.kernels.engine import fill, prepare
 from largemargin.kernels.functions import UNIT, Kernel, Linear, Rounding, squared_norms
-from largemargin.kernels.fused import FusedRows
+from largemargin.kernels.fused import fused_rows, nonzeros
 from largemargin.kernels.rows import BLOCK, KernelRows
-from largemargin.runtime.arrays import Matrix
+from largemargin.runtime.arrays import DistantRows, Matrix, by_rows
 from largemargin.svm.linear.weights import LONG, weighted_sums
 
 if TYPE_CHECKING:
@@ -106,12 +106,9 @@ class Evaluation:
         X: Any = self.session.X
         if self.kernel.by_column:
             return np.zeros(self.session.n)
-        if sp.issparse(X):
-            return np.asarray(np.diff(X.indptr).astype(float))
-        if X.shape[1] <= FEW_TERMS:
-            return np.full(len(X), float(X.shape[1]))
-        counts = [np.count_nonzero(X[k : k + 1024], axis=1) for k in range(0, len(X), 1024)]
-        return np.concatenate(counts).astype(float)
+        if X.shape[1] <= FEW_TERMS and not sp.issparse(X):
+            return np.full(X.shape[0], float(X.shape[1]))
+        return by_rows(nonzeros, X)
 
     @cached_property
     def squares(self) -> np.ndarray:
@@ -136,12 +133,8 @@ class Evaluation:
         given = prepare(self.session.given, self.kernel, np.dtype(np.float64))
         if not self.kernel.on_products or X.dtype.itemsize >= given.dtype.itemsize:
             return [(X, X)]
-        if sp.issparse(X):
-            same = (X.astype(np.float64) != given).nnz == 0
-        else:
-            pieces = range(0, len(X), 1024)
-            same = not any((X[k : k + 1024] != given[k : k + 1024]).any() for k in pieces)
-        return [(X, X)] if same else [(given, given), (X, given), (X, X)]
+        rounded = by_rows(_is_rounded, given, X.dtype).any()
+        return [(given, given), (X, given), (X, X)] if rounded else [(X, X)]
 
     def outputs(self, stored: Stored, near: NearMargin, n_steps: int = 0) -> list[Outputs]:
         """The outputs of some functions of one problem, once for each reading.
@@ -364,9 +357,10 @@ class Evaluation:
         """
         given = coefs if weights is None else np.concatenate([coefs, weights])
         double, team = np.dtype(np.float64), self.session.team
-        of, on = (FusedRows(self.kernel, part, team, double) for part in (V[vectors], Z[rows]))
-        columns = on.columns(np.arange(len(rows)))
-        sums = columns.sums(of.vectors(np.arange(len(vectors))), given)
+        if not isinstance(Z, DistantRows):  # a copy of all rows in float64 would be large
+            V, Z, vectors, rows = V[vectors], Z[rows], np.arange(len(vectors)), np.arange(len(rows))
+        of, on = (fused_rows(self.kernel, part, team, double) for part in (V, Z))
+        sums = on.columns(rows).sums(of.vectors(vectors), given)
         return sums[: len(coefs)], None if weights is None else sums[len(coefs) :]
 
     def _summed_again(
@@ -405,7 +399,10 @@ class Evaluation:
         coefs = stored.coefs[:, stored.used]
         norms = np.sqrt(self.squares)
         few = CHEAP if self.session.exact else CHEAP_SINGLE
-        w, unit = weighted_sums(V, vectors, coefs, few)
+        at = vectors
+        if isinstance(V, DistantRows):
+            V, at = V[vectors], np.arange(len(vectors))
+        w, unit = weighted_sums(V, at, coefs, few)
         lengths = np.sqrt((w.astype(LONG) ** 2).sum(axis=1)).astype(float) * (1 + 4 * UNIT)
         off = unit * (np.abs(coefs) @ norms[vectors]) + UNIT * lengths
         values = self._times(Z, stored.examples, w)
@@ -418,6 +415,8 @@ class Evaluation:
 
     def _times(self, Z: Matrix, examples: np.ndarray, w: np.ndarray) -> np.ndarray:
         """w @ Z[examples].T; of all rows in their own order first, which copies none."""
+        if isinstance(Z, DistantRows):
+            return Z.by_rows(_products, w).T[:, examples]
         everything = 2 * len(examples) >= self.session.n
         n = self.session.n if everything else len(examples)
         values = np.empty((len(w), n))
@@ -452,6 +451,22 @@ def of_sum(count: int) -> float:
 def _doubled(X: Matrix, by_norm: bool) -> Matrix:
     """Rows in float64 if they are to be multiplied."""
     return X.astype(np.float64, copy=False) if by_norm else X
+
+
+def _is_rounded(X: Matrix, dtype: np.dtype) -> np.ndarray:
+    """Whether a type of fewer digits rounds anything in each row."""
+    if sp.issparse(X):
+        return np.asarray((X.astype(dtype).astype(X.dtype) != X).sum(axis=1)).ravel() > 0
+    rounded = np.empty(len(X), bool)
+    for k in range(0, len(X), 1024):  # no copies of all of it
+        part = X[k : k + 1024]
+        rounded[k : k + 1024] = (part.astype(dtype) != part).any(axis=1)
+    return rounded
+
+
+def _products(X: Matrix, w: np.ndarray) -> np.ndarray:
+    """X @ w.T in float64."""
+    return np.asarray(X.astype(np.float64, copy=False) @ w.T)
 
 
 def _squares(X: Matrix, by_norm: bool) -> np.ndarray:

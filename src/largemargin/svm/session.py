@@ -18,9 +18,15 @@ import scipy.sparse as sp
 
 from largemargin.kernels.engine import SMALL_PROBLEM
 from largemargin.kernels.functions import Kernel, Linear
-from largemargin.kernels.fused import Columns, FusedRows, is_computed_again, single_enough
+from largemargin.kernels.fused import (
+    Columns,
+    FusedRows,
+    fused_rows,
+    is_computed_again,
+    single_enough,
+)
 from largemargin.kernels.rows import HEIGHTS, KernelRows, whole_gram
-from largemargin.runtime.arrays import Matrix, MatrixLike
+from largemargin.runtime.arrays import DistantRows, Matrix, MatrixLike
 from largemargin.runtime.progress import Watch
 from largemargin.runtime.threads import Workers
 from largemargin.svm.bounds import Criterion
@@ -160,20 +166,21 @@ class Session:
     @cached_property
     def fused(self) -> FusedRows:
         """The rows, where kernel values are computed, used and forgotten."""
-        return FusedRows(self.kernel, self.X, self.team, self._dtype)
+        return fused_rows(self.kernel, self.X, self.team, self._dtype)
 
     @cached_property
     def quick(self) -> FusedRows:
         """The same in float32 if that is good enough to begin with."""
         if not (self.exact and single_enough(self.kernel, self.X)):
             return self.fused
-        return FusedRows(self.kernel, self.X, self.team, np.dtype(np.float32))
+        return fused_rows(self.kernel, self.X, self.team, np.dtype(np.float32))
 
     @property
     def _is_single_first(self) -> bool:
         """Whether a problem by itself is solved in float32 first."""
         return (
             self.may_forget
+            and not isinstance(self.X, DistantRows)
             and may_pay(self.X, self.whole)
             and is_computed_again(self.kernel, self.X)
             and self.quick is not self.fused
@@ -199,7 +206,8 @@ class Session:
         stated = [self._state(job) for job in jobs]
         found: list[Solution | None] = [None] * len(stated)
         if (
-            has_few_features(self.X, self.kernel)
+            not isinstance(self.X, DistantRows)
+            and has_few_features(self.X, self.kernel)
             and max_steps > SMO_STEPS + SMO_STEPS_PER_VARIABLE * self.n
         ):
             found = [self._solve_in_features(one, tol, watch) for one in stated]
@@ -275,12 +283,13 @@ class Session:
         """
         quick = self.quick
         found: list[Any] = [None] * len(stated)
+        distant = isinstance(self.X, DistantRows)  # sums come from afar: as few as can be
 
         def run(k: int) -> None:
             one = stated[k]
             args = one.examples, self.layout.ends(one.job.split)
             more: dict[str, Any] = {
-                "norms": self.sizes, "weights": self.evaluation.size_weights,
+                "norms": self.sizes, "weights": None if distant else self.evaluation.size_weights,
                 "stopped": watch.look, "given": one.job.start is not None,
                 "report": Forecast(watch, tol, partial(self._gap_on_the_way, one)),
             }  # fmt: skip
@@ -297,7 +306,8 @@ class Session:
             found[k] = at
 
         self._n_computed = np.zeros(len(stated), np.int64)
-        self.team.map(run, range(len(stated)))
+        together = self.X.together if isinstance(self.X, DistantRows) else self.team.map
+        together(run, range(len(stated)))
         self.n_computed += int(self._n_computed.sum())
         return found
 
@@ -465,7 +475,9 @@ class Session:
     @property
     def _by_weights(self) -> bool:
         """Whether w is shorter than a row of kernel values."""
-        return isinstance(self.kernel, Linear) and not self.whole and self.X.shape[1] <= self.n
+        if isinstance(self.X, DistantRows) or self.whole:
+            return False
+        return isinstance(self.kernel, Linear) and self.X.shape[1] <= self.n
 
     def _state(self, job: Job) -> StatedProblem:
         examples = self.layout.examples(job.split)

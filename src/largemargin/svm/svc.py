@@ -267,8 +267,7 @@ class SVC(SupportVectorMachine):
         models = [clone(self).set_params(C=C) for C in checked_Cs(Cs)]
         for model in models:
             model.check_parameters()
-        X, y = template.validate(X, y)
-        data = TrainingSet(template, X, y, sample_weight)
+        data = template.training_set(X, y, sample_weight)
         total = len(models) * len(splits(data.n_classes, self.multiclass))
         with template.session(data, total) as (session, watch):
             rounding = np.zeros(len(models))

@@ -1,0 +1,188 @@
+"""The machines on a Dask cluster: the plain classes, trained on rows that stay on the workers."""
+
+from __future__ import annotations
+
+import inspect
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from typing import Any, Self
+
+import numpy as np
+from sklearn.utils.multiclass import check_classification_targets
+
+from largemargin.base.labels import plain_labels
+from largemargin.base.training_set import TrainingSet
+from largemargin.dask.cluster import Cluster
+from largemargin.dask.collections import STRETCH, collect, gather, is_lazy, usable
+from largemargin.dask.prediction import answers
+from largemargin.dask.rows import ShardedRows, Shared
+from largemargin.dask.shards import RowShard, processor
+from largemargin.runtime.arrays import MatrixLike, VectorLike
+from largemargin.svm import SVC, NuSVC
+
+
+def sharded(X: MatrixLike, client: Any, name: str) -> tuple[ShardedRows, Any]:
+    """The rows of X on the workers, a shard each, and what X is."""
+    given = collect(X, client)
+    n_shards = max(1, min(len(given.stretches), len(client.nthreads())))
+    # whole stretches, as evenly as can be
+    ends = np.arange(1, n_shards + 1) * len(given.stretches) // n_shards
+    starts = np.concatenate([[0], ends[:-1]])
+    parts = [given.stretches[i:j] for i, j in zip(starts, ends, strict=True)]
+    rows = [
+        (int(i) * STRETCH, min(int(j) * STRETCH, given.n))
+        for i, j in zip(starts, ends, strict=True)
+    ]
+    cluster = Cluster(client, parts, rows, RowShard, name)
+    kinds = set(cluster.ask("processor", processor, lambda k: ()))
+    if len(kinds) > 1:
+        warnings.warn(
+            "the workers have different processors or versions of libraries: the model is the "
+            "same to the tolerance, but not to the last bit",
+            stacklevel=4,
+        )
+    return ShardedRows(Shared(cluster, given.n, given.width, given.sparse), given.dtype), given
+
+
+class OnCluster:
+    """What the machines on a cluster have in common; the plain class comes after it."""
+
+    client: Any
+    _plain: type
+    _rows: ShardedRows | None = None
+
+    def __init_subclass__(cls) -> None:
+        plain = cls._plain = cls.__mro__[2]
+        signature = inspect.signature(plain.__init__)
+        client = inspect.Parameter("client", inspect.Parameter.KEYWORD_ONLY, default=None)
+
+        def __init__(self: Any, client: Any = None, **parameters: Any) -> None:
+            plain.__init__(self, **parameters)
+            self.client = client
+
+        __init__.__signature__ = signature.replace(  # type: ignore[attr-defined]
+            parameters=[*signature.parameters.values(), client]
+        )
+        cls.__init__ = __init__  # type: ignore[method-assign]
+
+    def __sklearn_clone__(self) -> Any:
+        """With the same client, which cannot be copied."""
+        return type(self)(**self.get_params(deep=False))  # type: ignore[attr-defined]
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**super().__getstate__(), "client": None, "_rows": None}  # type: ignore[misc]
+
+    def training_set(
+        self, X: MatrixLike, y: VectorLike, sample_weight: VectorLike = None
+    ) -> TrainingSet:
+        client = usable(self.client)
+        name = type(self).__name__
+        if client is None:
+            warnings.warn(
+                f"there is no Dask client: {name} is fitted in this process, as "
+                f"{self._plain.__name__}. Make one with distributed.Client(), or give client=",
+                stacklevel=4,
+            )
+            if is_lazy(X):
+                X = X.compute()
+            y, sample_weight = (
+                part.compute() if is_lazy(part) else part for part in (y, sample_weight)
+            )
+            return super().training_set(X, y, sample_weight)  # type: ignore[misc]
+        if isinstance(self.kernel, str) and self.kernel == "precomputed":  # type: ignore[attr-defined]
+            raise ValueError(
+                f"{name} computes kernel values on the workers, got kernel='precomputed': use "
+                f"{self._plain.__name__}"
+            )
+        rows, given = sharded(X, client, name.removeprefix("Dask").lower())
+        self._rows = rows
+        labels = plain_labels(gather(y, given.n, "y"))
+        check_classification_targets(labels)
+        if sample_weight is not None:
+            sample_weight = gather(sample_weight, given.n, "sample_weight")
+        self.n_features_in_ = given.width
+        self.__dict__.pop("feature_names_in_", None)
+        if given.names is not None:
+            self.feature_names_in_ = np.asarray(given.names, object)
+        return TrainingSet(self, rows, labels, sample_weight)  # type: ignore[arg-type]
+
+    def fit(self, X: MatrixLike, y: VectorLike, sample_weight: VectorLike = None) -> Self:
+        with self._released():
+            return super().fit(X, y, sample_weight)  # type: ignore[misc,no-any-return]
+
+    @contextmanager
+    def _released(self) -> Iterator[None]:
+        """After a fit the workers have nothing of it left; what it took is told."""
+        try:
+            yield
+        finally:
+            rows, self._rows = self._rows, None
+            if rows is not None:
+                cluster = rows.cluster
+                self.cluster_stats_ = [asdict(shard.stats) for shard in cluster.shards]
+                cluster.close()
+
+    def to_local(self) -> Any:
+        """The plain fitted estimator, which knows nothing of a cluster."""
+        parameters = {
+            name: value
+            for name, value in self.get_params(deep=False).items()  # type: ignore[attr-defined]
+            if name != "client"
+        }
+        local = self._plain(**parameters)
+        hidden = {"client", "_rows", "cluster_stats_"}
+        vars(local).update(
+            {name: value for name, value in vars(self).items() if name not in hidden}
+        )
+        return local
+
+    def predict(self, X: MatrixLike) -> Any:
+        """The classes of rows; of a Dask collection lazily, on the workers."""
+        if is_lazy(X):
+            return answers(self.to_local(), "predict", X, usable(self.client))
+        return super().predict(X)  # type: ignore[misc]
+
+    def decision_function(self, X: MatrixLike) -> Any:
+        """The scores of rows; of a Dask collection lazily, on the workers."""
+        if is_lazy(X):
+            return answers(self.to_local(), "decision_function", X, usable(self.client))
+        return super().decision_function(X)  # type: ignore[misc]
+
+
+class DaskSVC(OnCluster, SVC):
+    """`SVC` on a Dask cluster: the same machine, trained on rows that stay on the workers.
+
+    Parameters
+    ----------
+    client : distributed.Client, default=None
+        The cluster; None is the current client, and without one the fit is that of `SVC`, in this
+        process. All other parameters are those of `SVC`; `n_jobs` and `memory` are for this
+        process.
+
+    Attributes
+    ----------
+    cluster_stats_ : list of dict
+        Of each shard of the rows: its worker, rounds, vectors and bytes sent, bytes received,
+        seconds of computing and of waiting, and how many workers died with it.
+
+    All other attributes are those of `SVC`.
+
+    Examples
+    --------
+    >>> from distributed import Client, LocalCluster  # doctest: +SKIP
+    >>> client = Client(LocalCluster())  # doctest: +SKIP
+    >>> model = DaskSVC(C=10.0).fit(X, y)  # doctest: +SKIP
+    >>> model.to_local().save("model.lm")  # doctest: +SKIP
+    """
+
+
+class DaskNuSVC(OnCluster, NuSVC):
+    """`NuSVC` on a Dask cluster; see `DaskSVC`.
+
+    Parameters
+    ----------
+    client : distributed.Client, default=None
+        As for `DaskSVC`. All other parameters are those of `NuSVC`.
+    """

@@ -1,0 +1,238 @@
+"""What runs on the workers: some of the rows, and sums of kernel values over them.
+
+Everything here is computed stretch by stretch or value by value, so an answer does not depend on
+how the rows were shared out, nor on the number of threads.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from distributed import get_worker
+
+from largemargin.dask.cluster import Forgotten
+from largemargin.dask.collections import STRETCH
+from largemargin.kernels.basis import Basis
+from largemargin.kernels.engine import fill
+from largemargin.kernels.functions import Kernel, squared_norms
+from largemargin.kernels.fused import FusedRows
+from largemargin.runtime.arrays import Matrix
+from largemargin.runtime.threads import Workers, single_thread
+
+PIECE = 512  # vectors of a tile, where values are not computed in registers
+SETS = 4  # sets of columns that are kept packed, in units of the memory of the rows
+
+
+@dataclass(frozen=True)
+class Way:
+    """How kernel values are computed: the kernel, their type, that of the rows and of the vectors,
+    whether in registers, and whether zeros of vectors are left out.
+    """
+
+    kernel: Kernel
+    dtype: str
+    of_rows: str
+    of_vectors: str
+    fused: bool
+    zeros: bool
+
+
+@dataclass(frozen=True)
+class News:
+    """Vectors that a shard does not have yet, and how many of the same type it has.
+
+    Those among its own rows are named by their places there, and only the others are sent.
+    """
+
+    dtype: str
+    known: int
+    slots: np.ndarray
+    own: np.ndarray
+    rows: Matrix
+
+
+@dataclass(frozen=True)
+class Ask:
+    """Sums that are asked for: coefs @ K between vectors, by their slots, and some of the rows,
+    a bit each; sets of columns with the same `key` are the same.
+    """
+
+    way: Way
+    key: bytes
+    members: np.ndarray
+    slots: np.ndarray
+    coefs: np.ndarray
+
+
+class RowShard:
+    """Some of the rows, on a worker, in the memory of Dask."""
+
+    def __init__(self, parts: list[Matrix], rows: tuple[int, int]) -> None:
+        self._parts, self._rows = parts, rows
+        self._versions = {parts[0].dtype.name: stacked(parts)}
+        self.given = parts[0].dtype.name
+        self.n = rows[1] - rows[0]
+        self._vectors: dict[str, tuple[Basis, dict[int, int]]] = {}
+        self._columns: OrderedDict[tuple[Any, ...], Any] = OrderedDict()
+        self._fused: dict[Way, FusedRows] = {}
+        self.team = Workers(get_worker().state.nthreads)
+
+    def __reduce__(self) -> Any:
+        """Whoever moves a shard moves its rows only."""
+        return RowShard, (self._parts, self._rows)
+
+    def __sizeof__(self) -> int:
+        return 2 * sum(_size(rows) for rows in self._versions.values())
+
+    def version(self, dtype: str) -> Matrix:
+        """The rows in a type."""
+        if dtype not in self._versions:
+            self._versions[dtype] = self._versions[self.given].astype(dtype)
+        return self._versions[dtype]
+
+    def learn(self, news: News) -> None:
+        """Keep vectors that sums will be asked for."""
+        if news.dtype not in self._vectors:
+            self._vectors[news.dtype] = Basis(Kernel(), np.dtype(news.dtype)), {}
+        basis, places = self._vectors[news.dtype]
+        if news.known != len(basis):
+            raise Forgotten
+        if not len(news.slots):
+            return
+        rows = news.rows
+        if len(news.own):
+            mine = self.version(news.dtype)[news.own]
+            rows = stacked([rows, mine]) if rows.shape[0] else mine
+        places.update({slot: len(basis) + k for k, slot in enumerate(news.slots.tolist())})
+        basis.add(rows, news.slots)
+
+    def sums(self, ask: Ask) -> np.ndarray:
+        """coefs @ K, one column for each row that is asked for."""
+        basis, places = self._vectors[ask.way.of_vectors]
+        slots = np.array([places[slot] for slot in ask.slots.tolist()], np.int64)
+        vectors = basis.take(slots)[0]
+        columns = self._packed(ask)
+        if not ask.way.fused:
+            return self._tiled(ask, columns, vectors)
+        of = FusedRows(
+            ask.way.kernel, vectors, self.team, np.dtype(ask.way.dtype), zeros=ask.way.zeros
+        )
+        return columns.sums(of.vectors(np.arange(len(slots))), ask.coefs)
+
+    def _packed(self, ask: Ask) -> Any:
+        """A set of columns, ready for sums; the last ones used are kept."""
+        key = ask.key, ask.way.dtype, ask.way.of_rows
+        if key not in self._columns:
+            rows = np.flatnonzero(np.unpackbits(ask.members, count=self.n))
+            most = SETS * self.n
+            while self._columns and sum(n for n, _ in self._columns.values()) + len(rows) > most:
+                self._columns.popitem(last=False)
+            pack = self._registers if ask.way.fused else self._stretches
+            self._columns[key] = len(rows), pack(ask.way, rows)
+        self._columns.move_to_end(key)
+        return self._columns[key][1]
+
+    def _registers(self, way: Way, rows: np.ndarray) -> Any:
+        if way not in self._fused:
+            X = self.version(way.of_rows)
+            self._fused[way] = FusedRows(way.kernel, X, self.team, np.dtype(way.dtype), zeros=False)
+        return self._fused[way].columns(rows)
+
+    def _stretches(self, way: Way, rows: np.ndarray) -> list[tuple[Matrix, np.ndarray]]:
+        """The rows of each stretch, and their squared norms."""
+        X, found = self.version(way.of_rows), []
+        for first in range(0, self.n, STRETCH):
+            lo, hi = np.searchsorted(rows, (first, first + STRETCH))
+            part = X[rows[lo:hi]]
+            if way.kernel.on_products:
+                part = part.astype(way.dtype, copy=False)
+                found.append((part, squared_norms(part).astype(way.dtype)))
+            else:
+                found.append((part, np.zeros(hi - lo)))
+        return found
+
+    def _tiled(self, ask: Ask, stretches: list[Any], vectors: Matrix) -> np.ndarray:
+        """Sums over tiles of kernel values, in the order of the vectors."""
+        way, dtype = ask.way, np.dtype(ask.way.dtype)
+        by_norm = way.kernel.on_products
+        V = vectors.astype(dtype, copy=False) if by_norm else vectors
+        squares = squared_norms(V).astype(dtype) if by_norm else np.zeros(V.shape[0])
+        starts = np.cumsum([0, *(part.shape[0] for part, _ in stretches)])
+        out = np.zeros((len(ask.coefs), starts[-1]))
+
+        def run(k: int) -> None:
+            X, X_squares = stretches[k]
+            if not X.shape[0]:
+                return
+            for lo in range(0, V.shape[0], PIECE):
+                part = slice(lo, lo + PIECE)
+                values = np.empty((len(squares[part]), X.shape[0]), dtype)
+                fill(way.kernel, dtype, (X, X_squares), (V[part], squares[part]), values)
+                out[:, starts[k] : starts[k + 1]] += ask.coefs[:, part] @ values
+
+        self.team.map(run, range(len(stretches)))
+        return out
+
+
+def by_rows(
+    shard: RowShard, dtype: str, function: Callable[..., np.ndarray], args: tuple[Any, ...]
+) -> np.ndarray:
+    """A function of the rows, stretch by stretch."""
+    X, found = shard.version(dtype), {}
+
+    def run(first: int) -> None:
+        found[first] = function(X[first : first + STRETCH], *args)
+
+    with single_thread():
+        shard.team.map(run, range(0, shard.n, STRETCH))
+    return _compact(np.concatenate([found[first] for first in sorted(found)]))
+
+
+def answer(
+    shard: RowShard, news: list[News], asks: list[Ask], fetched: list[tuple[str, np.ndarray]]
+) -> list[Any]:
+    """All that is asked for in a round: sums, and then some of the rows."""
+    for one in news:
+        shard.learn(one)
+    with single_thread():
+        found: list[Any] = [shard.sums(ask) for ask in asks]
+    return found + [shard.version(dtype)[rows] for dtype, rows in fetched]
+
+
+def processor(shard: RowShard) -> tuple[str, ...]:
+    """What the last bits of kernel values depend on."""
+    from importlib.metadata import version
+
+    import llvmlite.binding as llvm
+
+    features = sorted(name for name, there in llvm.get_host_cpu_features().items() if there)
+    versions = [version(name) for name in ("largemargin", "numpy", "scipy", "numba")]
+    return (llvm.get_host_cpu_name(), *features, *versions)
+
+
+def _compact(values: np.ndarray) -> np.ndarray:
+    """Counts take fewer bytes on their way."""
+    if values.dtype == np.float64 and values.ndim == 1:
+        small = values.astype(np.uint16, copy=False) if (values >= 0).all() else None
+        if small is not None and values.max(initial=0) < 2**16 and (small == values).all():
+            return small
+    return values
+
+
+def stacked(parts: list[Matrix]) -> Matrix:
+    if len(parts) == 1:
+        return parts[0]
+    if sp.issparse(parts[0]):
+        return sp.csr_array(sp.vstack(parts, format="csr"))
+    return np.concatenate(parts)
+
+
+def _size(rows: Matrix) -> int:
+    if sp.issparse(rows):
+        return int(rows.data.nbytes + rows.indices.nbytes + rows.indptr.nbytes)
+    return int(rows.nbytes)
