@@ -7,7 +7,7 @@ each block is multiplied where it is; some numbers per row, or a sum of all bloc
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +16,7 @@ import scipy.sparse as sp
 
 from largemargin.runtime.arrays import DistantRows, Matrix, some_rows
 from largemargin.runtime.threads import Workers
+from largemargin.svm.linear import passes
 
 ROWS = 2048  # rows of a block
 AT_ONCE = 32  # blocks whose sums are held at the same time
@@ -45,41 +46,46 @@ class Rows:
     def times(self, v: np.ndarray) -> np.ndarray:
         """(X - shift) v"""
         constant = float(self.shift @ v)
-        found = self._by_rows(_times, v)
+        if isinstance(self.X, DistantRows):
+            return self.X.by_rows(passes.times, v) - constant
+        found = np.empty(self.n)
+
+        def fill(part: slice) -> None:
+            found[part] = self.X[part].astype(np.float64, copy=False) @ v
+
+        self.team.map(fill, self._parts)
         found -= constant
         return found
 
     def turned(self, u: np.ndarray) -> np.ndarray:
         """(X - shift)'u"""
         if isinstance(self.X, DistantRows):
-            total = self.X.totals(_turned, beside=[u])
+            total = self.X.totals(passes.turned, beside=[u])
         else:
             total = summed_over(
                 self.team,
                 self._parts,
-                lambda part: _turned(self.X[part], u[part]),
+                lambda part: u[part] @ self.X[part].astype(np.float64, copy=False),
                 np.zeros(self.d),
             )
         return np.asarray(total - self.shift * float(u.sum()))
 
     def lengths(self, T: np.ndarray, extra: np.ndarray) -> np.ndarray:
         """The norms of the rows of (X - shift, extra) T."""
-        T, extra = T.astype(np.float32), extra.astype(np.float32)
+        T = T.astype(np.float32)
         inner, outer = T[: self.d], T[self.d :]
         constant = self.shift.astype(np.float32) @ inner
-        return self._by_rows(_lengths, inner, constant, outer, beside=[extra])
-
-    def _by_rows(
-        self, function: Callable[..., np.ndarray], *args: np.ndarray,
-        beside: Sequence[np.ndarray] = (),
-    ) -> np.ndarray:  # fmt: skip
-        """A function of the rows, which gives a number for each, and of numbers beside them."""
         if isinstance(self.X, DistantRows):
-            return self.X.by_rows(function, *args, beside=beside)
+            return self.X.by_rows(
+                passes.lengths, inner, constant, outer, beside=[extra.astype(np.float32)]
+            ).astype(np.float64)
         found = np.empty(self.n)
 
         def fill(part: slice) -> None:
-            found[part] = function(self.X[part], *(one[part] for one in beside), *args)
+            product = self.X[part].astype(np.float32, copy=False) @ inner
+            product -= constant
+            product += extra[part].astype(np.float32) @ outer
+            found[part] = np.sqrt(np.einsum("ij,ij->i", product, product))
 
         self.team.map(fill, self._parts)
         return found
@@ -171,40 +177,13 @@ class DistantBand:
 
     def normal(self, weights: np.ndarray) -> np.ndarray:
         X: Any = self.rows.X
-        found: np.ndarray = X.totals(
-            _extended_normal, self.rows.shift, beside=[weights, self.extra]
-        )
+        found: np.ndarray = X.totals(passes.normal, self.rows.shift, beside=[weights, self.extra])
         return found
-
-
-def _times(X: Matrix, v: np.ndarray) -> np.ndarray:
-    return np.asarray(X.astype(np.float64, copy=False) @ v)
-
-
-def _turned(X: Matrix, u: np.ndarray) -> np.ndarray:
-    return np.asarray(u.T @ X.astype(np.float64, copy=False))
-
-
-def _lengths(
-    X: Matrix, extra: np.ndarray, inner: np.ndarray, constant: np.ndarray, outer: np.ndarray
-) -> np.ndarray:
-    product = X.astype(np.float32, copy=False) @ inner
-    product -= constant
-    product += extra @ outer
-    return np.asarray(np.sqrt(np.einsum("ij,ij->i", product, product)))
 
 
 def _normal(Z: np.ndarray, weights: np.ndarray) -> np.ndarray:
     scaled = Z * np.sqrt(weights)[:, None]
     return np.asarray(scaled.T @ scaled)  # NumPy knows that it is symmetric
-
-
-def _extended_normal(
-    X: Any, weights: np.ndarray, extra: np.ndarray, shift: np.ndarray
-) -> np.ndarray:
-    if sp.issparse(X):
-        X = X.toarray()
-    return _normal(np.concatenate([X - shift, extra], axis=1), weights)
 
 
 def summed_over(
@@ -231,9 +210,9 @@ def products_by_weights(
     if isinstance(X, DistantRows):
         near = some_rows(X, examples)
         if isinstance(near, DistantRows):
-            w = near.totals(_turned, beside=[coefs.T])
+            w = near.totals(passes.turned, beside=[coefs.T])
         else:
             w = coefs @ near.astype(np.float64)
-        return X.by_rows(_times, w.T).T
+        return X.by_rows(passes.times, w.T).T
     rows = Rows(X, team)
     return np.array([rows.times(row @ X[examples].astype(np.float64)) for row in coefs])
