@@ -31,15 +31,25 @@ from typing import Any
 
 import numpy as np
 
-from largemargin.dask import shards
+from largemargin.dask import passes, shards
 from largemargin.dask.cluster import Cluster
 from largemargin.dask.shards import Ask, News, Way
 from largemargin.kernels.basis import Basis
 from largemargin.kernels.engine import fill
 from largemargin.kernels.functions import Kernel, squared_norms
-from largemargin.kernels.fused import MOST_COLUMNS, Columns, FusedRows, form_of, has_zeros
-from largemargin.runtime.arrays import DistantRows, Matrix, PairedSum
+from largemargin.kernels.fused import (
+    MOST_COLUMNS,
+    USUAL_COST,
+    Columns,
+    FusedRows,
+    entries_per_row,
+    form_of,
+    has_zeros,
+)
+from largemargin.runtime.arrays import DistantRows, Matrix
 from largemargin.runtime.threads import Workers
+
+MOST_LOCAL = 1 << 15  # columns of a pool that the coordinator has by itself
 
 
 class Store:
@@ -224,57 +234,21 @@ class ShardedRows(DistantRows):
     def by_rows(
         self, function: Callable[..., np.ndarray], *args: Any, beside: Sequence[np.ndarray] = ()
     ) -> np.ndarray:
-        if beside or any(isinstance(arg, np.ndarray) for arg in args):
-            parts, order = self._pass("rows", shards.by_rows, function, beside, args)
-            found = _joined(parts)
-            if order is None:
-                return found
-            out = np.empty_like(found)
-            out[order] = found
-            return out
         shared = self._shared
+        wanted = passes.Pass(self.dtype.name, function, tuple(beside), args)
+        if beside or any(isinstance(arg, np.ndarray) for arg in args):
+            return passes.by_rows(shared.cluster, wanted, self._rows)
         key = self.dtype.name, f"{function.__module__}.{function.__qualname__}{args!r}"
         if key not in shared.known:
-            whole = ShardedRows(shared, self.dtype)
-            parts, _ = whole._pass("rows", shards.by_rows, function, (), args)
-            shared.known[key] = _joined(parts)
+            shared.known[key] = passes.by_rows(shared.cluster, wanted)
         found = shared.known[key]
         return found if self._rows is None else found[self._rows]
 
     def totals(
         self, function: Callable[..., np.ndarray], *args: Any, beside: Sequence[np.ndarray] = ()
     ) -> np.ndarray:
-        total = PairedSum()
-        for parts in self._pass("sums", shards.totals, function, beside, args)[0]:
-            for level, number, value in parts:
-                total.add(level, number, value)
-        return total.total()
-
-    def _pass(
-        self, what: str, run: Callable[..., Any], function: Callable[..., np.ndarray],
-        beside: Sequence[np.ndarray], args: tuple[Any, ...],
-    ) -> tuple[list[Any], np.ndarray | None]:  # fmt: skip
-        """What a pass over these rows gives on each shard, and in which order the rows come, if not
-        in their own.
-        """
-        cluster, order, members = self._shared.cluster, None, None
-        ends = [shard.rows for shard in cluster.shards]
-        if self._rows is not None:
-            members = np.zeros(self._shared.n, bool)
-            members[self._rows] = True
-            order = np.argsort(self._rows, kind="stable")
-            rows = self._rows[order]
-            beside = [one[order] for one in beside]
-            ends = [tuple(np.searchsorted(rows, pair)) for pair in ends]
-
-        def arguments(k: int) -> tuple[shards.Pass]:
-            mine = None
-            if members is not None:
-                mine = np.packbits(members[slice(*cluster.shards[k].rows)])
-            parts = tuple(np.ascontiguousarray(one[slice(*ends[k])]) for one in beside)
-            return (shards.Pass(self.dtype.name, function, mine, parts, args),)
-
-        return cluster.ask(what, run, arguments), order
+        wanted = passes.Pass(self.dtype.name, function, tuple(beside), args)
+        return passes.totals(self._shared.cluster, wanted, self._rows)
 
     def astype(self, dtype: Any) -> ShardedRows:
         return ShardedRows(self._shared, dtype, self._rows)
@@ -342,13 +316,25 @@ class ShardedKernel:
             self.width = 2 * lanes_of(self.dtype)
 
     @cached_property
+    def is_kept(self) -> bool:
+        """Whether a value is dearer to compute than to keep."""
+        return not self._is_fused or entries_per_row(self.rows) > USUAL_COST
+
+    @property
+    def has_pools(self) -> bool:
+        """Whether a part of the columns is better solved here: what workers keep is not here."""
+        return not self.is_kept
+
+    @cached_property
     def zeros(self) -> bool:
         return self._is_fused and has_zeros(self.kernel, self.rows)
 
     def way(self, vectors: str) -> Way:
+        rows = self.rows.dtype.name
         return Way(
-            self.kernel, self.dtype.name, self.rows.dtype.name, vectors, self._is_fused, self.zeros
-        )
+            self.kernel, self.dtype.name, rows, vectors, self._is_fused, self.zeros,
+            kept=self.is_kept and rows == vectors == self.dtype.name,
+        )  # fmt: skip
 
     def vectors(self, rows: np.ndarray) -> ShardedVectors:
         return ShardedVectors(self, rows)
@@ -356,7 +342,9 @@ class ShardedKernel:
     def columns(self, rows: np.ndarray) -> ShardedColumns:
         return ShardedColumns(self, rows)
 
-    def pool(self, rows: np.ndarray) -> LocalColumns:
+    def pool(self, rows: np.ndarray) -> LocalColumns | ShardedColumns:
+        if len(rows) > MOST_LOCAL:
+            return ShardedColumns(self, rows)
         return LocalColumns(self, rows)
 
     def local(self, rows: np.ndarray) -> Any:
@@ -433,12 +421,6 @@ class LocalColumns:
             part = slice(lo, lo + shards.PIECE)
             out += coefs[:, part] @ _values(self._of, V[part], self._columns)
         return out
-
-
-def _joined(parts: list[np.ndarray]) -> np.ndarray:
-    """What shards gave by rows; counts come as small integers."""
-    found = np.concatenate(parts)
-    return found.astype(np.float64) if found.dtype == np.uint16 else found
 
 
 def _values(of: ShardedKernel, V: Matrix, X: Matrix) -> np.ndarray:
