@@ -187,6 +187,11 @@ class Shared:
         ]
         what = "update" if sums else "candidates"
         found = self.cluster.ask(what, shards.answer, arguments, only)
+        for k in only:
+            first, end = self._ranges[k]
+            self.cluster.shards[k].stats.values += sum(
+                len(one.slots) * int(one.members[first:end].sum()) for one in sums
+            )
         columns = [np.concatenate([one[p] for one in found], axis=1) for p in range(len(sums))]
         rows = [shards.stacked([one[len(sums) + p] for one in found]) for p in range(len(fetches))]
         return [(columns if isinstance(one, Sums) else rows).pop(0) for one in asked]
