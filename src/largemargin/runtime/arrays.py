@@ -56,3 +56,8 @@ def by_rows(function: Callable[..., np.ndarray], X: Any, *args: Any) -> np.ndarr
     if isinstance(X, DistantRows):
         return X.by_rows(function, *args)
     return function(X, *args)
+
+
+def taken(X: Any, rows: np.ndarray) -> Any:
+    """Some rows of X, where they are."""
+    return X.taken(rows) if isinstance(X, DistantRows) else X[rows]
