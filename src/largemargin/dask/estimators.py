@@ -115,7 +115,7 @@ class OnCluster:
             )
         rows, given = sharded(X, client, name.removeprefix("Dask").lower(), make, in_turn)
         self._rows = rows
-        labels = plain_labels(gather(y, given.n, "y"))
+        labels = plain_labels(gather(y, given.n, "y", client))
         check_classification_targets(labels)
         self.n_features_in_ = given.width
         self.__dict__.pop("feature_names_in_", None)
@@ -175,7 +175,7 @@ class MachineOnCluster(OnCluster):
             return data
         rows, labels = placed
         if sample_weight is not None:
-            sample_weight = gather(sample_weight, len(labels), "sample_weight")
+            sample_weight = gather(sample_weight, len(labels), "sample_weight", usable(self.client))
         return TrainingSet(self, rows, labels, sample_weight)
 
     def fit(self, X: MatrixLike, y: VectorLike, sample_weight: VectorLike = None) -> Self:
@@ -206,7 +206,7 @@ class DaskSVC(MachineOnCluster, SVC):
     >>> from distributed import Client, LocalCluster  # doctest: +SKIP
     >>> client = Client(LocalCluster())  # doctest: +SKIP
     >>> model = DaskSVC(C=10.0).fit(X, y)  # doctest: +SKIP
-    >>> model.to_local().save("model.lm")  # doctest: +SKIP
+    >>> largemargin.save(model.to_local(), "model.lm")  # doctest: +SKIP
     """
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any, Self
 
 import numpy as np
@@ -46,7 +47,7 @@ class DaskVotedPerceptron(OnCluster, VotedPerceptron):
     >>> from distributed import Client, LocalCluster  # doctest: +SKIP
     >>> client = Client(LocalCluster())  # doctest: +SKIP
     >>> model = DaskVotedPerceptron(degree=3).fit(X, y)  # doctest: +SKIP
-    >>> model.to_local().save("model.lm")  # doctest: +SKIP
+    >>> largemargin.save(model.to_local(), "model.lm")  # doctest: +SKIP
     """
 
     _pass: ClusterPass | None = None
@@ -85,8 +86,16 @@ class DaskVotedPerceptron(OnCluster, VotedPerceptron):
             return self._lazy("decision_function", X, method, normalize)
         return VotedPerceptron.decision_function(self, X, method, normalize)
 
+    def to_local(self) -> Any:
+        """The plain fitted estimator, which may go on with a stream by itself."""
+        local = super().to_local()
+        if hasattr(self, "_state"):
+            local._state = copy.deepcopy(self._state)
+            local.trace_ = local._state.trace
+        return local
+
     def _lazy(self, name: str, X: MatrixLike, method: str | None, normalize: bool | None) -> Any:
-        local = self.to_local()
+        local = super().to_local()
         local.method, local.normalize = self._rule(method, normalize)
         return answers(local, name, X, usable(self.client))
 
