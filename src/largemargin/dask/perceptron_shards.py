@@ -74,14 +74,14 @@ class News:
 class TiledBlock(TiledValues):
     """`TiledValues` of one block."""
 
-    def __init__(self, X: Matrix, width: int, regulars: Basis) -> None:
-        self.gram = Gram(X, regulars, width=width)
+    def __init__(self, X: Matrix, width: int, regulars: Basis, team: Workers) -> None:
+        self.gram, self._team = Gram(X, regulars, width=width), team
         self.positions = np.empty(0, np.int64)
         self.width, self.dtype = width, self.gram.dtype
 
     def add(self, net: Net, basis: Basis, scores: np.ndarray) -> None:
         """What mistakes do to the scores of the block."""
-        Updates(net, basis).apply(self.gram, 0, scores)
+        Updates(net, basis).apply(self.gram, 0, scores, self._team)
 
 
 class FusedBlock:
@@ -153,7 +153,7 @@ class PassShard(RowShard):
             self._values[block.name] = (
                 FusedBlock(X, how, self.team)
                 if how.fused
-                else TiledBlock(X, how.width, self.regulars)
+                else TiledBlock(X, how.width, self.regulars, self.team)
             )
         return self._values[block.name]
 

@@ -16,9 +16,11 @@ import numpy as np
 from largemargin.kernels.basis import SLOTS, Basis, Growing
 from largemargin.kernels.tiles import WIDTH_STEP, Gram
 from largemargin.perceptron.trace import Trace
+from largemargin.runtime.threads import Workers
 
 REGULAR = 5  # visits with a mistake that make an example a regular
 SPARSE = 4  # regulars wanted of a tile below which they are computed alone and not kept
+ALONE = Workers(1)  # usually it is row tiles that threads share
 FEW = 256  # slots below which dropping zero columns costs more than it saves
 
 
@@ -104,7 +106,7 @@ class Updates:
         self.net = net
         self.vectors, self.squares = basis.vectors, basis.squares
 
-    def apply(self, gram: Gram, r: int, scores: np.ndarray) -> None:
+    def apply(self, gram: Gram, r: int, scores: np.ndarray, team: Workers = ALONE) -> None:
         """Add them to the scores of row tile r; `gram` is that of the regulars."""
         from largemargin.perceptron._loops import add_updates
 
@@ -116,15 +118,26 @@ class Updates:
         columns = None
         if len(wanted) >= FEW:
             X, columns = gram.packed(r, X)
-        for start, batch in others:
+
+        def fill(piece: tuple[int, np.ndarray]) -> None:
+            """The values of SLOTS slots, or of those that are left."""
+            start, room = piece
             slots = wanted[start : start + SLOTS]
             slots = np.concatenate([slots, np.full(-len(slots) % WIDTH_STEP, slots[0])])
             in_a_row = slots[-1] - slots[0] == len(slots) - 1
             V = self.vectors[slots[0] : slots[-1] + 1] if in_a_row else self.vectors[slots]
             if columns is not None:
                 V = np.take(V, columns, axis=1)
-            tile = gram.fill((X, squares), (V, self.squares[slots]), gram.spare(len(slots)))
-            add_updates(scores, first, tile, batch.rows, batch.problems, batch.coefs)
+            gram.fill((X, squares), (V, self.squares[slots]), room[: len(slots)])
+
+        count = min(team.count, len(others))
+        rooms = [np.empty_like(gram.spare(SLOTS)) for _ in range(1, count)]
+        rooms.append(gram.spare(SLOTS))
+        for lo in range(0, len(others), count):  # computed together, and added in their order
+            wave = list(zip(others[lo : lo + count], rooms, strict=False))
+            team.map(fill, [(start, room) for (start, _), room in wave])
+            for (_, batch), tile in wave:
+                add_updates(scores, first, tile, batch.rows, batch.problems, batch.coefs)
         for k, batch in kept:
             add_updates(scores, first, gram.tile(r, k), batch.rows, batch.problems, batch.coefs)
 
