@@ -191,6 +191,8 @@ class FusedRows:
             norms[:] = self.form.norm_scale * squared_norms(rows)
         return norms
 
+    has_pools = True  # whether a part of the columns is worth a solution of its own
+
     def columns(self, rows: np.ndarray) -> Columns:
         """Some rows as columns of kernel values."""
         return Columns(self, rows)
