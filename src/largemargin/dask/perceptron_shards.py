@@ -115,7 +115,7 @@ class PassShard(RowShard):
     def __init__(self, parts: list[Matrix], rows: tuple[int, int]) -> None:
         super().__init__(parts, rows)
         self._sent: dict[tuple[str, int], Matrix] = {}
-        self._values: dict[tuple[str, int], TiledBlock | FusedBlock] = {}
+        self._of_blocks: dict[tuple[str, int], TiledBlock | FusedBlock] = {}
         self.basis = self.regulars = Basis(Kernel(), np.dtype(float))
 
     def __reduce__(self) -> Any:
@@ -148,17 +148,17 @@ class PassShard(RowShard):
 
     def values(self, how: How, block: Block) -> TiledBlock | FusedBlock:
         """The kernel values of a block; what they take is kept until the block was walked over."""
-        if block.name not in self._values:
+        if block.name not in self._of_blocks:
             X = self.examples(block, how.of_rows)
-            self._values[block.name] = (
+            self._of_blocks[block.name] = (
                 FusedBlock(X, how, self.team)
                 if how.fused
                 else TiledBlock(X, how.width, self.regulars, self.team)
             )
-        return self._values[block.name]
+        return self._of_blocks[block.name]
 
     def forget_values(self, block: Block) -> None:
-        self._values.pop(block.name, None)
+        self._of_blocks.pop(block.name, None)
 
 
 def keep(shard: PassShard, block: Block, dtype: str) -> None:

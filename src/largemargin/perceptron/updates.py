@@ -130,7 +130,7 @@ class Updates:
                 V = np.take(V, columns, axis=1)
             gram.fill((X, squares), (V, self.squares[slots]), room[: len(slots)])
 
-        count = min(team.count, len(others))
+        count = max(1, min(team.count, len(others)))
         rooms = [np.empty_like(gram.spare(SLOTS)) for _ in range(1, count)]
         rooms.append(gram.spare(SLOTS))
         for lo in range(0, len(others), count):  # computed together, and added in their order
