@@ -65,7 +65,9 @@ def _finished(client: Client, futures: dict[Future, int]) -> set[Future]:
     until = time.monotonic() + NO_WORKER
     while True:
         try:
-            found: set[Future] = wait(futures, timeout=LOOK, return_when="FIRST_COMPLETED").done
+            found: set[Future] = wait(
+                list(futures), timeout=LOOK, return_when="FIRST_COMPLETED"
+            ).done
             return found
         except TimeoutError:
             if _n_workers(client):
