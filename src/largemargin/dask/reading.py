@@ -63,7 +63,12 @@ def read_parts(
     if len(names) < 2:
         raise broken(source, "expected a column of labels and columns of numbers, saw one column")
     parts = frame.to_delayed()
-    looks = computed([delayed(look)(part, position) for part in parts], client)
+    try:
+        looks = computed([delayed(look)(part, position) for part in parts], client)
+    except KeyError as error:
+        raise broken(
+            source, f"expected the same columns in all files, saw one without: {error.args[0]}"
+        ) from error
     y = _labels(looks, source)
     single = all(found.single for found in looks if len(found.labels))
     dtype = np.float32 if single else np.float64
