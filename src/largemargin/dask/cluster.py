@@ -45,6 +45,7 @@ class Stats:
 
     worker: str = ""
     rounds: int = 0
+    values: int = 0
     vectors_sent: int = 0
     bytes_sent: int = 0
     bytes_received: int = 0

@@ -37,9 +37,19 @@ from largemargin.dask.shards import Ask, News, Way
 from largemargin.kernels.basis import Basis
 from largemargin.kernels.engine import fill
 from largemargin.kernels.functions import Kernel, squared_norms
-from largemargin.kernels.fused import MOST_COLUMNS, Columns, FusedRows, form_of, has_zeros
+from largemargin.kernels.fused import (
+    MOST_COLUMNS,
+    USUAL_COST,
+    Columns,
+    FusedRows,
+    entries_per_row,
+    form_of,
+    has_zeros,
+)
 from largemargin.runtime.arrays import DistantRows, Matrix
 from largemargin.runtime.threads import Workers
+
+MOST_LOCAL = 1 << 15  # columns of a pool that the coordinator has by itself
 
 
 class Store:
@@ -177,6 +187,11 @@ class Shared:
         ]
         what = "update" if sums else "candidates"
         found = self.cluster.ask(what, shards.answer, arguments, only)
+        for k in only:
+            first, end = self._ranges[k]
+            self.cluster.shards[k].stats.values += sum(
+                len(one.slots) * int(one.members[first:end].sum()) for one in sums
+            )
         columns = [np.concatenate([one[p] for one in found], axis=1) for p in range(len(sums))]
         rows = [shards.stacked([one[len(sums) + p] for one in found]) for p in range(len(fetches))]
         return [(columns if isinstance(one, Sums) else rows).pop(0) for one in asked]
@@ -302,13 +317,25 @@ class ShardedKernel:
             self.width = 2 * lanes_of(self.dtype)
 
     @cached_property
+    def is_kept(self) -> bool:
+        """Whether a value is dearer to compute than to keep."""
+        return not self._is_fused or entries_per_row(self.rows) > USUAL_COST
+
+    @property
+    def has_pools(self) -> bool:
+        """Whether a part of the columns is better solved here: what workers keep is not here."""
+        return not self.is_kept
+
+    @cached_property
     def zeros(self) -> bool:
         return self._is_fused and has_zeros(self.kernel, self.rows)
 
     def way(self, vectors: str) -> Way:
+        rows = self.rows.dtype.name
         return Way(
-            self.kernel, self.dtype.name, self.rows.dtype.name, vectors, self._is_fused, self.zeros
-        )
+            self.kernel, self.dtype.name, rows, vectors, self._is_fused, self.zeros,
+            kept=self.is_kept and rows == vectors == self.dtype.name,
+        )  # fmt: skip
 
     def vectors(self, rows: np.ndarray) -> ShardedVectors:
         return ShardedVectors(self, rows)
@@ -316,7 +343,9 @@ class ShardedKernel:
     def columns(self, rows: np.ndarray) -> ShardedColumns:
         return ShardedColumns(self, rows)
 
-    def pool(self, rows: np.ndarray) -> LocalColumns:
+    def pool(self, rows: np.ndarray) -> LocalColumns | ShardedColumns:
+        if len(rows) > MOST_LOCAL:
+            return ShardedColumns(self, rows)
         return LocalColumns(self, rows)
 
     def local(self, rows: np.ndarray) -> Any:

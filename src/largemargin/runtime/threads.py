@@ -185,6 +185,10 @@ class Workers:
     def map(self, work: Callable[[Any], Any], items: Iterable[Any]) -> None:
         """Call work(item) for each item, on all threads; after an error, for no further one."""
         left = deque(items)
+        if self.count == 1 or len(left) <= 1:  # without what it takes to wait for others
+            for item in left:
+                work(item)
+            return
 
         def drain() -> None:
             try:
