@@ -93,7 +93,7 @@ def test_labels_that_are_numbers(client, tmp_path):
     [
         (lambda t: t.assign(kind=["ant", None] * 10), "row 2: expected a label"),
         (lambda t: t.assign(b=["x"] * 20), "'x'"),
-        (lambda t: t.assign(b=[np.nan] + [0.0] * 19), "row 20, column 'b'"),
+        (lambda t: t.assign(b=[np.nan] + [0.0] * 19), "row 20 of X has NaN in column 1 ('b')"),
         (lambda t: t.rename(columns={"b": "other"}), "b"),
         (lambda t: t.assign(kind="ant"), None),
     ],
