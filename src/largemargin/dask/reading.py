@@ -21,6 +21,7 @@ import numpy as np
 from dask.delayed import delayed
 from distributed import Client
 
+from largemargin.base.labels import TEXT as LABEL_TEXT
 from largemargin.dask.collections import computed
 from largemargin.dask.numbers import checked
 from largemargin.data.columnar import PANDAS_INDEX
@@ -37,7 +38,7 @@ from largemargin.data.labels import (
 from largemargin.data.table import find_layout
 
 PARQUET = (".parquet", ".pq")
-TEXT = (".csv", ".tsv", ".txt")
+TABLES = (".csv", ".tsv", ".txt")
 PACKED = (".gz", ".bz2", ".xz")  # what cannot be read from the middle
 MISSING = ["", "?", "NA", "N/A", "nan", "NaN", "null"]  # in a column of numbers
 
@@ -101,7 +102,7 @@ def find_parts(source: str) -> tuple[list[str], str]:
         ending = PurePosixPath(PurePosixPath(name).stem if packed else name).suffix.lower()
         if ending in PARQUET and not packed:
             kinds["parquet"].append(system.unstrip_protocol(file))
-        elif ending in TEXT:
+        elif ending in TABLES:
             kinds["text"].append(system.unstrip_protocol(file))
     if kinds["parquet"] and kinds["text"]:
         raise broken(
@@ -111,7 +112,7 @@ def find_parts(source: str) -> tuple[list[str], str]:
     for kind, files in kinds.items():
         if files:
             return files, kind
-    raise broken(source, f"expected files that end with {', '.join(PARQUET + TEXT)}, saw none")
+    raise broken(source, f"expected files that end with {', '.join(PARQUET + TABLES)}, saw none")
 
 
 def look(part: Any, position: int) -> Look:
@@ -180,7 +181,7 @@ def _labels(looks: list[Look], source: str) -> np.ndarray:
     if not parts:
         raise broken(source, "expected at least one row, saw none")
     raw: RawLabels
-    if any(part.dtype.kind in "OTU" for part in parts):
+    if any(part.dtype.kind in LABEL_TEXT for part in parts):
         raw = [str(value) for part in parts for value in part.tolist()]
     else:
         raw = np.concatenate(parts)
