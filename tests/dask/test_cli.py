@@ -7,12 +7,14 @@ import signal
 import numpy as np
 import pandas as pd
 import pytest
+from distributed import LocalCluster
 from typer.testing import CliRunner
 
 import largemargin
 from largemargin.cli.app import app
 from largemargin.dask.reading import read_parts
 from largemargin.dask.spreading import spread
+from largemargin.dask.starting import NO_DASHBOARD
 from largemargin.data import read
 from largemargin.papers.experiments import Store, run_missing
 from tests.papers.test_experiments import Square
@@ -158,6 +160,35 @@ def test_local_is_a_cluster_for_the_time_of_the_command(parts, monkeypatch):
     assert found.exit_code == 0, found.output
     assert found.stderr == ""
     assert type(largemargin.load(parts / "csv.safetensors")) is largemargin.SVC
+
+
+def test_a_scheduler_without_workers(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("largemargin.dask.starting.FIRST_WORKER", 0.5)
+    with LocalCluster(n_workers=0, host="127.0.0.1", scheduler_kwargs=NO_DASHBOARD) as empty:
+        found = CliRunner().invoke(
+            app, ["train", "digits", "--model", "svc", "--dask", empty.scheduler_address]
+        )
+    assert found.exit_code == 2
+    assert "has no worker" in found.stderr
+    assert len(found.stderr.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("source", "words"),
+    [
+        ("nowhere://bucket/*.csv", "cannot be opened"),
+        ("nothing/*.csv", "expected files that end with .parquet"),
+        ("mixed", "expected files of one kind"),
+    ],
+)
+def test_what_is_not_there_is_said(run, tmp_path, source, words):
+    (tmp_path / "mixed").mkdir()
+    frame(20).to_parquet(tmp_path / "mixed" / "a.parquet")
+    frame(20).to_csv(tmp_path / "mixed" / "b.csv")
+    found = run("train", source, "--model", "svc", code=2)
+    assert words in found.stderr
+    assert len(found.stderr.splitlines()) == 1
 
 
 def test_compare(run, parts):
