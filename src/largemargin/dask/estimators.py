@@ -16,6 +16,7 @@ from largemargin.base.labels import plain_labels
 from largemargin.base.training_set import TrainingSet
 from largemargin.dask.cluster import Cluster
 from largemargin.dask.collections import STRETCH, collect, gather, is_lazy, usable
+from largemargin.dask.connection import make_room, told, workers_of
 from largemargin.dask.prediction import answers
 from largemargin.dask.rows import ShardedRows, Shared
 from largemargin.dask.shards import RowShard, processor
@@ -25,8 +26,11 @@ from largemargin.svm import SVC, NuSVC
 
 def sharded(X: MatrixLike, client: Any, name: str) -> tuple[ShardedRows, Any]:
     """The rows of X on the workers, a shard each, and what X is."""
-    given = collect(X, client)
-    n_shards = max(1, min(len(given.stretches), len(client.nthreads())))
+    make_room()
+    n_workers = len(workers_of(client))
+    with told(client):
+        given = collect(X, client)
+    n_shards = min(len(given.stretches), n_workers)
     # whole stretches, as evenly as can be
     ends = np.arange(1, n_shards + 1) * len(given.stretches) // n_shards
     starts = np.concatenate([[0], ends[:-1]])
@@ -101,10 +105,11 @@ class OnCluster:
             )
         rows, given = sharded(X, client, name.removeprefix("Dask").lower())
         self._rows = rows
-        labels = plain_labels(gather(y, given.n, "y"))
+        with told(client):
+            labels = plain_labels(gather(y, given.n, "y", client))
+            if sample_weight is not None:
+                sample_weight = gather(sample_weight, given.n, "sample_weight", client)
         check_classification_targets(labels)
-        if sample_weight is not None:
-            sample_weight = gather(sample_weight, given.n, "sample_weight")
         self.n_features_in_ = given.width
         self.__dict__.pop("feature_names_in_", None)
         if given.names is not None:
