@@ -27,6 +27,7 @@ from largemargin.dask.connection import (
     CANCELLED,
     GONE,
     LOOK,
+    MORE,
     NO_WORKER,
     NO_WORKERS,
     SCHEDULER,
@@ -42,7 +43,6 @@ PAUSED = 20.0  # seconds that one waits for a worker that takes no tasks, its me
 STALLED = 5.0
 DEATHS = 4  # workers that may die with the same shard before it answers
 LARGE = 1 << 20  # bytes of arguments that are sent beside a task and not within it
-MORE = "use more workers, or workers with more memory"
 
 
 class Lost(Exception):

@@ -13,7 +13,7 @@ from contextlib import contextmanager, suppress
 from typing import Any
 
 from dask.delayed import Delayed
-from distributed import Client, Future, secede
+from distributed import Client, Future, KilledWorker, secede
 from distributed.client import FutureCancelledError, FuturesCancelledError
 
 LOOK = 0.5  # seconds without an answer after which one looks whether the workers are alive
@@ -24,6 +24,7 @@ GONE = (
     "the scheduler of the cluster is gone, or does not answer: start the cluster again, connect a "
     "client to it, and fit again"
 )
+MORE = "use more workers, or workers with more memory"
 NO_WORKERS = (
     f"no worker is left that takes tasks, and none came within {NO_WORKER:.0f} seconds: start "
     "workers, and fit again"
@@ -80,6 +81,8 @@ async def _gathered(client: Client, futures: list[Future]) -> list[Any]:
             raise ClusterError(NO_WORKERS)
     try:
         return list(await waiting)
+    except KilledWorker as error:
+        raise ClusterError(f"a part of the data is the death of its workers: {MORE}") from error
     except CANCELLED as error:
         if client.status != "running":
             raise
