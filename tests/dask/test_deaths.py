@@ -50,18 +50,24 @@ def data():
 
 
 @pytest.fixture(scope="module")
-def workers():
-    """Two workers, with nannies that start them again."""
+def two_workers():
+    """With nannies that start them again."""
     with cluster_of(2) as client:
         yield client
 
 
+@pytest.fixture
+def workers(two_workers):
+    two_workers.wait_for_workers(2, timeout=LIMIT)
+    return two_workers
+
+
 @pytest.fixture(scope="module")
-def undisturbed(data, workers):
+def undisturbed(data, two_workers):
     """The model, and the seconds that it takes once everything is loaded."""
     for _ in range(2):
         began = time.perf_counter()
-        model = DaskSVC(client=workers, **PARAMS).fit(chunked(data[0]), data[1])
+        model = DaskSVC(client=two_workers, **PARAMS).fit(chunked(data[0]), data[1])
         seconds = time.perf_counter() - began
     assert_same(model, SVC(**PARAMS).fit(*data))
     return model, seconds
@@ -144,7 +150,6 @@ def test_one_dies_during_the_last_check(workers, data, undisturbed, monkeypatch)
     model = DaskSVC(client=workers, **PARAMS).fit(chunked(data[0]), data[1])
     assert_same(model, undisturbed[0])
     assert np.array_equal(model.dual_gap_, undisturbed[0].dual_gap_)
-    workers.wait_for_workers(2, timeout=LIMIT)
 
 
 def test_plain_data_is_sent_again(workers, data, undisturbed, monkeypatch):
@@ -162,7 +167,6 @@ def test_plain_data_is_sent_again(workers, data, undisturbed, monkeypatch):
     model = DaskSVC(client=workers, **PARAMS).fit(*data)
     assert_same(model, undisturbed[0])
     assert sum(shard["deaths"] for shard in model.cluster_stats_) >= 2
-    workers.wait_for_workers(2, timeout=LIMIT)
     assert_nothing_left(workers)
 
 
@@ -270,6 +274,8 @@ def test_data_that_cannot_be_made_again(workers, data):
     halves = [workers.scatter(part, workers=[at], hash=False)
               for part, at in zip((X[:5000], X[5000:]), there, strict=True)]  # fmt: skip
     kill(workers, 2)
+    while not set(there).isdisjoint(workers.scheduler_info()["workers"]):
+        time.sleep(0.1)
     workers.wait_for_workers(2, timeout=LIMIT)
     with pytest.raises(ClusterError, match="only in the memory of a worker that is gone"):
         DaskSVC(client=workers).fit(halves, y)

@@ -102,6 +102,7 @@ def test_a_lost_scheduler(data, sign):  # noqa: F811
             DaskSVC(client=client).fit(chunked(X), y)
         with soon(30), pytest.raises((ClusterError, ValueError), match=r"is gone|client is clos"):
             DaskSVC(client=client).fit([delayed(np.array)(X)], y)
+        scheduler.kill()  # a client says farewell, and would wait
 
 
 def test_the_last_worker_is_gone(data, monkeypatch):  # noqa: F811

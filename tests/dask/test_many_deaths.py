@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from .test_deaths import data, fit_while_dying, undisturbed, workers  # noqa: F401
+from .test_deaths import data, fit_while_dying, two_workers, undisturbed, workers  # noqa: F401
 
 pytestmark = pytest.mark.slow
 

@@ -25,15 +25,14 @@ from distributed import Client, Future, KilledWorker
 
 from largemargin.dask.connection import (
     CANCELLED,
-    GONE,
     LOOK,
     MORE,
     NO_WORKER,
     NO_WORKERS,
-    SCHEDULER,
     ClusterError,
     alive,
     told,
+    told_by_scheduler,
     workers_of,
 )  # fmt: skip
 
@@ -221,7 +220,7 @@ class Cluster:
         """What is waited for, unless the worker dies."""
         waiting = asyncio.ensure_future(one)
         while not (await asyncio.wait([waiting], timeout=LOOK))[0]:
-            if address not in (await self._workers())[0]:
+            if address not in (await alive(self.client))[0]:
                 waiting.cancel()
         return await waiting
 
@@ -254,7 +253,7 @@ class Cluster:
                     future.release()
                 shard.made_of = []
         if lost:
-            await self._workers()  # or it is the scheduler that is lost
+            await alive(self.client)  # or it is the scheduler that is lost
         return found, lost
 
     async def _waited_for(self, asked: dict[int, asyncio.Task[Any]]) -> None:
@@ -269,7 +268,7 @@ class Cluster:
                 since = now
                 paused.clear()
                 continue
-            there, running = await self._workers()
+            there, running = await alive(self.client)
             left = {k: self.shards[k] for k, one in asked.items() if one in pending}
             # a part that is waited for may be made by any of them
             watched = {shard.address for shard in left.values()}
@@ -281,23 +280,16 @@ class Cluster:
                 raise ClusterError(
                     f"the worker at {full[0]} takes no tasks, as one whose memory is full: {MORE}"
                 )
-            if paused or any((await self.client.scheduler.processing(workers=None)).values()):
+            if paused or any((await told_by_scheduler(self.client, "processing")).values()):
                 since = now
             for k, shard in left.items():
                 stalled = now - since > STALLED * 2**shard.failures
                 if stalled or shard.address not in there:
                     asked[k].cancel()
 
-    async def _workers(self) -> tuple[set[str], set[str]]:
-        """The workers that are alive, and those of them that take tasks."""
-        try:
-            return await asyncio.wait_for(alive(self.client), SCHEDULER)
-        except (OSError, TimeoutError, RuntimeError) as error:
-            raise ClusterError(GONE) from error
-
     def _make_again(self, lost: dict[int, str]) -> None:
         """Have lost shards made on other workers, with all that nobody has noticed yet."""
-        there = self.client.sync(self._workers)[0]
+        there = self.client.sync(alive, self.client)[0]
         gone = {k: "" for k, shard in enumerate(self.shards) if shard.address not in there}
         lost = gone | lost
         for k in lost:
@@ -310,7 +302,7 @@ class Cluster:
     def _check_data(self, shard: Shard) -> None:
         """Refuse to wait for what cannot be made again."""
         for future in shard.made_of:
-            error = future.exception(timeout=SCHEDULER) if future.status == "cancelled" else None
+            error = future.exception(timeout=1) if future.status == "cancelled" else None
             if getattr(error, "reason", "") == "lost dependencies":
                 first, end = shard.rows
                 raise ClusterError(
@@ -330,7 +322,7 @@ class Cluster:
                 f"({reason or 'the worker died'})"
             )
         until = time.perf_counter() + NO_WORKER
-        while not (there := self.client.sync(self._workers)[1]):
+        while not (there := self.client.sync(alive, self.client)[1]):
             if time.perf_counter() > until:
                 raise ClusterError(NO_WORKERS)
             time.sleep(LOOK)

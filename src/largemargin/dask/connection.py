@@ -74,7 +74,7 @@ async def _gathered(client: Client, futures: list[Future]) -> list[Any]:
     seen = time.perf_counter()
     while not (await asyncio.wait([waiting], timeout=LOOK))[0]:
         now = time.perf_counter()
-        if (await asyncio.wait_for(alive(client), SCHEDULER))[1]:
+        if (await alive(client))[1]:
             seen = now
         if now - seen > NO_WORKER:
             waiting.cancel()
@@ -100,7 +100,16 @@ def make_room() -> None:
 
 async def alive(client: Client) -> tuple[set[str], set[str]]:
     """The workers that are there, and those that take tasks."""
+    there = await told_by_scheduler(client, "ncores")
+    return set(there), set(await told_by_scheduler(client, "ncores_running"))
+
+
+async def told_by_scheduler(client: Client, what: str) -> dict[str, Any]:
+    """What the scheduler knows of its workers, by their addresses."""
     if client.status != "running":
-        raise RuntimeError(f"the client is {client.status}")
-    there = await client.scheduler.ncores(workers=None)
-    return set(there), set(await client.scheduler.ncores_running(workers=None))
+        raise ClusterError(GONE)
+    try:
+        answer = getattr(client.scheduler, what)(workers=None)
+        return dict(await asyncio.wait_for(answer, SCHEDULER))
+    except (OSError, TimeoutError) as error:
+        raise ClusterError(GONE) from error

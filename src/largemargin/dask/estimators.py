@@ -55,7 +55,7 @@ class OnCluster:
 
     client: Any
     _plain: type
-    _rows: ShardedRows | None = None
+    _opened: list[ShardedRows] | None = None  # by the fit that runs
 
     def __init_subclass__(cls) -> None:
         plain = cls._plain = cls.__mro__[2]
@@ -78,7 +78,7 @@ class OnCluster:
 
     def __getstate__(self) -> dict[str, Any]:
         state: Any = super().__getstate__()
-        return {**state, "client": None, "_rows": None}
+        return {**state, "client": None, "_opened": None}
 
     def training_set(
         self, X: MatrixLike, y: VectorLike, sample_weight: VectorLike = None
@@ -104,7 +104,8 @@ class OnCluster:
                 f"{self._plain.__name__}"
             )
         rows, given = sharded(X, client, name.removeprefix("Dask").lower())
-        self._rows = rows
+        if self._opened is not None:
+            self._opened.append(rows)
         with told(client):
             labels = plain_labels(gather(y, given.n, "y", client))
             if sample_weight is not None:
@@ -123,11 +124,13 @@ class OnCluster:
     @contextmanager
     def _released(self) -> Iterator[None]:
         """After a fit the workers have nothing of it left; what it took is told."""
+        opened: list[ShardedRows] = []
+        self._opened = opened
         try:
             yield
         finally:
-            rows, self._rows = self._rows, None
-            if rows is not None:
+            self.__dict__.pop("_opened", None)
+            for rows in opened:
                 cluster = rows.cluster
                 self.cluster_stats_ = [asdict(shard.stats) for shard in cluster.shards]
                 cluster.close()
@@ -140,7 +143,7 @@ class OnCluster:
             if name != "client"
         }
         local = self._plain(**parameters)
-        hidden = {"client", "_rows", "cluster_stats_"}
+        hidden = {"client", "_opened", "cluster_stats_"}
         vars(local).update(
             {name: value for name, value in vars(self).items() if name not in hidden}
         )
