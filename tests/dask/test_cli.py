@@ -152,6 +152,13 @@ def test_a_file_goes_to_the_workers_too(run, parts):
     assert model[-1].nu in (0.4, 0.6)
 
 
+def test_the_voted_perceptron_makes_the_mistakes_of_one_process(run, parts):
+    options = ["--label", "kind", "--epochs", "2", "--json"]
+    found = json.loads(run("train", "csv", *options).stdout)
+    plain = CliRunner().invoke(app, ["train", "all.csv", *options])
+    assert found["mistakes"] == json.loads(plain.stdout)["mistakes"]
+
+
 def test_local_is_a_cluster_for_the_time_of_the_command(parts, monkeypatch):
     monkeypatch.chdir(parts)
     found = CliRunner().invoke(
