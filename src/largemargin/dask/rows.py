@@ -142,9 +142,10 @@ class Shared:
         self._adding = threading.Lock()
 
     def store(self, dtype: str) -> Store:
-        if dtype not in self.stores:
-            self.stores[dtype] = Store(self.n, dtype, len(self.cluster))
-        return self.stores[dtype]
+        with self._adding:  # problems that run together ask for the same one
+            if dtype not in self.stores:
+                self.stores[dtype] = Store(self.n, dtype, len(self.cluster))
+            return self.stores[dtype]
 
     def vectors(self, dtype: str, rows: np.ndarray) -> np.ndarray:
         """The slots of rows in the store, after those that are not there were fetched."""
