@@ -64,6 +64,18 @@ class Shard:
     future: Future | None = None
     life: int = 0
     stats: Stats = field(default_factory=Stats)
+    begun: list[Begun] = field(default_factory=list)  # in their order, and not finished
+
+
+@dataclass(eq=False)
+class Begun:
+    """What a shard was asked for, and is waited for later."""
+
+    what: str
+    function: Callable[..., Any]
+    arguments: Callable[[int], tuple[Any, ...]]
+    k: int
+    future: Future | None = None
 
 
 class Cluster:
@@ -91,7 +103,7 @@ class Cluster:
     ) -> None:
         self.client, self.name, self._make = client, name, make
         self._token, self._number = uuid4().hex[:8], 0
-        self._one_at_a_time = threading.Lock()
+        self._one_at_a_time = threading.RLock()  # what is asked may take another question
         self.shards = [Shard(at, part) for part, at in zip(parts, rows, strict=True)]
         addresses = sorted(client.sync(_alive, client))
         if not addresses:
@@ -117,6 +129,44 @@ class Cluster:
             wanted = list(range(len(self))) if only is None else list(only)
             return self._asked(what, function, arguments, wanted)
 
+    def begin(
+        self,
+        what: str,
+        function: Callable[..., Any],
+        arguments: Callable[[int], tuple[Any, ...]],
+        k: int,
+    ) -> Begun:
+        """Have function(shard, *arguments(k)) computed by shard k, after all that it has begun."""
+        begun = Begun(what, function, arguments, k)
+        with self._one_at_a_time:
+            self.shards[k].begun.append(begun)
+            self._send(begun)
+        return begun
+
+    def finish(self, begun: Begun) -> Any:
+        """Wait for what was begun."""
+        shard, began = self.shards[begun.k], time.perf_counter()
+        with self._one_at_a_time:
+            while True:
+                found, lost = self.client.sync(self._answered, {begun.k: begun.future})
+                if not lost:
+                    break
+                self._make_again(lost)
+        shard.begun.remove(begun)
+        begun.future = None
+        shard.stats.seconds_waiting += time.perf_counter() - began
+        return found[begun.k]
+
+    def _send(self, begun: Begun) -> None:
+        """Submit what was begun; it waits for what was begun before."""
+        self._number += 1
+        earlier = self.shards[begun.k].begun
+        at = earlier.index(begun)
+        after = earlier[at - 1].future if at else None
+        begun.future = self._submit(
+            begun.what, begun.function, begun.k, begun.arguments(begun.k), after
+        )
+
     def _asked(
         self,
         what: str,
@@ -141,7 +191,12 @@ class Cluster:
         return [answers[k] for k in wanted]
 
     def _submit(
-        self, what: str, function: Callable[..., Any], k: int, args: tuple[Any, ...]
+        self,
+        what: str,
+        function: Callable[..., Any],
+        k: int,
+        args: tuple[Any, ...],
+        after: Future | None = None,
     ) -> Future:
         shard, size = self.shards[k], n_bytes(args)
         shard.stats.rounds += 1
@@ -149,7 +204,7 @@ class Cluster:
         if size > LARGE:
             args = tuple(self.client.scatter(list(args), workers=[shard.address], hash=False))
         return self.client.submit(
-            _timed, shard.future, function, *args, workers=[shard.address], pure=False,
+            _timed, shard.future, function, *args, after=after, workers=[shard.address], pure=False,
             key=f"{self.name}-{what}-{self._token}-{self._number}-{k}",
         )  # fmt: skip
 
@@ -193,9 +248,15 @@ class Cluster:
         """Have lost shards made on other workers."""
         for k in lost:
             self.shards[k].future = None
+            for begun in self.shards[k].begun:
+                begun.future = None
         gc.collect()  # tasks that wait for a lost worker would keep their parts waiting too
         for k in sorted(lost):
             self._move(self.shards[k], lost[k])
+        for k in sorted(lost):
+            for begun in self.shards[k].begun:
+                if begun.future is None:
+                    self._send(begun)
 
     def _move(self, shard: Shard, reason: str) -> None:
         """Have a lost shard made on another worker: one that has none, or the fewest."""
@@ -241,6 +302,7 @@ class Cluster:
         """Let the workers forget the shards."""
         for shard in self.shards:
             shard.future = None
+            shard.begun.clear()
 
 
 async def _result(future: Future) -> Any:
@@ -255,7 +317,9 @@ async def _alive(client: Client) -> set[str]:
     return set(await client.scheduler.ncores(workers=None))
 
 
-def _timed(shard: Any, function: Callable[..., Any], *args: Any) -> tuple[Any, float]:
+def _timed(
+    shard: Any, function: Callable[..., Any], *args: Any, after: Any = None
+) -> tuple[Any, float]:
     began = time.perf_counter()
     answer = function(shard, *args)
     return answer, time.perf_counter() - began

@@ -86,6 +86,13 @@ def form_of(kernel: Kernel) -> Form | None:
 
 
 def is_computed_again(kernel: Kernel, X: Matrix, n_problems: int = 1) -> bool:
+    """Whether kernel values are computed again each time: where they are cheap, or nothing could
+    be kept.
+    """
+    return isinstance(X, DistantRows) or is_cheap(kernel, X, n_problems)
+
+
+def is_cheap(kernel: Kernel, X: Matrix, n_problems: int = 1) -> bool:
     """Whether kernel values are cheaper to compute again each time than to write to memory and to
     read back.
 
@@ -93,8 +100,6 @@ def is_computed_again(kernel: Kernel, X: Matrix, n_problems: int = 1) -> bool:
     problems that want it, and where there are many rows, not much of it can be kept.
     """
     n, d = X.shape
-    if isinstance(X, DistantRows):  # where nothing could be kept
-        return True
     if d > MOST_COLUMNS or form_of(kernel) is None:
         return False
     affordable = MANY_ROWS_COST if n > MANY_ROWS else USUAL_COST

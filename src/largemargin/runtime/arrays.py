@@ -107,3 +107,8 @@ class PairedSum:
         for part in parts[1:]:
             found = found + part
         return found
+
+
+def taken(X: Any, rows: np.ndarray) -> Any:
+    """Some rows of X, where they are."""
+    return X.taken(rows) if isinstance(X, DistantRows) else X[rows]
