@@ -28,6 +28,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from hashlib import blake2b
 from typing import Any
+from weakref import WeakMethod
 
 import numpy as np
 
@@ -92,7 +93,7 @@ class Asking:
     """Sums that several threads ask for, in one round once all of them wait."""
 
     def __init__(self, answer: Callable[[list[Any]], list[Any]]) -> None:
-        self._answer = answer
+        self._answer = WeakMethod(answer)  # its object has this one, and must go when its fit does
         self._there = threading.Condition()
         self._running = 1
         self._asked: list[tuple[Any, list[Any]]] = []
@@ -119,7 +120,9 @@ class Asking:
             return
         asked, self._asked = self._asked, []
         try:
-            answers = self._answer([what for what, _ in asked])
+            answer = self._answer()
+            assert answer is not None
+            answers = answer([what for what, _ in asked])
         except BaseException as error:
             answers = [error] * len(asked)
         for (_, found), answer in zip(asked, answers, strict=True):

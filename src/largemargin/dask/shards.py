@@ -76,7 +76,7 @@ class RowShard:
     """Some of the rows, on a worker, in the memory of Dask."""
 
     def __init__(self, parts: list[Matrix], rows: tuple[int, int]) -> None:
-        self._parts, self._rows = parts, rows
+        self._rows = rows
         self._versions = {parts[0].dtype.name: stacked(parts)}
         self.given = parts[0].dtype.name
         self.first, self.n = rows[0], rows[1] - rows[0]
@@ -88,7 +88,7 @@ class RowShard:
 
     def __reduce__(self) -> Any:
         """Whoever moves a shard moves its rows only."""
-        return RowShard, (self._parts, self._rows)
+        return type(self), ([self._versions[self.given]], self._rows)
 
     def __sizeof__(self) -> int:
         return 2 * n_bytes(list(self._versions.values()))
@@ -101,8 +101,12 @@ class RowShard:
 
     def learn(self, news: News) -> None:
         """Keep vectors that sums will be asked for."""
-        if news.dtype not in self._vectors:
+        if not news.known:
             self._vectors[news.dtype] = Basis(Kernel(), np.dtype(news.dtype)), {}
+            for way in [way for way in self._values if way.of_vectors == news.dtype]:
+                del self._values[way]  # they were of other vectors
+        if news.dtype not in self._vectors:
+            raise Forgotten
         basis, places = self._vectors[news.dtype]
         if news.known != len(basis):
             raise Forgotten

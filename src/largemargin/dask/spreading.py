@@ -13,7 +13,8 @@ from uuid import uuid4
 
 from distributed import Client, Future, wait
 
-from largemargin.dask.cluster import LOST, NO_WORKER, SCHEDULER, ClusterError
+from largemargin.dask.cluster import LOST
+from largemargin.dask.connection import NO_WORKER, SCHEDULER, ClusterError
 from largemargin.runtime.threads import single_thread
 
 LOOK = 2.0  # seconds without a result after which one looks whether there are workers

@@ -11,7 +11,7 @@ from typing import Any
 
 from distributed import Client, LocalCluster
 
-from largemargin.dask.cluster import ClusterError
+from largemargin.dask.connection import ClusterError
 from largemargin.runtime.showing import shown
 from largemargin.runtime.threads import count_workers
 
