@@ -2,6 +2,8 @@
 of workers, for any cut of the rows.
 """
 
+import time
+
 import dask.array as da
 import numpy as np
 import pytest
@@ -14,7 +16,7 @@ from largemargin.svm import SVC, NuSVC
 
 pytestmark = pytest.mark.cluster
 
-N = 30_000
+N = 20_000
 MACHINES = {
     "linear": (DaskSVC, SVC, {"C": 0.1}),
     "float64": (DaskSVC, SVC, {"C": 0.1, "precision": "float64"}),
@@ -96,9 +98,8 @@ def test_few_rows_come_to_the_client(client, monkeypatch):
     monkeypatch.setattr("largemargin.runtime.arrays.FEW_NUMBERS", 36_000)
     monkeypatch.setattr("largemargin.runtime.arrays.NUMBERS_PER_ROW", 0)
     found = DaskSVC(kernel="linear", C=0.1, client=client).fit(X, y)
-    *others, vectors = fetched
-    assert vectors == len(found.support_)
-    assert max(others) <= 3000
+    assert fetched[-1] == len(found.support_)
+    assert all(count <= 3000 or count == len(found.support_) for count in fetched)
     monkeypatch.undo()
     assert_same_machine(found, SVC(kernel="linear", C=0.1).fit(X, y))
 
@@ -107,16 +108,20 @@ def test_the_same_bits_on_any_number_of_workers(client):
     X, y = data_for("linear")
     machines = [{"C": 0.1}, {"slack": "squared", "precision": "float64"}]
     truth = [DaskSVC(kernel="linear", client=client, **one).fit(X, y) for one in machines]
-    for n_workers, threads, rows in [(1, 2, 9000), (3, 1, 4097)]:
-        with (
-            LocalCluster(
-                n_workers=n_workers, threads_per_worker=threads, processes=True,
-                host="127.0.0.1", dashboard_address=None,
-            ) as cluster,
-            Client(cluster, set_as_default=False) as other,
-        ):  # fmt: skip
+    with (
+        LocalCluster(
+            n_workers=3, threads_per_worker=2, processes=True, host="127.0.0.1",
+            dashboard_address=None,
+        ) as cluster,
+        Client(cluster, set_as_default=False) as other,
+    ):  # fmt: skip
+        for n_workers, rows in [(3, 4097), (1, 9000)]:
+            cluster.scale(n_workers)
+            while len(other.scheduler_info()["workers"]) != n_workers:
+                time.sleep(0.05)
             for one, first in zip(machines, truth, strict=True):
                 model = DaskSVC(kernel="linear", client=other, **one)
                 model.fit(da.from_array(X, chunks=(rows, -1)), y)
+                assert len(model.cluster_stats_) == n_workers
                 for name in ("support_", "dual_coef_", "intercept_", "objective_", "dual_gap_"):
                     assert np.array_equal(getattr(model, name), getattr(first, name))
