@@ -264,7 +264,7 @@ class Cluster:
         first, end = shard.rows
         if shard.stats.deaths > DEATHS:
             raise ClusterError(
-                f"{shard.stats.deaths} workers were lost with rows {first} to {end - 1} of X, "
+                f"{shard.stats.deaths} workers were lost with the same {end - first} rows of X, "
                 f"the last at {shard.address}: it may be short of memory; use more workers, or "
                 f"workers with more memory ({reason or 'the worker died'})"
             )
