@@ -126,8 +126,8 @@ def test_the_number_of_workers_does_not_matter(three):
 
 @pytest.mark.full
 def test_what_scikit_learn_asks_of_an_estimator():
-    with workers(1, processes=False) as client:
-        for model, check in estimator_checks_generator(DaskVotedPerceptron(client=client)):
+    with workers(1, processes=False) as client, client.as_current():
+        for model, check in estimator_checks_generator(DaskVotedPerceptron()):
             with contextlib.suppress(SkipTest):
                 check(model)
 
@@ -166,6 +166,7 @@ def test_a_worker_that_dies_loses_nothing(three, monkeypatch):
 
 
 def test_time_is_up(client):
+    DaskVotedPerceptron(degree=3, client=client).fit(X, y)  # workers load compiled code
     model = DaskVotedPerceptron(degree=3, epochs=10**6, max_seconds=0.5, client=client)
     began = time.perf_counter()
     with pytest.warns(ConvergenceWarning, match="max_seconds=0.5 was reached"):
@@ -176,6 +177,14 @@ def test_time_is_up(client):
     plain.fit(X, np.random.default_rng(0).integers(0, 2, N))
     made = plain.trace_.mistakes_by(steps)
     assert np.array_equal(plain.trace_.score[:made], model.trace_.score)
+    assert model.predict(X[:5]).shape == (5,)
+
+
+def test_ctrl_c_leaves_a_model(client):
+    model = DaskVotedPerceptron(degree=3, epochs=10**6, client=client)
+    threading.Timer(1.0, os.kill, (os.getpid(), signal.SIGINT)).start()
+    with pytest.warns(ConvergenceWarning, match="it was interrupted"):
+        model.fit(X, np.random.default_rng(0).integers(0, 2, N))
     assert model.predict(X[:5]).shape == (5,)
 
 

@@ -116,7 +116,7 @@ class OnCluster:
             )
         if y is None:
             raise ValueError(f"{name} requires y to be passed, but the target y is None")
-        if not is_lazy(y) and np.ndim(y) == 2:
+        if not is_lazy(y) and getattr(y, "ndim", 1) == 2:
             warnings.warn(
                 "y is a column where one value for each row is expected: give y.ravel()",
                 DataConversionWarning,
