@@ -118,7 +118,7 @@ class OnCluster:
             raise ValueError(f"{name} requires y to be passed, but the target y is None")
         if not is_lazy(y) and getattr(y, "ndim", 1) == 2:
             warnings.warn(
-                "y is a column where one value for each row is expected: give y.ravel()",
+                "a column y was passed when a 1d array was expected: give y.ravel()",
                 DataConversionWarning,
                 stacklevel=5,
             )
