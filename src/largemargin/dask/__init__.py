@@ -1,6 +1,6 @@
 """The machines of this package on a Dask cluster: the same parameters, the same answer."""
 
-from largemargin.dask.cluster import ClusterError
+from largemargin.dask.connection import ClusterError
 from largemargin.dask.estimators import DaskNuSVC, DaskSVC
 from largemargin.dask.voted_perceptron import DaskVotedPerceptron
 

@@ -12,7 +12,8 @@ import asyncio
 import gc
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 from uuid import uuid4
@@ -21,22 +22,38 @@ import numpy as np
 import scipy.sparse as sp
 from dask.delayed import Delayed
 from distributed import Client, Future, KilledWorker
-from distributed.client import FutureCancelledError, FuturesCancelledError
 
-LOOK = 0.5  # seconds without an answer after which one looks whether the workers are alive
-NO_WORKER = 30.0  # seconds that one waits for a worker, if there is none
-SCHEDULER = 10.0  # seconds in which a scheduler that is alive answers
-DEATHS = 4  # workers that may die with the same shard
+from largemargin.dask.connection import (
+    CANCELLED,
+    LOOK,
+    MORE,
+    NO_WORKER,
+    NO_WORKERS,
+    ClusterError,
+    alive,
+    told,
+    told_by_scheduler,
+    workers_of,
+)  # fmt: skip
+
+PAUSED = 20.0  # seconds that one waits for a worker that takes no tasks, its memory being full
+# seconds in which no worker is at work after which a shard that is waited for is made again, the
+# first time: tasks may be kept for a worker that is gone, although any other could do them
+STALLED = 5.0
+ENDED = "the fit has ended, and its shards are gone: fit again"
+DEATHS = 4  # workers that may die with the same shard before it answers
 LARGE = 1 << 20  # bytes of arguments that are sent beside a task and not within it
-LOST = (KilledWorker, FutureCancelledError, FuturesCancelledError, asyncio.CancelledError)
 
 
-class ClusterError(RuntimeError):
-    """A cluster that cannot go on; the message says why and what to do."""
+class Lost(Exception):
+    """A shard is not where it was."""
 
 
 class Forgotten(Exception):
-    """A shard was made again and does not have what was sent to it."""
+    """A shard does not have what was sent to it: it was made again, or was on disk meanwhile."""
+
+
+LOST = (KilledWorker, Lost, *CANCELLED)
 
 
 @dataclass
@@ -56,15 +73,30 @@ class Stats:
 
 @dataclass
 class Shard:
-    """Where a shard is; `life` counts how often it was made."""
+    """Where a shard is; `life` counts how often it was made, or forgot what was sent to it.
+
+    `made_of` are its parts on the cluster until it answers for the first time, and `failures` the
+    workers that were lost with it since its last answer.
+    """
 
     rows: tuple[int, int]
     parts: list[Any]
     address: str = ""
     future: Future | None = None
+    made_of: list[Future] = field(default_factory=list)
     life: int = 0
+    failures: int = 0
     stats: Stats = field(default_factory=Stats)
     begun: list[Begun] = field(default_factory=list)  # in their order, and not finished
+
+    def release(self) -> None:
+        """Let the cluster forget it."""
+        for future in [*self.made_of, self.future]:
+            if future is not None:
+                future.release()
+        self.future, self.made_of = None, []
+        for begun in self.begun:
+            begun.release()
 
 
 @dataclass(eq=False)
@@ -76,6 +108,12 @@ class Begun:
     arguments: Callable[[int], tuple[Any, ...]]
     k: int
     future: Future | None = None
+
+    def release(self) -> None:
+        """Let the cluster forget it."""
+        if self.future is not None:
+            self.future.release()
+        self.future = None
 
 
 class Cluster:
@@ -103,13 +141,13 @@ class Cluster:
     ) -> None:
         self.client, self.name, self._make = client, name, make
         self._token, self._number = uuid4().hex[:8], 0
+        self._closed = False
         self._one_at_a_time = threading.RLock()  # what is asked may take another question
         self.shards = [Shard(at, part) for part, at in zip(parts, rows, strict=True)]
-        addresses = sorted(client.sync(_alive, client))
-        if not addresses:
-            raise ClusterError("the cluster has no worker: start one, and fit again")
-        for k, shard in enumerate(self.shards):
-            self._place(shard, addresses[k % len(addresses)])
+        addresses = sorted(workers_of(client))
+        with self._told():
+            for k, shard in enumerate(self.shards):
+                self._place(shard, addresses[k % len(addresses)])
 
     def __len__(self) -> int:
         return len(self.shards)
@@ -125,7 +163,7 @@ class Cluster:
 
         Arguments are asked for once more where they have to be sent again.
         """
-        with self._one_at_a_time:
+        with self._one_at_a_time, self._told():
             wanted = list(range(len(self))) if only is None else list(only)
             return self._asked(what, function, arguments, wanted)
 
@@ -138,7 +176,7 @@ class Cluster:
     ) -> Begun:
         """Have function(shard, *arguments(k)) computed by shard k, after all that it has begun."""
         begun = Begun(what, function, arguments, k)
-        with self._one_at_a_time:
+        with self._one_at_a_time, self._told():
             self.shards[k].begun.append(begun)
             self._send(begun)
         return begun
@@ -146,14 +184,21 @@ class Cluster:
     def finish(self, begun: Begun) -> Any:
         """Wait for what was begun."""
         shard, began = self.shards[begun.k], time.perf_counter()
-        with self._one_at_a_time:
-            while True:
+        found: dict[int, Any] = {}
+        with self._one_at_a_time, self._told():
+            while begun.k not in found:
+                if self._closed:
+                    raise ClusterError(ENDED)
+                if begun.future is None:
+                    self._make_again({begun.k: ""})
+                    continue
                 found, lost = self.client.sync(self._answered, {begun.k: begun.future})
-                if not lost:
-                    break
-                self._make_again(lost)
-        shard.begun.remove(begun)
-        begun.future = None
+                if lost:
+                    self._make_again(lost)
+                elif not found:  # the shard was made again by the scheduler, without what it had
+                    self._begin_again(shard)
+            shard.begun.remove(begun)
+            begun.release()
         shard.stats.seconds_waiting += time.perf_counter() - began
         return found[begun.k]
 
@@ -163,9 +208,29 @@ class Cluster:
         earlier = self.shards[begun.k].begun
         at = earlier.index(begun)
         after = earlier[at - 1].future if at else None
-        begun.future = self._submit(
-            begun.what, begun.function, begun.k, begun.arguments(begun.k), after
-        )
+        try:
+            begun.future = self._submit(
+                begun.what, begun.function, begun.k, begun.arguments(begun.k), after
+            )
+        except Lost:
+            begun.future = None  # it is noticed when it is waited for
+
+    def _begin_again(self, shard: Shard) -> None:
+        """Submit once more what was begun."""
+        for begun in shard.begun:
+            begun.release()
+        for begun in shard.begun:
+            self._send(begun)
+
+    @contextmanager
+    def _told(self) -> Iterator[None]:
+        """After an error nothing of the shards is left on the cluster."""
+        try:
+            with told(self.client):
+                yield
+        except BaseException:
+            self.close()
+            raise
 
     def _asked(
         self,
@@ -177,15 +242,26 @@ class Cluster:
         answers: dict[int, Any] = {}
         began = time.perf_counter()
         while len(answers) < len(wanted):
+            if self._closed:
+                raise ClusterError(ENDED)
             self._number += 1
-            futures = {
-                k: self._submit(what, function, k, arguments(k)) for k in wanted if k not in answers
-            }
-            found, lost = self.client.sync(self._answered, futures)
+            futures: dict[int, Future] = {}
+            lost: dict[int, str] = {}
+            try:
+                for k in wanted:
+                    if k not in answers:
+                        try:
+                            futures[k] = self._submit(what, function, k, arguments(k))
+                        except Lost as error:
+                            lost[k] = str(error)
+                found, more = self.client.sync(self._answered, futures)
+            finally:
+                for future in futures.values():
+                    future.release()
+                futures.clear()
             answers |= found
-            del futures
-            if lost:
-                self._make_again(lost)
+            if lost or more:
+                self._make_again(lost | more)
         for k in wanted:
             self.shards[k].stats.seconds_waiting += time.perf_counter() - began
         return [answers[k] for k in wanted]
@@ -199,82 +275,142 @@ class Cluster:
         after: Future | None = None,
     ) -> Future:
         shard, size = self.shards[k], n_bytes(args)
+        if shard.future is None:
+            raise Lost
         shard.stats.rounds += 1
         shard.stats.bytes_sent += size
+        beside: list[Future] = []
         if size > LARGE:
-            args = tuple(self.client.scatter(list(args), workers=[shard.address], hash=False))
-        return self.client.submit(
-            _timed, shard.future, function, *args, after=after, workers=[shard.address], pure=False,
-            key=f"{self.name}-{what}-{self._token}-{self._number}-{k}",
-        )  # fmt: skip
+            beside = self.client.sync(self._sent, list(args), shard.address)
+        try:
+            return self.client.submit(
+                _timed, shard.future, function, *(beside or args), after=after,
+                workers=[shard.address], pure=False,
+                key=f"{self.name}-{what}-{self._token}-{self._number}-{k}",
+            )  # fmt: skip
+        finally:
+            for future in beside:
+                future.release()
+
+    async def _sent(self, values: list[Any], address: str) -> list[Future]:
+        """Values in the memory of a worker."""
+        sending = self.client.scatter(values, workers=[address], hash=False, asynchronous=True)
+        try:
+            return list(await self._while_there(sending, address))
+        except (OSError, TimeoutError, KeyError, *CANCELLED) as error:
+            raise Lost(f"the worker at {address} took no data: {error}") from error
+
+    async def _while_there(self, one: Awaitable[Any], address: str) -> Any:
+        """What is waited for, unless the worker dies."""
+        waiting = asyncio.ensure_future(one)
+        while not (await asyncio.wait([waiting], timeout=LOOK))[0]:
+            if address not in (await alive(self.client))[0]:
+                waiting.cancel()
+        return await waiting
 
     async def _answered(self, futures: dict[int, Future]) -> tuple[dict[int, Any], dict[int, str]]:
         """The answers that came, and which shards were lost, with the reason if one is known."""
         found: dict[int, Any] = {}
         lost: dict[int, str] = {}
         asked = {k: asyncio.ensure_future(_result(future)) for k, future in futures.items()}
-        pending = set(asked.values())
-        while pending:
-            done, pending = await asyncio.wait(pending, timeout=LOOK)
-            if pending and not done:
-                alive = await self._workers()
-                for k, one in asked.items():
-                    if one in pending and self.shards[k].address not in alive:
-                        one.cancel()
+        try:
+            await self._waited_for(asked)
+        finally:
+            for one in asked.values():
+                one.cancel()
         for k, one in asked.items():
+            shard = self.shards[k]
             try:
                 answer, seconds = one.result()
-            except (Forgotten, *LOST) as error:
+            except Forgotten:
+                shard.life += 1
+            except LOST as error:
                 lost[k] = str(error)  # itself it would keep tasks that are to be forgotten
+            except MemoryError as error:
+                raise ClusterError(f"{_with_rows(shard)} is short of memory: {MORE}") from error
             else:
                 found[k] = answer
-                self.shards[k].stats.seconds_computing += seconds
-                self.shards[k].stats.bytes_received += n_bytes(answer)
+                shard.failures = 0
+                shard.stats.seconds_computing += seconds
+                shard.stats.bytes_received += n_bytes(answer)
+                for future in shard.made_of:
+                    future.release()
+                shard.made_of = []
         if lost:
-            await self._workers()  # or it is the scheduler that is lost
+            await alive(self.client)  # or it is the scheduler that is lost
         return found, lost
 
-    async def _workers(self) -> set[str]:
-        """The workers that are alive."""
-        try:
-            return await asyncio.wait_for(_alive(self.client), SCHEDULER)
-        except (OSError, TimeoutError, RuntimeError) as error:
-            raise ClusterError(
-                "the scheduler of the cluster is gone, or does not answer: start the cluster "
-                "again, connect a client to it, and fit again"
-            ) from error
+    async def _waited_for(self, asked: dict[int, asyncio.Task[Any]]) -> None:
+        """Wait for answers, and give up those of workers that are gone."""
+        pending = set(asked.values())
+        since = time.perf_counter()  # the last answer, or when somebody was at work
+        paused: dict[str, float] = {}
+        while pending:
+            done, pending = await asyncio.wait(pending, timeout=LOOK)
+            now = time.perf_counter()
+            if done:
+                since = now
+                paused.clear()
+                continue
+            there, running = await alive(self.client)
+            left = {k: self.shards[k] for k, one in asked.items() if one in pending}
+            # a part that is waited for may be made by any of them
+            watched = {shard.address for shard in left.values()}
+            if any(shard.made_of for shard in left.values()):
+                watched = there
+            paused = {at: paused.get(at, now) for at in (watched & there) - running}
+            full = [at for at, began in paused.items() if now - began > PAUSED]
+            if full:
+                raise ClusterError(
+                    f"the worker at {full[0]} takes no tasks, as one whose memory is full: {MORE}"
+                )
+            if paused or any((await told_by_scheduler(self.client, "processing")).values()):
+                since = now
+            for k, shard in left.items():
+                stalled = now - since > STALLED * 2**shard.failures
+                if stalled or shard.address not in there:
+                    asked[k].cancel()
 
     def _make_again(self, lost: dict[int, str]) -> None:
-        """Have lost shards made on other workers."""
+        """Have lost shards made on other workers, with all that nobody has noticed yet."""
+        there = self.client.sync(alive, self.client)[0]
+        gone = {k: "" for k, shard in enumerate(self.shards) if shard.address not in there}
+        lost = gone | lost
         for k in lost:
-            self.shards[k].future = None
-            for begun in self.shards[k].begun:
-                begun.future = None
+            self._check_data(self.shards[k])
+            self.shards[k].release()
         gc.collect()  # tasks that wait for a lost worker would keep their parts waiting too
         for k in sorted(lost):
             self._move(self.shards[k], lost[k])
         for k in sorted(lost):
-            for begun in self.shards[k].begun:
-                if begun.future is None:
-                    self._send(begun)
+            self._begin_again(self.shards[k])
+
+    def _check_data(self, shard: Shard) -> None:
+        """Refuse to wait for what cannot be made again."""
+        for future in shard.made_of:
+            error = future.exception(timeout=1) if future.status == "cancelled" else None
+            if getattr(error, "reason", "") == "lost dependencies":
+                first, end = shard.rows
+                raise ClusterError(
+                    f"rows {first} to {end - 1} of X cannot be made again: some of them were only "
+                    "in the memory of a worker that is gone, as what is scattered; load the data "
+                    "again, or give a collection that knows how to"
+                )
 
     def _move(self, shard: Shard, reason: str) -> None:
         """Have a lost shard made on another worker: one that has none, or the fewest."""
         shard.stats.deaths += 1
-        first, end = shard.rows
-        if shard.stats.deaths > DEATHS:
+        shard.failures += 1
+        if shard.failures > DEATHS:
             raise ClusterError(
-                f"{shard.stats.deaths} workers were lost with the same {end - first} rows of X, "
-                f"the last at {shard.address}: it may be short of memory; use more workers, or "
-                f"workers with more memory ({reason or 'the worker died'})"
+                f"{shard.failures} workers were lost with the same rows, and the last of them, "
+                f"{_with_rows(shard)}, may have been short of memory: {MORE} "
+                f"({reason or 'the worker died'})"
             )
         until = time.perf_counter() + NO_WORKER
-        while not (there := self.client.sync(self._workers)):
+        while not (there := self.client.sync(alive, self.client)[1]):
             if time.perf_counter() > until:
-                raise ClusterError(
-                    f"no worker is left, and none came within {NO_WORKER:.0f} seconds: start "
-                    "workers, and fit again"
-                )
+                raise ClusterError(NO_WORKERS)
             time.sleep(LOOK)
         load = dict.fromkeys(there, 0)
         for other in self.shards:
@@ -292,7 +428,11 @@ class Cluster:
             )
         else:
             shard.stats.bytes_sent += n_bytes(shard.parts)
-            parts = self.client.scatter(shard.parts, workers=[address], hash=False)
+            try:
+                parts = self.client.sync(self._sent, shard.parts, address)
+            except Lost:
+                return  # it is noticed when it is asked
+        shard.made_of = parts
         shard.future = self.client.submit(
             self._make, parts, shard.rows, workers=[address], pure=False,
             key=f"{self.name}-shard-{self._token}-{shard.rows[0]}-{shard.life}",
@@ -300,21 +440,20 @@ class Cluster:
 
     def close(self) -> None:
         """Let the workers forget the shards."""
+        self._closed = True
         for shard in self.shards:
-            shard.future = None
+            shard.release()
             shard.begun.clear()
+
+
+def _with_rows(shard: Shard) -> str:
+    first, end = shard.rows
+    return f"the worker at {shard.address} with rows {first} to {end - 1} of X"
 
 
 async def _result(future: Future) -> Any:
     """The result of a task, once there is one."""
     return await future
-
-
-async def _alive(client: Client) -> set[str]:
-    """The workers that are there."""
-    if client.status != "running":
-        raise RuntimeError(f"the client is {client.status}")
-    return set(await client.scheduler.ncores(workers=None))
 
 
 def _timed(

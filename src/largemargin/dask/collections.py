@@ -26,6 +26,7 @@ from dask.delayed import Delayed, delayed
 from distributed import Client, Future, get_client
 
 from largemargin.base.labels import plain_labels
+from largemargin.dask.connection import computed_on, make_room
 from largemargin.dask.numbers import as_rows, between, by_rows, checked, is_frame, joined
 from largemargin.data.features import checked_sparse
 from largemargin.runtime.arrays import Matrix, MatrixLike, VectorLike
@@ -159,7 +160,8 @@ def computed(values: Sequence[Delayed], client: Client | None) -> list[Any]:
     client = usable(client)
     if client is None:
         return list(dask.compute(*values))
-    return list(dask.compute(*values, scheduler=client))
+    make_room()
+    return computed_on(client, values)
 
 
 def outline(part: Any, number: int | None = None) -> Outline:

@@ -17,6 +17,7 @@ from largemargin.base.labels import plain_labels
 from largemargin.base.training_set import TrainingSet
 from largemargin.dask.cluster import Cluster
 from largemargin.dask.collections import STRETCH, Collection, collect, gather, is_lazy, usable
+from largemargin.dask.connection import make_room, told, workers_of
 from largemargin.dask.prediction import answers
 from largemargin.dask.rows import ShardedRows, Shared
 from largemargin.dask.shards import RowShard, processor
@@ -32,9 +33,12 @@ def sharded(
     A shard has stretches of rows that follow each other, or, if shards get them `in_turn`, every
     second one, say, of two.
     """
-    given = collect(X, client)
+    make_room()
+    n_workers = len(workers_of(client))
+    with told(client):
+        given = collect(X, client)
     count = len(given.stretches)
-    n_shards = max(1, min(count, len(client.nthreads())))
+    n_shards = min(count, n_workers)
     # whole stretches, as evenly as can be
     owned = np.array_split(np.arange(count), n_shards)
     if in_turn:
@@ -69,7 +73,7 @@ class OnCluster:
 
     client: Any
     _plain: type
-    _rows: ShardedRows | None = None
+    _opened: list[ShardedRows] | None = None  # by the fit that runs
 
     def __init_subclass__(cls) -> None:
         plain = cls._plain = next(c for c in cls.__mro__ if not issubclass(c, OnCluster))
@@ -94,7 +98,7 @@ class OnCluster:
 
     def __getstate__(self) -> dict[str, Any]:
         state: Any = super().__getstate__()
-        return {**state, "client": None, "_rows": None}
+        return {**state, "client": None, "_opened": None}
 
     def placed(
         self, X: MatrixLike, y: VectorLike, make: type[RowShard] = RowShard, in_turn: bool = False
@@ -123,8 +127,10 @@ class OnCluster:
                 stacklevel=5,
             )
         rows, given = sharded(X, client, name.removeprefix("Dask").lower(), make, in_turn)
-        self._rows = rows
-        labels = plain_labels(gather(y, given.n, "y", client))
+        if self._opened is not None:
+            self._opened.append(rows)
+        with told(client):
+            labels = plain_labels(gather(y, given.n, "y", client))
         check_classification_targets(labels)
         self.n_features_in_ = given.width
         self.__dict__.pop("feature_names_in_", None)
@@ -135,11 +141,13 @@ class OnCluster:
     @contextmanager
     def _released(self) -> Iterator[None]:
         """After a fit the workers have nothing of it left; what it took is told."""
+        opened: list[ShardedRows] = []
+        self._opened = opened
         try:
             yield
         finally:
-            rows, self._rows = self._rows, None
-            if rows is not None:
+            self.__dict__.pop("_opened", None)
+            for rows in opened:
                 cluster = rows.cluster
                 self.cluster_stats_ = [asdict(shard.stats) for shard in cluster.shards]
                 cluster.close()
@@ -152,7 +160,7 @@ class OnCluster:
             if name != "client"
         }
         local = self._plain(**parameters)
-        hidden = {"client", "_rows", "cluster_stats_"}
+        hidden = {"client", "_opened", "cluster_stats_"}
         vars(local).update(
             {name: value for name, value in vars(self).items() if name not in hidden}
         )

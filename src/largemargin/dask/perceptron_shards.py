@@ -9,7 +9,6 @@ one machine, block by block, to the last bit.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -117,9 +116,6 @@ class PassShard(RowShard):
         self._sent: dict[tuple[str, int], Matrix] = {}
         self._of_blocks: dict[tuple[str, int], TiledBlock | FusedBlock] = {}
         self.basis = self.regulars = Basis(Kernel(), np.dtype(float))
-
-    def __reduce__(self) -> Any:
-        return PassShard, (self._parts, self._rows)
 
     def __sizeof__(self) -> int:
         return super().__sizeof__() + n_bytes(list(self._sent.values()))

@@ -28,10 +28,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from hashlib import blake2b
 from typing import Any
+from weakref import WeakMethod
 
 import numpy as np
 
-from largemargin.dask import shards
+from largemargin.dask import passes, shards
 from largemargin.dask.cluster import Cluster
 from largemargin.dask.shards import Ask, News, Way
 from largemargin.kernels.basis import Basis
@@ -92,7 +93,7 @@ class Asking:
     """Sums that several threads ask for, in one round once all of them wait."""
 
     def __init__(self, answer: Callable[[list[Any]], list[Any]]) -> None:
-        self._answer = answer
+        self._answer = WeakMethod(answer)  # its object has this one, and must go when its fit does
         self._there = threading.Condition()
         self._running = 1
         self._asked: list[tuple[Any, list[Any]]] = []
@@ -119,7 +120,9 @@ class Asking:
             return
         asked, self._asked = self._asked, []
         try:
-            answers = self._answer([what for what, _ in asked])
+            answer = self._answer()
+            assert answer is not None
+            answers = answer([what for what, _ in asked])
         except BaseException as error:
             answers = [error] * len(asked)
         for (_, found), answer in zip(asked, answers, strict=True):
@@ -139,9 +142,10 @@ class Shared:
         self._adding = threading.Lock()
 
     def store(self, dtype: str) -> Store:
-        if dtype not in self.stores:
-            self.stores[dtype] = Store(self.n, dtype, len(self.cluster))
-        return self.stores[dtype]
+        with self._adding:  # problems that run together ask for the same one
+            if dtype not in self.stores:
+                self.stores[dtype] = Store(self.n, dtype, len(self.cluster))
+            return self.stores[dtype]
 
     def vectors(self, dtype: str, rows: np.ndarray) -> np.ndarray:
         """The slots of rows in the store, after those that are not there were fetched."""
@@ -236,20 +240,24 @@ class ShardedRows(DistantRows):
         """What rows are called on the cluster."""
         return rows if self._rows is None else self._rows[rows]
 
-    def by_rows(self, function: Callable[..., np.ndarray], *args: Any) -> np.ndarray:
+    def by_rows(
+        self, function: Callable[..., np.ndarray], *args: Any, beside: Sequence[np.ndarray] = ()
+    ) -> np.ndarray:
         shared = self._shared
+        wanted = passes.Pass(self.dtype.name, function, tuple(beside), args)
+        if beside or any(isinstance(arg, np.ndarray) for arg in args):
+            return passes.by_rows(shared.cluster, wanted, self._rows)
         key = self.dtype.name, f"{function.__module__}.{function.__qualname__}{args!r}"
-        small = sum(np.size(arg) for arg in args) < 8
-        found = shared.known.get(key) if small else None
-        if found is None:
-            parts = shared.cluster.ask(
-                "rows", shards.by_rows, lambda k: (self.dtype.name, function, args)
-            )
-            found = np.concatenate(parts)
-            found = found.astype(np.float64) if found.dtype == np.uint16 else found
-            if small:
-                shared.known[key] = found
+        if key not in shared.known:
+            shared.known[key] = passes.by_rows(shared.cluster, wanted)
+        found = shared.known[key]
         return found if self._rows is None else found[self._rows]
+
+    def totals(
+        self, function: Callable[..., np.ndarray], *args: Any, beside: Sequence[np.ndarray] = ()
+    ) -> np.ndarray:
+        wanted = passes.Pass(self.dtype.name, function, tuple(beside), args)
+        return passes.totals(self._shared.cluster, wanted, self._rows)
 
     def astype(self, dtype: Any) -> ShardedRows:
         return ShardedRows(self._shared, dtype, self._rows)

@@ -7,7 +7,6 @@ how the rows were shared out, nor on the number of threads.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -77,10 +76,10 @@ class RowShard:
     """Some of the rows, on a worker, in the memory of Dask."""
 
     def __init__(self, parts: list[Matrix], rows: tuple[int, int]) -> None:
-        self._parts, self._rows = parts, rows
+        self._rows = rows
         self._versions = {parts[0].dtype.name: stacked(parts)}
         self.given = parts[0].dtype.name
-        self.n = rows[1] - rows[0]
+        self.first, self.n = rows[0], rows[1] - rows[0]
         self._vectors: dict[str, tuple[Basis, dict[int, int]]] = {}
         self._columns: OrderedDict[tuple[Any, ...], Any] = OrderedDict()
         self._fused: dict[Way, FusedRows] = {}
@@ -89,7 +88,7 @@ class RowShard:
 
     def __reduce__(self) -> Any:
         """Whoever moves a shard moves its rows only."""
-        return RowShard, (self._parts, self._rows)
+        return type(self), ([self._versions[self.given]], self._rows)
 
     def __sizeof__(self) -> int:
         return 2 * n_bytes(list(self._versions.values()))
@@ -102,8 +101,12 @@ class RowShard:
 
     def learn(self, news: News) -> None:
         """Keep vectors that sums will be asked for."""
-        if news.dtype not in self._vectors:
+        if not news.known:
             self._vectors[news.dtype] = Basis(Kernel(), np.dtype(news.dtype)), {}
+            for way in [way for way in self._values if way.of_vectors == news.dtype]:
+                del self._values[way]  # they were of other vectors
+        if news.dtype not in self._vectors:
+            raise Forgotten
         basis, places = self._vectors[news.dtype]
         if news.known != len(basis):
             raise Forgotten
@@ -217,20 +220,6 @@ def _runs(stretches: list[Any]) -> list[slice]:
     return [slice(lo, hi) for lo, hi in zip([0, *ends], ends, strict=False)]
 
 
-def by_rows(
-    shard: RowShard, dtype: str, function: Callable[..., np.ndarray], args: tuple[Any, ...]
-) -> np.ndarray:
-    """A function of the rows, stretch by stretch."""
-    X, found = shard.version(dtype), {}
-
-    def run(first: int) -> None:
-        found[first] = function(X[first : first + STRETCH], *args)
-
-    with single_thread():
-        shard.team.map(run, range(0, shard.n, STRETCH))
-    return _compact(np.concatenate([found[first] for first in sorted(found)]))
-
-
 def answer(
     shard: RowShard, news: list[News], asks: list[Ask], fetched: list[tuple[str, np.ndarray]]
 ) -> list[Any]:
@@ -251,15 +240,6 @@ def processor(shard: RowShard) -> tuple[str, ...]:
     features = sorted(name for name, there in llvm.get_host_cpu_features().items() if there)
     versions = [version(name) for name in ("largemargin", "numpy", "scipy", "numba")]
     return (llvm.get_host_cpu_name(), *features, *versions)
-
-
-def _compact(values: np.ndarray) -> np.ndarray:
-    """Counts take fewer bytes on their way."""
-    if values.dtype == np.float64 and values.ndim == 1:
-        small = values.astype(np.uint16, copy=False) if (values >= 0).all() else None
-        if small is not None and values.max(initial=0) < 2**16 and (small == values).all():
-            return small
-    return values
 
 
 def stacked(parts: list[Matrix]) -> Matrix:

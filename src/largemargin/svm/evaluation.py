@@ -32,6 +32,7 @@ from largemargin.kernels.fused import fused_rows, nonzeros
 from largemargin.kernels.rounding import SINGLE, raised_squares
 from largemargin.kernels.rows import BLOCK, KernelRows
 from largemargin.runtime.arrays import DistantRows, Matrix, by_rows
+from largemargin.svm.linear.passes import times
 from largemargin.svm.linear.weights import LONG, weighted_sums
 
 if TYPE_CHECKING:
@@ -398,10 +399,7 @@ class Evaluation:
         coefs = stored.coefs[:, stored.used]
         norms = np.sqrt(self.squares)
         few = CHEAP if self.session.exact else CHEAP_SINGLE
-        at = vectors
-        if isinstance(V, DistantRows):
-            V, at = V[vectors], np.arange(len(vectors))
-        w, unit = weighted_sums(V, at, coefs, few)
+        w, unit = weighted_sums(V, vectors, coefs, few)
         lengths = np.sqrt((w.astype(LONG) ** 2).sum(axis=1)).astype(float) * (1 + 4 * UNIT)
         off = unit * (np.abs(coefs) @ norms[vectors]) + UNIT * lengths
         values = self._times(Z, stored.examples, w)
@@ -415,7 +413,7 @@ class Evaluation:
     def _times(self, Z: Matrix, examples: np.ndarray, w: np.ndarray) -> np.ndarray:
         """w @ Z[examples].T; of all rows in their own order first, which copies none."""
         if isinstance(Z, DistantRows):
-            return Z.by_rows(_products, w).T[:, examples]
+            return Z.by_rows(times, w.T).T[:, examples]
         everything = 2 * len(examples) >= self.session.n
         n = self.session.n if everything else len(examples)
         values = np.empty((len(w), n))
@@ -461,11 +459,6 @@ def _is_rounded(X: Matrix, dtype: np.dtype) -> np.ndarray:
         part = X[k : k + 1024]
         rounded[k : k + 1024] = (part.astype(dtype) != part).any(axis=1)
     return rounded
-
-
-def _products(X: Matrix, w: np.ndarray) -> np.ndarray:
-    """X @ w.T in float64."""
-    return np.asarray(X.astype(np.float64, copy=False) @ w.T)
 
 
 def _squares(X: Matrix, by_norm: bool) -> np.ndarray:

@@ -2,8 +2,10 @@
 
 Small data has its whole Gram matrix, in which `dense_solver` solves each problem; larger data goes
 through `decomposition`; the linear kernel of few features, or of many sparse ones, through
-`linear`. Whatever is trained in the same session shares kernel values: the classes, the values of C
-of a path, the folds of a cross-validation.
+`linear`. (Coordinate descent, which is for sparse rows, goes from one row to the next: of rows in
+other processes each would be waited for, and kernel values are used instead.) Whatever is trained
+in the same session shares kernel values: the classes, the values of C of a path, the folds of a
+cross-validation.
 """
 
 from __future__ import annotations
@@ -146,8 +148,7 @@ class Session:
         stated = [self._state(job) for job in jobs]
         found: list[Solution | None] = [None] * len(stated)
         if (
-            not isinstance(self.X, DistantRows)
-            and has_few_features(self.X, self.kernel)
+            has_few_features(self.X, self.kernel)
             and max_steps > SMO_STEPS + SMO_STEPS_PER_VARIABLE * self.n
         ):
             found = [self._solve_in_features(one, tol, watch) for one in stated]
@@ -415,9 +416,7 @@ class Session:
     @property
     def _by_weights(self) -> bool:
         """Whether w is shorter than a row of kernel values."""
-        if isinstance(self.X, DistantRows) or self.whole:
-            return False
-        return isinstance(self.kernel, Linear) and self.X.shape[1] <= self.n
+        return isinstance(self.kernel, Linear) and not self.whole and self.X.shape[1] <= self.n
 
     def _state(self, job: Job) -> StatedProblem:
         examples = self.layout.examples(job.split)
