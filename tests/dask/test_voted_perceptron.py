@@ -1,11 +1,13 @@
 """The voted perceptron on a cluster: the mistakes of the plain class, to the last bit."""
 
+import contextlib
 import os
 import pickle
 import signal
 import threading
 import time
 from contextlib import contextmanager
+from unittest import SkipTest
 
 import dask.array as da
 import numpy as np
@@ -14,6 +16,7 @@ import scipy.sparse as sp
 from distributed import Client, LocalCluster
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.estimator_checks import estimator_checks_generator
 
 from largemargin import VotedPerceptron, load, save
 from largemargin.dask import DaskVotedPerceptron
@@ -121,6 +124,14 @@ def test_the_number_of_workers_does_not_matter(three):
             assert_same(tiled, DaskVotedPerceptron(client=client, **TILED).fit(X, y))
 
 
+@pytest.mark.full
+def test_what_scikit_learn_asks_of_an_estimator():
+    with workers(1, processes=False) as client, client.as_current():
+        for model, check in estimator_checks_generator(DaskVotedPerceptron()):
+            with contextlib.suppress(SkipTest):
+                check(model)
+
+
 @pytest.mark.parametrize("chunks", [(N,), (0, 1, 4999, 0, 4000), (1000,) * 9])
 def test_partitions_do_not_matter(client, chunks):
     plain = VotedPerceptron(degree=2).fit(X, y)
@@ -155,6 +166,7 @@ def test_a_worker_that_dies_loses_nothing(three, monkeypatch):
 
 
 def test_time_is_up(client):
+    DaskVotedPerceptron(degree=3, client=client).fit(X, y)  # workers load compiled code
     model = DaskVotedPerceptron(degree=3, epochs=10**6, max_seconds=0.5, client=client)
     began = time.perf_counter()
     with pytest.warns(ConvergenceWarning, match="max_seconds=0.5 was reached"):
@@ -165,6 +177,14 @@ def test_time_is_up(client):
     plain.fit(X, np.random.default_rng(0).integers(0, 2, N))
     made = plain.trace_.mistakes_by(steps)
     assert np.array_equal(plain.trace_.score[:made], model.trace_.score)
+    assert model.predict(X[:5]).shape == (5,)
+
+
+def test_ctrl_c_leaves_a_model(client):
+    model = DaskVotedPerceptron(degree=3, epochs=10**6, client=client)
+    threading.Timer(1.0, os.kill, (os.getpid(), signal.SIGINT)).start()
+    with pytest.warns(ConvergenceWarning, match="it was interrupted"):
+        model.fit(X, np.random.default_rng(0).integers(0, 2, N))
     assert model.predict(X[:5]).shape == (5,)
 
 
@@ -211,6 +231,8 @@ def test_what_cannot_be_done_is_said(client):
         model.fit(X[:9], np.zeros(9))
     with pytest.raises(ValueError, match="y has 8 values, and X has 9 rows"):
         model.fit(X[:9], y[:8])
+    with pytest.raises(ValueError, match="requires y to be passed"):
+        model.fit(X[:9], None)
     assert not hasattr(model, "trace_")
 
 

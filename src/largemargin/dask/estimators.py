@@ -10,6 +10,7 @@ from dataclasses import asdict
 from typing import Any, Self
 
 import numpy as np
+from sklearn.exceptions import DataConversionWarning
 from sklearn.utils.multiclass import check_classification_targets
 
 from largemargin.base.labels import plain_labels
@@ -116,6 +117,14 @@ class OnCluster:
             raise ValueError(
                 f"{name} computes kernel values on the workers, got kernel='precomputed': use "
                 f"{self._plain.__name__}"
+            )
+        if y is None:
+            raise ValueError(f"{name} requires y to be passed, but the target y is None")
+        if not is_lazy(y) and getattr(y, "ndim", 1) == 2:
+            warnings.warn(
+                "a column y was passed when a 1d array was expected: give y.ravel()",
+                DataConversionWarning,
+                stacklevel=5,
             )
         rows, given = sharded(X, client, name.removeprefix("Dask").lower(), make, in_turn)
         if self._opened is not None:
