@@ -10,6 +10,7 @@ from dataclasses import asdict
 from typing import Any, Self
 
 import numpy as np
+from sklearn.utils import column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 
 from largemargin.base.labels import plain_labels
@@ -106,6 +107,8 @@ class OnCluster:
         rows, given = sharded(X, client, name.removeprefix("Dask").lower())
         if self._opened is not None:
             self._opened.append(rows)
+        if not is_lazy(y):
+            y = column_or_1d(plain_labels(y), warn=True)
         with told(client):
             labels = plain_labels(gather(y, given.n, "y", client))
             if sample_weight is not None:
@@ -185,7 +188,7 @@ class DaskSVC(OnCluster, SVC):
     >>> from distributed import Client, LocalCluster  # doctest: +SKIP
     >>> client = Client(LocalCluster())  # doctest: +SKIP
     >>> model = DaskSVC(C=10.0).fit(X, y)  # doctest: +SKIP
-    >>> model.to_local().save("model.lm")  # doctest: +SKIP
+    >>> largemargin.save(model.to_local(), "model.safetensors")  # doctest: +SKIP
     """
 
 
