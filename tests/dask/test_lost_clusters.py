@@ -22,7 +22,6 @@ from .test_deaths import chunked, data, no_hang  # noqa: F401
 pytestmark = pytest.mark.cluster
 
 COMMAND = "import sys; from distributed.cli.dask_{0} import main; sys.exit(main())"
-LONG = {"C": 1e5, "tol": 1e-6, "client": None}
 
 
 @contextmanager
@@ -89,9 +88,10 @@ def soon(seconds=20):
 
 
 @pytest.mark.parametrize("sign", [signal.SIGKILL, signal.SIGSTOP])
-def test_a_lost_scheduler(data, sign):  # noqa: F811
+def test_a_lost_scheduler(data, sign, monkeypatch):  # noqa: F811
     """Killed, or silent."""
     X, y = data
+    monkeypatch.setattr(connection, "SCHEDULER", 3.0)
     with processes() as (client, scheduler, _):
         DaskSVC(client=client).fit(chunked(X), y)
         with (

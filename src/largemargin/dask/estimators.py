@@ -10,7 +10,7 @@ from dataclasses import asdict
 from typing import Any, Self
 
 import numpy as np
-from sklearn.exceptions import DataConversionWarning
+from sklearn.utils import column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 
 from largemargin.base.labels import plain_labels
@@ -120,15 +120,11 @@ class OnCluster:
             )
         if y is None:
             raise ValueError(f"{name} requires y to be passed, but the target y is None")
-        if not is_lazy(y) and getattr(y, "ndim", 1) == 2:
-            warnings.warn(
-                "a column y was passed when a 1d array was expected: give y.ravel()",
-                DataConversionWarning,
-                stacklevel=5,
-            )
         rows, given = sharded(X, client, name.removeprefix("Dask").lower(), make, in_turn)
         if self._opened is not None:
             self._opened.append(rows)
+        if not is_lazy(y):
+            y = column_or_1d(plain_labels(y), warn=True)
         with told(client):
             labels = plain_labels(gather(y, given.n, "y", client))
         check_classification_targets(labels)
@@ -223,7 +219,7 @@ class DaskSVC(MachineOnCluster, SVC):
     >>> from distributed import Client, LocalCluster  # doctest: +SKIP
     >>> client = Client(LocalCluster())  # doctest: +SKIP
     >>> model = DaskSVC(C=10.0).fit(X, y)  # doctest: +SKIP
-    >>> largemargin.save(model.to_local(), "model.lm")  # doctest: +SKIP
+    >>> largemargin.save(model.to_local(), "model.safetensors")  # doctest: +SKIP
     """
 
 
