@@ -122,7 +122,7 @@ class OnCluster:
             raise ValueError(f"{name} requires y to be passed, but the target y is None")
         if not is_lazy(y) and getattr(y, "ndim", 1) == 2:
             warnings.warn(
-                "a column y was passed when a 1d array was expected: give y.ravel()",
+                "A column-vector y was passed when a 1d array was expected: give y.ravel()",
                 DataConversionWarning,
                 stacklevel=5,
             )
