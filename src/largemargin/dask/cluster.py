@@ -242,6 +242,8 @@ class Cluster:
                 shard.life += 1
             except LOST as error:
                 lost[k] = str(error)  # itself it would keep tasks that are to be forgotten
+                if isinstance(error, KilledWorker):  # the scheduler has tried as often already
+                    shard.failures = DEATHS
             except MemoryError as error:
                 raise ClusterError(f"{_with_rows(shard)} is short of memory: {MORE}") from error
             else:
