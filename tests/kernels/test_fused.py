@@ -232,3 +232,34 @@ def test_only_kernels_that_the_loops_know_are_computed_again():
     assert form_of(Other()) is None
     assert not is_computed_again(Other(), X)
     assert all(form_of(make(0.5, 1.0)) is not None for make in KERNELS.values())
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+@pytest.mark.parametrize("name", ["rbf", "linear", "laplacian", "matern 1.5", "poly 3"])
+def test_a_corner_is_computed_by_halves(name, dtype):
+    """And it is what the values of all rows against all are, bit by bit, for any number of rows."""
+    kernel, rng = KERNELS[name](0.1, 0.5), np.random.default_rng(0)
+    X = rng.normal(size=(900, 7))
+    for n_threads in (1, 2):
+        with workers(n_threads) as team:
+            rows = FusedRows(kernel, X, team, np.dtype(dtype))
+            for n in (1, 2, 7, 16, 63, 64, 65, 191, 193, 200, 389, 777):
+                which = rng.permutation(900)[:n]
+                expected = rows.columns(which).values(rows.vectors(which))
+                room = np.empty(n * n, rows.dtype) if n % 2 else None
+                found = rows.corner(which, room)
+                assert np.array_equal(found, expected)
+                assert np.array_equal(found, found.T)
+                assert found.flags.c_contiguous
+                assert room is None or np.shares_memory(found, room)
+
+
+def test_a_corner_of_rows_with_many_zeros(team):
+    """Vectors come in another order there, and all values are computed."""
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(70, 40)) * (rng.random((70, 40)) < 0.2)
+    rows = FusedRows(Gaussian(0.1), X, team, np.dtype(float))
+    assert not rows.in_order
+    found = rows.corner(np.arange(70))
+    assert found.flags.c_contiguous
+    assert np.allclose(found, Gaussian(0.1)(X, X), rtol=1e-14, atol=0)

@@ -8,7 +8,7 @@ from largemargin.kernels.basis import Basis
 from largemargin.kernels.functions import Laplacian, Polynomial
 from largemargin.kernels.tiles import Gram
 from largemargin.perceptron.trace import Trace
-from largemargin.perceptron.updates import Regulars, Updates
+from largemargin.perceptron.updates import Regulars, Updates, net_updates
 
 from .twin import small_tiles
 
@@ -50,7 +50,7 @@ def test_updates_add_up(sparse, since, budget, kernel):
         scores = np.zeros((3, gram.n_tiles * gram.width))
         for _ in range(2):  # computed, then as far as they were kept
             for r in range(gram.n_tiles):
-                Updates(trace, since, basis, regulars).apply(gram, r, scores)
+                Updates(net_updates(trace, since, regulars), basis).apply(gram, r, scores)
     expected = np.zeros((3, 70))
     for p, slot, sign in zip(
         trace.problem[since:], trace.slot[since:], trace.sign[since:], strict=True
@@ -63,7 +63,7 @@ def test_updates_are_those_known_when_they_were_taken():
     X, K, basis, trace = setting(False)
     regulars = Regulars(basis)
     gram = Gram(X, regulars.basis, 0)
-    updates = Updates(trace, 148, basis, regulars)
+    updates = Updates(net_updates(trace, 148, regulars), basis)
     slots, problems, signs = trace.slot[148:], trace.problem[148:], trace.sign[148:]
     expected = np.zeros((3, 70))
     for p, slot, sign in zip(problems, slots, signs, strict=True):

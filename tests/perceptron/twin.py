@@ -145,16 +145,11 @@ def small_tiles(
         ),
         "WIDTH_STEP": (
             unit,
-            [
-                "kernels.tiles",
-                "perceptron.kernel_pass",
-                "perceptron.updates",
-                "perceptron.values",
-            ],
+            ["kernels.tiles", "perceptron.updates", "perceptron.values", "perceptron.walk"],
         ),
         "AHEAD": (ahead, ["perceptron.kernel_pass"]),
-        "GUESSES": (guesses, ["perceptron.kernel_pass"]),
-        "KNOWN": (known, ["perceptron.kernel_pass"]),
+        "GUESSES": (guesses, ["perceptron.walk"]),
+        "KNOWN": (known, ["perceptron.kernel_pass", "perceptron.walk"]),
         "REGULAR": (regular, ["perceptron.updates"]),
         "SPARSE": (sparse, ["perceptron.updates"]),
         "FEW": (few, ["perceptron.updates"]),
@@ -167,6 +162,6 @@ def small_tiles(
                 patch.setattr(f"largemargin.{module}.{name}", value)
         patch.setattr("largemargin.perceptron.rules.SLOTS", slots)
         if kept:
-            name = "largemargin.perceptron.kernel_pass.is_computed_again"
+            name = "largemargin.perceptron.kernel_pass.is_cheap"
             patch.setattr(name, lambda *_: False)
         yield

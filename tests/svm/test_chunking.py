@@ -176,7 +176,7 @@ def timed(press=None):
     """A clock that kernel values move; or at the sum of this number Ctrl-C is pressed."""
     calls = []
     with driven_clock() as clock, pytest.MonkeyPatch.context() as patch:
-        for name in ("sums", "values"):
+        for name in ("sums", "values", "square"):
             original = getattr(Columns, name)
 
             def moved(self, vectors, *args, work=original):

@@ -193,7 +193,6 @@ def test_hulls_that_meet(name, small):
 @pytest.mark.parametrize("slack", ["linear", "squared"])
 def test_threads_do_not_change_a_bit(slack, precision, small, monkeypatch):
     monkeypatch.setattr(rows, "ROWS", 32)
-    monkeypatch.setattr(central_path, "ROWS", 32)
     monkeypatch.setattr(rows, "AT_ONCE", 3)
     X, y = noisy(4, n=700, n_features=5)
     params = {"kernel": "linear", "slack": slack, "precision": precision}

@@ -46,6 +46,18 @@ def test_add_rows(seed, n, width):
         assert np.allclose(grad, truth, rtol=1e-12, atol=1e-12)
 
 
+def test_add_part_leaves_other_columns_alone():
+    rng = np.random.default_rng(0)
+    values, coefs = rng.normal(size=(20, 50)), rng.normal(size=7)
+    slots, sums = rng.permutation(20)[:7], rng.normal(size=50)
+    expected = sums.copy()
+    expected[13:40] += coefs @ values[slots, 13:40]
+    row_loops.add_part(sums, values, 13, 40, slots, coefs)
+    assert np.allclose(sums, expected, rtol=1e-13)
+    assert np.array_equal(sums[:13], expected[:13])
+    assert np.array_equal(sums[40:], expected[40:])
+
+
 def test_gather_fills_the_upper_half():
     rng = np.random.default_rng(0)
     values = rng.normal(size=(9, 12))

@@ -157,10 +157,11 @@ class Expansion:
     def weights(self, n_features: int) -> np.ndarray:
         """With the linear kernel, the weight vectors themselves: one row per problem."""
         if self._weights is None:
-            self._weights = np.zeros((len(self.coefs), n_features))
+            weights = np.zeros((len(self.coefs), n_features))
             if len(self.basis):
                 with single_thread():
-                    self._weights += self.coefs @ self.basis.vectors
+                    weights += self.coefs @ self.basis.vectors
+            self._weights = weights  # whole, for whoever reads it on another thread
         return self._weights
 
 

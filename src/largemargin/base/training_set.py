@@ -11,7 +11,7 @@ from largemargin.base.fingerprint import Fingerprint, fingerprint
 from largemargin.base.labels import find_classes, too_few
 from largemargin.kernels.choosing import kernel_of
 from largemargin.kernels.engine import SMALL_PROBLEM, choose_dtype, prepare
-from largemargin.runtime.arrays import DistantRows, Matrix, VectorLike
+from largemargin.runtime.arrays import Matrix, VectorLike, taken
 from largemargin.runtime.showing import shown
 
 
@@ -45,7 +45,7 @@ class TrainingSet:
         precomputed = isinstance(model.kernel, str) and model.kernel == "precomputed"
         if len(self.positions) < self.n_given:  # weight 0 is absence
             y, weights = y[self.positions], weights[self.positions]
-            X = X.taken(self.positions) if isinstance(X, DistantRows) else X[self.positions]
+            X = taken(X, self.positions)
             if precomputed:
                 X = X[:, self.positions]
         self.classes, self.labels = find_classes(y)

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from largemargin.cli.options import Header, Json, Label
+from largemargin.cli.clusters import cluster
+from largemargin.cli.options import Dask, Header, Json, Label
 from largemargin.cli.output import command_line, emit, emit_json, emit_table, note
 
 if TYPE_CHECKING:
@@ -52,6 +53,7 @@ def compare(
             min=1,
         ),
     ] = None,
+    dask: Dask = None,
     folds: Annotated[int, typer.Option(help="Of the search for parameters.")] = 3,
     search_rows: Annotated[
         int, typer.Option(help="Training rows that the search has; the machine found has all.")
@@ -76,17 +78,20 @@ def compare(
       largemargin compare digits
       largemargin compare heart.csv --label disease --scale standard --report heart.html
       largemargin compare letter --only svc,lp-svc,voted-perceptron --max-seconds 120
+      largemargin compare digits --only svc,mira --dask local
     """
     from largemargin.cli.report import check_report
     from largemargin.compare import candidates
     from largemargin.compare import compare as run
 
+    if dask is not None and at_once is not None:
+        raise ValueError("--at-once is for this machine, and --dask for a cluster: leave one out")
     check_report(report, data, test)
     task = _task(data, test, label, header, scale, folds, seed, max_seconds, search_rows)
     names = [name.strip() for name in only.split(",") if name.strip()] if only else []
     machines = candidates(kernel, task.scale_gamma, names)
-    with _progress(len(machines), quiet) as progress:
-        found = run(task, machines, progress, at_once)
+    with cluster(dask) as client, _progress(len(machines), quiet) as progress:
+        found = run(task, machines, progress, at_once, client)
     if json:
         emit_json(found.as_json())
     else:

@@ -55,9 +55,19 @@ def read_data(
 
 def read_training_data(source: str, label: str | None, header: bool | None) -> Dataset:
     """Data with labels of at least two classes."""
+    return _with_classes(read_data(source, label=label, header=header), source)
+
+
+def read_parts(source: str, label: str | None, header: bool | None, client: Any) -> Dataset:
+    """The same from a folder or a pattern of files, which the workers of a cluster read."""
+    from largemargin.dask.reading import read_parts as read
+
+    return _with_classes(read(source, column(label), header, client), source)
+
+
+def _with_classes(data: Dataset, source: str) -> Dataset:
     import numpy as np
 
-    data = read_data(source, label=label, header=header)
     if data.y is None:
         raise ValueError(f"{source} has no labels to learn from: name their column with --label")
     classes = np.unique(data.y)

@@ -19,6 +19,16 @@ Header = Annotated[
         show_default=False,
     ),
 ]
+Dask = Annotated[
+    str | None,
+    typer.Option(
+        "--dask",
+        metavar="ADDRESS",
+        help="Do the work on a Dask cluster: the address of its scheduler, such as "
+        "tcp://10.0.0.1:8786, or local for processes on this machine.",
+        show_default=False,
+    ),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from largemargin.cli.options import Json
+from largemargin.cli.clusters import cluster
+from largemargin.cli.options import Dask, Json
 from largemargin.cli.output import emit, emit_json, note, progress_wanted
 from largemargin.runtime.showing import shown
 
@@ -70,6 +71,7 @@ def reproduce(
             help="freund-schapire: at most so many epochs; 30 in the paper.", show_default=False
         ),
     ] = None,
+    dask: Dask = None,
     work: Annotated[
         Path | None,
         typer.Option(
@@ -108,6 +110,7 @@ def reproduce(
       largemargin reproduce cortes-vapnik --quick
       largemargin reproduce adaptive-margin table --quick
       largemargin reproduce budget noise --quick
+      largemargin reproduce adaptive-margin planes --quick --dask local
       largemargin reproduce budget --render --results docs/reproduction -o pages
     """
     package = _package(paper, part)
@@ -126,7 +129,7 @@ def reproduce(
     from largemargin.papers import rendering
 
     if render:
-        _check_nothing_to_run({**given, "work": work})
+        _check_nothing_to_run({**given, "work": work, "dask": dask})
         report = rendering.read(_results_file(results or output, paper, part, quick))
         if not report.slug.startswith(paper):
             raise ValueError(f"{results} holds the results of {report.slug}, not of {paper}")
@@ -135,7 +138,10 @@ def reproduce(
         folder = work or cache_folder() / "reproduce" / paper
         rendering.make_folder(output)  # now, not after an hour
         try:
-            report = package.run(plan, data.load, folder, progress=progress_wanted())
+            with cluster(dask) as client:
+                report = package.run(
+                    plan, data.load, folder, progress=progress_wanted(), client=client
+                )
             written = rendering.write(report, output)
         except KeyboardInterrupt:
             note("interrupted; finished experiments are kept: the same command goes on from there")

@@ -7,8 +7,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from largemargin.base.pipelines import final_step
+from largemargin.cli.clusters import (
+    check_dask,
+    cluster,
+    cluster_words,
+    for_cluster,
+    in_parts,
+    scaled_parts,
+    summary,
+    to_local,
+)
 from largemargin.cli.model_options import MODELS, make_estimator, takes_model_options
-from largemargin.cli.options import Header, Json, Label
+from largemargin.cli.options import Dask, Header, Json, Label
 from largemargin.cli.output import emit_facts, emit_json, note, progress_wanted
 from largemargin.cli.report import ReportFile, check_report, write_report
 from largemargin.machines import CARDS, CLASSIFIER, by_command
@@ -24,7 +34,14 @@ _UNTOLD = ("verbose", "warm_start", "validation_fraction")  # parameters that ar
 
 @takes_model_options(CARDS)
 def train(
-    data: Annotated[str, typer.Argument(help="A data set by name, such as digits, or a file.")],
+    data: Annotated[
+        str,
+        typer.Argument(
+            help="A data set by name, such as digits, or a file; with --dask also a folder, a "
+            "pattern such as 'parts/*.parquet' or an address of Parquet or CSV files, which the "
+            "workers read."
+        ),
+    ],
     model: Annotated[
         str, typer.Option(help=f"What to train: {', '.join(MODELS)}.")
     ] = "voted-perceptron",
@@ -59,6 +76,7 @@ def train(
         int | None,
         typer.Option(help="--stream: rows of a chunk. [default: 1000]", show_default=False),
     ] = None,
+    dask: Dask = None,
     test: Annotated[str | None, typer.Option(help="Data to test on.", show_default=False)] = None,
     label: Label = None,
     header: Header = None,
@@ -92,6 +110,8 @@ def train(
       largemargin train heart.csv --model adaboost --estimator rbf-network --scale standard
       largemargin train sensors.csv --model one-class-svm --nu 0.05 --scale standard
       largemargin train clicks.svm.gz --model mira --stream --budget 500 --test later.svm.gz
+      largemargin train digits --model svc --dask local
+      largemargin train 'parts/*.parquet' --label kind --model svc --dask tcp://10.0.0.1:8786
     """
     if model not in MODELS:
         raise ValueError(f"--model must be one of {', '.join(MODELS)}, got {shown(model)}")
@@ -102,8 +122,15 @@ def train(
     if chunk is not None and not stream:
         raise ValueError("--chunk is for --stream: give both")
     file = output if output is not None else default_file(data)
+    if dask is not None:
+        check_dask(model, data, stream, cv, report is not None and test is None)
 
-    from largemargin.cli.inputs import read_test_data, read_training_data, read_unlabelled_data
+    from largemargin.cli.inputs import (
+        read_parts,
+        read_test_data,
+        read_training_data,
+        read_unlabelled_data,
+    )
     from largemargin.cli.search import parse_grid
     from largemargin.runtime.files import check_writable
 
@@ -130,22 +157,31 @@ def train(
         return
     grid = parse_grid(cv or [])
     read = read_training_data if labelled else read_unlabelled_data
-    training = read(data, label, header)
-    X_test, y_test = training.X_test, training.y_test
-    if test is not None:
-        X_test, y_test = read_test_data(test, training, label, header)
-    estimator = _scaled(machine, scale, training)
-    result = {
-        "data": data, "rows": training.X.shape[0], "features": training.X.shape[1],
-    }  # fmt: skip
-    if grid:
-        result["cv"] = _choose(estimator, training, grid, seed, json, quiet)
-    result |= _fit(estimator, training, quiet)
+    with cluster(dask) as client:
+        parts = client is not None and in_parts(data)
+        training = read_parts(data, label, header, client) if parts else read(data, label, header)
+        X_test, y_test = training.X_test, training.y_test
+        if test is not None:
+            X_test, y_test = read_test_data(test, training, label, header)
+        if client is not None:
+            machine = for_cluster(machine, model, client)
+        estimator = _scaled(machine, scale, training)
+        result = {
+            "data": data, "rows": training.X.shape[0], "features": training.X.shape[1],
+        }  # fmt: skip
+        if grid:
+            result["cv"] = _choose(estimator, training, grid, seed, json, quiet)
+        fitting = scaled_parts(estimator, training, client) if parts else training
+        result |= _fit(final_step(estimator) if parts else estimator, fitting, quiet)
+        if client is not None:
+            estimator, result["cluster"] = to_local(estimator), summary(machine)
+            machine = final_step(estimator)
     _test(estimator, X_test, y_test, result)
     info = _write(estimator, file, training, result, scale, seed)
     _show(machine, result, model, scale, data, file, json, quiet)
     if report is not None:
-        _report(report, estimator, info, training, X_test, y_test, test, label, file, quiet)
+        seen = None if parts else training
+        _report(report, estimator, info, seen, X_test, y_test, test, label, file, quiet)
 
 
 def _check_unlabelled(model: str, options: dict[str, Any]) -> None:
@@ -169,7 +205,7 @@ def _report(
     file: str,
     quiet: bool,
 ) -> None:
-    """The page; the model is on disk already. A stream leaves no training set."""
+    """The page; the model is on disk already. A stream leaves no training set, nor do parts."""
     from largemargin.cli.output import command_line
     from largemargin.cli.report import rows_for
 
@@ -365,6 +401,7 @@ def _facts(
         *([("kernel", kernel_words(parameters))] if "kernel" in parameters else []),
         ("scale", scale),
         *learned_words(result),
+        *([("cluster", cluster_words(result["cluster"]))] if result.get("cluster") else []),
         ("seconds", f"{result['seconds']:.2f}"),
         tested,
     ]

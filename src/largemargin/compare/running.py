@@ -5,6 +5,8 @@ That time is the processor's, so that what else the computer does decides little
 A library without a time limit cannot be stopped in any other way, and a crash of one machine is
 then not the end of the others. Several run at a time, on one thread each. Processes start from a
 small server that has imported the libraries and has no threads, where the system has such a thing.
+
+On a cluster each machine is a task, which starts its process beside the worker.
 """
 
 from __future__ import annotations
@@ -52,16 +54,35 @@ def compare(
     machines: Sequence[Candidate],
     progress: Progress | None = None,
     at_once: int | None = None,
+    client: Any = None,
 ) -> Comparison:
     """Measure each machine, `at_once` of them at a time and each on one thread.
 
     `progress` is told how many are done, which one is on, and its stage. Ctrl-C ends the comparison
-    with the machines done so far, if there are any.
+    with the machines done so far, if there are any. With a `client` they are measured on the
+    workers of its cluster, as many at a time as these have threads.
     """
     start = time.perf_counter()
-    at_once = max(1, min(at_once or min(count_workers(-1), MOST_AT_ONCE), len(machines)))
-    stop = threading.Event()
     tellers = _tellers(machines, progress)
+    if client is None:
+        at_once = max(1, min(at_once or min(count_workers(-1), MOST_AT_ONCE), len(machines)))
+        computer = describe_machine()
+        found = _measured_here(task, machines, tellers, at_once)
+    else:
+        at_once = min(sum(client.nthreads().values()), len(machines))
+        computer = "; ".join(dict.fromkeys(client.run(describe_machine).values()))
+        found = _measured_on_workers(task, machines, tellers, client)
+    return Comparison(
+        task.name, len(task.y), len(task.y_test), task.X.shape[1], len(np.unique(task.y)),
+        task.held_out, task.scale, task.folds, len(task.sample()), task.seed, task.max_seconds,
+        at_once, time.perf_counter() - start, computer, tuple(found),
+    )  # fmt: skip
+
+
+def _measured_here(
+    task: Task, machines: Sequence[Candidate], tellers: list[Tell], at_once: int
+) -> list[Result]:
+    stop = threading.Event()
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(at_once) as pool:
         file = _put(task, Path(folder))
         found = [
@@ -75,12 +96,38 @@ def compare(
             stop.set()
             if all(one.result().trouble == INTERRUPTED for one in found):
                 raise
-    return Comparison(
-        task.name, len(task.y), len(task.y_test), task.X.shape[1], len(np.unique(task.y)),
-        task.held_out, task.scale, task.folds, len(task.sample()), task.seed, task.max_seconds,
-        at_once, time.perf_counter() - start, describe_machine(),
-        tuple(one.result() for one in found),
-    )  # fmt: skip
+        return [one.result() for one in found]
+
+
+def _measured_on_workers(
+    task: Task, machines: Sequence[Candidate], tellers: list[Tell], client: Any
+) -> list[Result]:
+    from largemargin.dask.spreading import spread
+
+    found = [replace(new_result(candidate), trouble=INTERRUPTED) for candidate in machines]
+    n_done = 0
+    try:
+        for k, result in spread(client, partial(_measure_there, task), machines, "compare"):
+            found[k] = result
+            n_done += 1
+            tellers[k](DONE)
+    except KeyboardInterrupt:
+        if not n_done:
+            raise
+    return found
+
+
+def _measure_there(task: Task, candidate: Candidate) -> Result:
+    """On a worker, which as a daemonic process may have no children unless it is told so. This one
+    has an end, and is waited for.
+    """
+    worker = mp.current_process()
+    if worker.daemon:
+        worker.daemon = False
+    with tempfile.TemporaryDirectory() as folder:
+        file = _put(task, Path(folder))
+        never, silent = threading.Event(), lambda stage: None
+        return _measure_apart(file, task.max_seconds, candidate, silent, never)
 
 
 def _tellers(machines: Sequence[Candidate], progress: Progress | None) -> list[Tell]:

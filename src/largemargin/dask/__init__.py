@@ -2,5 +2,6 @@
 
 from largemargin.dask.connection import ClusterError
 from largemargin.dask.estimators import DaskNuSVC, DaskSVC
+from largemargin.dask.voted_perceptron import DaskVotedPerceptron
 
-__all__ = ["ClusterError", "DaskNuSVC", "DaskSVC"]
+__all__ = ["ClusterError", "DaskNuSVC", "DaskSVC", "DaskVotedPerceptron"]

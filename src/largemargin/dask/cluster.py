@@ -40,6 +40,7 @@ PAUSED = 20.0  # seconds that one waits for a worker that takes no tasks, its me
 # seconds in which no worker is at work after which a shard that is waited for is made again, the
 # first time: tasks may be kept for a worker that is gone, although any other could do them
 STALLED = 5.0
+ENDED = "the fit has ended, and its shards are gone: fit again"
 DEATHS = 4  # workers that may die with the same shard before it answers
 LARGE = 1 << 20  # bytes of arguments that are sent beside a task and not within it
 
@@ -61,6 +62,7 @@ class Stats:
 
     worker: str = ""
     rounds: int = 0
+    values: int = 0
     vectors_sent: int = 0
     bytes_sent: int = 0
     bytes_received: int = 0
@@ -85,6 +87,7 @@ class Shard:
     life: int = 0
     failures: int = 0
     stats: Stats = field(default_factory=Stats)
+    begun: list[Begun] = field(default_factory=list)  # in their order, and not finished
 
     def release(self) -> None:
         """Let the cluster forget it."""
@@ -92,6 +95,25 @@ class Shard:
             if future is not None:
                 future.release()
         self.future, self.made_of = None, []
+        for begun in self.begun:
+            begun.release()
+
+
+@dataclass(eq=False)
+class Begun:
+    """What a shard was asked for, and is waited for later."""
+
+    what: str
+    function: Callable[..., Any]
+    arguments: Callable[[int], tuple[Any, ...]]
+    k: int
+    future: Future | None = None
+
+    def release(self) -> None:
+        """Let the cluster forget it."""
+        if self.future is not None:
+            self.future.release()
+        self.future = None
 
 
 class Cluster:
@@ -119,7 +141,8 @@ class Cluster:
     ) -> None:
         self.client, self.name, self._make = client, name, make
         self._token, self._number = uuid4().hex[:8], 0
-        self._one_at_a_time, self._closed = threading.Lock(), False
+        self._closed = False
+        self._one_at_a_time = threading.RLock()  # what is asked may take another question
         self.shards = [Shard(at, part) for part, at in zip(parts, rows, strict=True)]
         addresses = sorted(workers_of(client))
         with self._told():
@@ -144,6 +167,61 @@ class Cluster:
             wanted = list(range(len(self))) if only is None else list(only)
             return self._asked(what, function, arguments, wanted)
 
+    def begin(
+        self,
+        what: str,
+        function: Callable[..., Any],
+        arguments: Callable[[int], tuple[Any, ...]],
+        k: int,
+    ) -> Begun:
+        """Have function(shard, *arguments(k)) computed by shard k, after all that it has begun."""
+        begun = Begun(what, function, arguments, k)
+        with self._one_at_a_time, self._told():
+            self.shards[k].begun.append(begun)
+            self._send(begun)
+        return begun
+
+    def finish(self, begun: Begun) -> Any:
+        """Wait for what was begun."""
+        shard, began = self.shards[begun.k], time.perf_counter()
+        found: dict[int, Any] = {}
+        with self._one_at_a_time, self._told():
+            while begun.k not in found:
+                if self._closed:
+                    raise ClusterError(ENDED)
+                if begun.future is None:
+                    self._make_again({begun.k: ""})
+                    continue
+                found, lost = self.client.sync(self._answered, {begun.k: begun.future})
+                if lost:
+                    self._make_again(lost)
+                elif not found:  # the shard was made again by the scheduler, without what it had
+                    self._begin_again(shard)
+            shard.begun.remove(begun)
+            begun.release()
+        shard.stats.seconds_waiting += time.perf_counter() - began
+        return found[begun.k]
+
+    def _send(self, begun: Begun) -> None:
+        """Submit what was begun; it waits for what was begun before."""
+        self._number += 1
+        earlier = self.shards[begun.k].begun
+        at = earlier.index(begun)
+        after = earlier[at - 1].future if at else None
+        try:
+            begun.future = self._submit(
+                begun.what, begun.function, begun.k, begun.arguments(begun.k), after
+            )
+        except Lost:
+            begun.future = None  # it is noticed when it is waited for
+
+    def _begin_again(self, shard: Shard) -> None:
+        """Submit once more what was begun."""
+        for begun in shard.begun:
+            begun.release()
+        for begun in shard.begun:
+            self._send(begun)
+
     @contextmanager
     def _told(self) -> Iterator[None]:
         """After an error nothing of the shards is left on the cluster."""
@@ -165,7 +243,7 @@ class Cluster:
         began = time.perf_counter()
         while len(answers) < len(wanted):
             if self._closed:
-                raise ClusterError("the fit has ended, and its shards are gone: fit again")
+                raise ClusterError(ENDED)
             self._number += 1
             futures: dict[int, Future] = {}
             lost: dict[int, str] = {}
@@ -189,7 +267,12 @@ class Cluster:
         return [answers[k] for k in wanted]
 
     def _submit(
-        self, what: str, function: Callable[..., Any], k: int, args: tuple[Any, ...]
+        self,
+        what: str,
+        function: Callable[..., Any],
+        k: int,
+        args: tuple[Any, ...],
+        after: Future | None = None,
     ) -> Future:
         shard, size = self.shards[k], n_bytes(args)
         if shard.future is None:
@@ -201,8 +284,9 @@ class Cluster:
             beside = self.client.sync(self._sent, list(args), shard.address)
         try:
             return self.client.submit(
-                _timed, shard.future, function, *(beside or args), workers=[shard.address],
-                pure=False, key=f"{self.name}-{what}-{self._token}-{self._number}-{k}",
+                _timed, shard.future, function, *(beside or args), after=after,
+                workers=[shard.address], pure=False,
+                key=f"{self.name}-{what}-{self._token}-{self._number}-{k}",
             )  # fmt: skip
         finally:
             for future in beside:
@@ -300,6 +384,8 @@ class Cluster:
         gc.collect()  # tasks that wait for a lost worker would keep their parts waiting too
         for k in sorted(lost):
             self._move(self.shards[k], lost[k])
+        for k in sorted(lost):
+            self._begin_again(self.shards[k])
 
     def _check_data(self, shard: Shard, reason: str) -> None:
         """Refuse to wait for what cannot be made again."""
@@ -358,6 +444,7 @@ class Cluster:
         self._closed = True
         for shard in self.shards:
             shard.release()
+            shard.begun.clear()
 
 
 def _with_rows(shard: Shard) -> str:
@@ -370,7 +457,9 @@ async def _result(future: Future) -> Any:
     return await future
 
 
-def _timed(shard: Any, function: Callable[..., Any], *args: Any) -> tuple[Any, float]:
+def _timed(
+    shard: Any, function: Callable[..., Any], *args: Any, after: Any = None
+) -> tuple[Any, float]:
     began = time.perf_counter()
     answer = function(shard, *args)
     return answer, time.perf_counter() - began

@@ -16,7 +16,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from largemargin.base.labels import plain_labels
 from largemargin.base.training_set import TrainingSet
 from largemargin.dask.cluster import Cluster
-from largemargin.dask.collections import STRETCH, collect, gather, is_lazy, usable
+from largemargin.dask.collections import STRETCH, Collection, collect, gather, is_lazy, usable
 from largemargin.dask.connection import make_room, told, workers_of
 from largemargin.dask.prediction import answers
 from largemargin.dask.rows import ShardedRows, Shared
@@ -25,22 +25,32 @@ from largemargin.runtime.arrays import MatrixLike, VectorLike
 from largemargin.svm import SVC, NuSVC
 
 
-def sharded(X: MatrixLike, client: Any, name: str) -> tuple[ShardedRows, Any]:
-    """The rows of X on the workers, a shard each, and what X is."""
+def sharded(
+    X: MatrixLike, client: Any, name: str, make: type[RowShard] = RowShard, in_turn: bool = False
+) -> tuple[ShardedRows, Collection]:
+    """The rows of X on the workers, a shard each, and what X is.
+
+    A shard has stretches of rows that follow each other, or, if shards get them `in_turn`, every
+    second one, say, of two.
+    """
     make_room()
     n_workers = len(workers_of(client))
     with told(client):
         given = collect(X, client)
-    n_shards = min(len(given.stretches), n_workers)
+    count = len(given.stretches)
+    n_shards = min(count, n_workers)
     # whole stretches, as evenly as can be
-    ends = np.arange(1, n_shards + 1) * len(given.stretches) // n_shards
-    starts = np.concatenate([[0], ends[:-1]])
-    parts = [given.stretches[i:j] for i, j in zip(starts, ends, strict=True)]
-    rows = [
-        (int(i) * STRETCH, min(int(j) * STRETCH, given.n))
-        for i, j in zip(starts, ends, strict=True)
+    owned = np.array_split(np.arange(count), n_shards)
+    if in_turn:
+        owned = [np.arange(k, count, n_shards) for k in range(n_shards)]
+    parts = [[given.stretches[i] for i in mine] for mine in owned]
+    numbers = [
+        np.concatenate([np.arange(i * STRETCH, min((i + 1) * STRETCH, given.n)) for i in mine])
+        for mine in owned
     ]
-    cluster = Cluster(client, parts, rows, RowShard, name)
+    ends = np.cumsum([len(mine) for mine in numbers]).tolist()
+    rows = list(zip([0, *ends[:-1]], ends, strict=True))
+    cluster = Cluster(client, parts, rows, make, name)
     kinds = set(cluster.ask("processor", processor, lambda k: ()))
     if len(kinds) > 1:
         warnings.warn(
@@ -48,7 +58,14 @@ def sharded(X: MatrixLike, client: Any, name: str) -> tuple[ShardedRows, Any]:
             "same to the tolerance, but not to the last bit",
             stacklevel=4,
         )
-    return ShardedRows(Shared(cluster, given.n, given.width, given.sparse), given.dtype), given
+    order = np.argsort(np.concatenate(numbers)) if in_turn else None
+    shared = Shared(cluster, given.n, given.width, given.sparse)
+    return ShardedRows(shared, given.dtype, order), given
+
+
+def here(values: Any) -> Any:
+    """What is lazy, computed; anything else as it is."""
+    return values.compute() if is_lazy(values) else values
 
 
 class OnCluster:
@@ -59,8 +76,10 @@ class OnCluster:
     _opened: list[ShardedRows] | None = None  # by the fit that runs
 
     def __init_subclass__(cls) -> None:
-        plain = cls._plain = cls.__mro__[2]
-        begin: Any = plain.__init__  # type: ignore[misc]
+        plain = cls._plain = next(c for c in cls.__mro__ if not issubclass(c, OnCluster))
+        if plain is object:
+            return
+        begin: Any = plain.__init__
         signature = inspect.signature(begin)
         client = inspect.Parameter("client", inspect.Parameter.KEYWORD_ONLY, default=None)
 
@@ -81,48 +100,39 @@ class OnCluster:
         state: Any = super().__getstate__()
         return {**state, "client": None, "_opened": None}
 
-    def training_set(
-        self, X: MatrixLike, y: VectorLike, sample_weight: VectorLike = None
-    ) -> TrainingSet:
+    def placed(
+        self, X: MatrixLike, y: VectorLike, make: type[RowShard] = RowShard, in_turn: bool = False
+    ) -> tuple[ShardedRows, np.ndarray] | None:
+        """The rows on the workers, and the labels here; None, with a warning, without a client."""
         client = usable(self.client)
         name = type(self).__name__
         if client is None:
             warnings.warn(
                 f"there is no Dask client: {name} is fitted in this process, as "
                 f"{self._plain.__name__}. Make one with distributed.Client(), or give client=",
-                stacklevel=4,
+                stacklevel=5,
             )
-            if is_lazy(X):
-                X = X.compute()
-            y, sample_weight = (
-                part.compute() if is_lazy(part) else part for part in (y, sample_weight)
-            )
-            data: TrainingSet = super().training_set(X, y, sample_weight)  # type: ignore[misc]
-            return data
+            return None
         if isinstance(self.kernel, str) and self.kernel == "precomputed":  # type: ignore[attr-defined]
             raise ValueError(
                 f"{name} computes kernel values on the workers, got kernel='precomputed': use "
                 f"{self._plain.__name__}"
             )
-        rows, given = sharded(X, client, name.removeprefix("Dask").lower())
+        if y is None:
+            raise ValueError(f"{name} requires y to be passed, but the target y is None")
+        rows, given = sharded(X, client, name.removeprefix("Dask").lower(), make, in_turn)
         if self._opened is not None:
             self._opened.append(rows)
         if not is_lazy(y):
             y = column_or_1d(plain_labels(y), warn=True)
         with told(client):
             labels = plain_labels(gather(y, given.n, "y", client))
-            if sample_weight is not None:
-                sample_weight = gather(sample_weight, given.n, "sample_weight", client)
         check_classification_targets(labels)
         self.n_features_in_ = given.width
         self.__dict__.pop("feature_names_in_", None)
         if given.names is not None:
             self.feature_names_in_ = np.asarray(given.names, object)
-        return TrainingSet(self, rows, labels, sample_weight)
-
-    def fit(self, X: MatrixLike, y: VectorLike, sample_weight: VectorLike = None) -> Self:
-        with self._released():
-            return super().fit(X, y, sample_weight)  # type: ignore[misc,no-any-return]
+        return rows, labels
 
     @contextmanager
     def _released(self) -> Iterator[None]:
@@ -165,7 +175,28 @@ class OnCluster:
         return super().decision_function(X)  # type: ignore[misc]
 
 
-class DaskSVC(OnCluster, SVC):
+class MachineOnCluster(OnCluster):
+    """What support vector machines on a cluster have in common."""
+
+    def training_set(
+        self, X: MatrixLike, y: VectorLike, sample_weight: VectorLike = None
+    ) -> TrainingSet:
+        placed = self.placed(X, y)
+        if placed is None:
+            X, y, sample_weight = map(here, (X, y, sample_weight))
+            data: TrainingSet = super().training_set(X, y, sample_weight)  # type: ignore[misc]
+            return data
+        rows, labels = placed
+        if sample_weight is not None:
+            sample_weight = gather(sample_weight, len(labels), "sample_weight", usable(self.client))
+        return TrainingSet(self, rows, labels, sample_weight)
+
+    def fit(self, X: MatrixLike, y: VectorLike, sample_weight: VectorLike = None) -> Self:
+        with self._released():
+            return super().fit(X, y, sample_weight)  # type: ignore[misc,no-any-return]
+
+
+class DaskSVC(MachineOnCluster, SVC):
     """`SVC` on a Dask cluster: the same machine, trained on rows that stay on the workers.
 
     Parameters
@@ -192,7 +223,7 @@ class DaskSVC(OnCluster, SVC):
     """
 
 
-class DaskNuSVC(OnCluster, NuSVC):
+class DaskNuSVC(MachineOnCluster, NuSVC):
     """`NuSVC` on a Dask cluster; see `DaskSVC`.
 
     Parameters

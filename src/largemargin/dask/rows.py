@@ -32,15 +32,25 @@ from weakref import WeakMethod
 
 import numpy as np
 
-from largemargin.dask import shards
+from largemargin.dask import passes, shards
 from largemargin.dask.cluster import Cluster
 from largemargin.dask.shards import Ask, News, Way
 from largemargin.kernels.basis import Basis
 from largemargin.kernels.engine import fill
 from largemargin.kernels.functions import Kernel, squared_norms
-from largemargin.kernels.fused import MOST_COLUMNS, Columns, FusedRows, form_of, has_zeros
+from largemargin.kernels.fused import (
+    MOST_COLUMNS,
+    USUAL_COST,
+    Columns,
+    FusedRows,
+    entries_per_row,
+    form_of,
+    has_zeros,
+)
 from largemargin.runtime.arrays import DistantRows, Matrix
 from largemargin.runtime.threads import Workers
+
+MOST_LOCAL = 1 << 15  # columns of a pool that the coordinator has by itself
 
 
 class Store:
@@ -132,9 +142,10 @@ class Shared:
         self._adding = threading.Lock()
 
     def store(self, dtype: str) -> Store:
-        if dtype not in self.stores:
-            self.stores[dtype] = Store(self.n, dtype, len(self.cluster))
-        return self.stores[dtype]
+        with self._adding:  # problems that run together ask for the same one
+            if dtype not in self.stores:
+                self.stores[dtype] = Store(self.n, dtype, len(self.cluster))
+            return self.stores[dtype]
 
     def vectors(self, dtype: str, rows: np.ndarray) -> np.ndarray:
         """The slots of rows in the store, after those that are not there were fetched."""
@@ -180,6 +191,11 @@ class Shared:
         ]
         what = "update" if sums else "candidates"
         found = self.cluster.ask(what, shards.answer, arguments, only)
+        for k in only:
+            first, end = self._ranges[k]
+            self.cluster.shards[k].stats.values += sum(
+                len(one.slots) * int(one.members[first:end].sum()) for one in sums
+            )
         columns = [np.concatenate([one[p] for one in found], axis=1) for p in range(len(sums))]
         rows = [shards.stacked([one[len(sums) + p] for one in found]) for p in range(len(fetches))]
         return [(columns if isinstance(one, Sums) else rows).pop(0) for one in asked]
@@ -224,20 +240,24 @@ class ShardedRows(DistantRows):
         """What rows are called on the cluster."""
         return rows if self._rows is None else self._rows[rows]
 
-    def by_rows(self, function: Callable[..., np.ndarray], *args: Any) -> np.ndarray:
+    def by_rows(
+        self, function: Callable[..., np.ndarray], *args: Any, beside: Sequence[np.ndarray] = ()
+    ) -> np.ndarray:
         shared = self._shared
+        wanted = passes.Pass(self.dtype.name, function, tuple(beside), args)
+        if beside or any(isinstance(arg, np.ndarray) for arg in args):
+            return passes.by_rows(shared.cluster, wanted, self._rows)
         key = self.dtype.name, f"{function.__module__}.{function.__qualname__}{args!r}"
-        small = sum(np.size(arg) for arg in args) < 8
-        found = shared.known.get(key) if small else None
-        if found is None:
-            parts = shared.cluster.ask(
-                "rows", shards.by_rows, lambda k: (self.dtype.name, function, args)
-            )
-            found = np.concatenate(parts)
-            found = found.astype(np.float64) if found.dtype == np.uint16 else found
-            if small:
-                shared.known[key] = found
+        if key not in shared.known:
+            shared.known[key] = passes.by_rows(shared.cluster, wanted)
+        found = shared.known[key]
         return found if self._rows is None else found[self._rows]
+
+    def totals(
+        self, function: Callable[..., np.ndarray], *args: Any, beside: Sequence[np.ndarray] = ()
+    ) -> np.ndarray:
+        wanted = passes.Pass(self.dtype.name, function, tuple(beside), args)
+        return passes.totals(self._shared.cluster, wanted, self._rows)
 
     def astype(self, dtype: Any) -> ShardedRows:
         return ShardedRows(self._shared, dtype, self._rows)
@@ -305,13 +325,25 @@ class ShardedKernel:
             self.width = 2 * lanes_of(self.dtype)
 
     @cached_property
+    def is_kept(self) -> bool:
+        """Whether a value is dearer to compute than to keep."""
+        return not self._is_fused or entries_per_row(self.rows) > USUAL_COST
+
+    @property
+    def has_pools(self) -> bool:
+        """Whether a part of the columns is better solved here: what workers keep is not here."""
+        return not self.is_kept
+
+    @cached_property
     def zeros(self) -> bool:
         return self._is_fused and has_zeros(self.kernel, self.rows)
 
     def way(self, vectors: str) -> Way:
+        rows = self.rows.dtype.name
         return Way(
-            self.kernel, self.dtype.name, self.rows.dtype.name, vectors, self._is_fused, self.zeros
-        )
+            self.kernel, self.dtype.name, rows, vectors, self._is_fused, self.zeros,
+            kept=self.is_kept and rows == vectors == self.dtype.name,
+        )  # fmt: skip
 
     def vectors(self, rows: np.ndarray) -> ShardedVectors:
         return ShardedVectors(self, rows)
@@ -319,7 +351,9 @@ class ShardedKernel:
     def columns(self, rows: np.ndarray) -> ShardedColumns:
         return ShardedColumns(self, rows)
 
-    def pool(self, rows: np.ndarray) -> LocalColumns:
+    def pool(self, rows: np.ndarray) -> LocalColumns | ShardedColumns:
+        if len(rows) > MOST_LOCAL:
+            return ShardedColumns(self, rows)
         return LocalColumns(self, rows)
 
     def local(self, rows: np.ndarray) -> Any:

@@ -7,7 +7,6 @@ how the rows were shared out, nor on the number of threads.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,21 +16,24 @@ from distributed import get_worker
 
 from largemargin.dask.cluster import Forgotten, n_bytes
 from largemargin.dask.collections import STRETCH
+from largemargin.dask.kept import KeptValues
 from largemargin.kernels.basis import Basis
 from largemargin.kernels.engine import fill
 from largemargin.kernels.functions import Kernel, squared_norms
-from largemargin.kernels.fused import FusedRows
+from largemargin.kernels.fused import FusedRows, Vectors
 from largemargin.runtime.arrays import Matrix
+from largemargin.runtime.memory import memory_bytes
 from largemargin.runtime.threads import Workers, single_thread
 
 PIECE = 512  # vectors of a tile, where values are not computed in registers
+KEPT_SHARE = 0.4  # of the memory of a worker, for kernel values that are kept
 SETS = 4  # sets of columns that are kept packed, in units of the memory of the rows
 
 
 @dataclass(frozen=True)
 class Way:
     """How kernel values are computed: the kernel, their type, that of the rows and of the vectors,
-    whether in registers, and whether zeros of vectors are left out.
+    whether in registers, whether zeros of vectors are left out, and whether values are kept.
     """
 
     kernel: Kernel
@@ -40,6 +42,7 @@ class Way:
     of_vectors: str
     fused: bool
     zeros: bool
+    kept: bool
 
 
 @dataclass(frozen=True)
@@ -76,15 +79,16 @@ class RowShard:
         self._rows = rows
         self._versions = {parts[0].dtype.name: stacked(parts)}
         self.given = parts[0].dtype.name
-        self.n = rows[1] - rows[0]
+        self.first, self.n = rows[0], rows[1] - rows[0]
         self._vectors: dict[str, tuple[Basis, dict[int, int]]] = {}
         self._columns: OrderedDict[tuple[Any, ...], Any] = OrderedDict()
         self._fused: dict[Way, FusedRows] = {}
+        self._values: dict[Way, KeptValues] = {}
         self.team = Workers(get_worker().state.nthreads)
 
     def __reduce__(self) -> Any:
         """Whoever moves a shard moves its rows only."""
-        return RowShard, ([self._versions[self.given]], self._rows)
+        return type(self), ([self._versions[self.given]], self._rows)
 
     def __sizeof__(self) -> int:
         return 2 * n_bytes(list(self._versions.values()))
@@ -99,6 +103,8 @@ class RowShard:
         """Keep vectors that sums will be asked for."""
         if not news.known:
             self._vectors[news.dtype] = Basis(Kernel(), np.dtype(news.dtype)), {}
+            for way in [way for way in self._values if way.of_vectors == news.dtype]:
+                del self._values[way]  # they were of other vectors
         if news.dtype not in self._vectors:
             raise Forgotten
         basis, places = self._vectors[news.dtype]
@@ -117,14 +123,35 @@ class RowShard:
         """coefs @ K, one column for each row that is asked for."""
         basis, places = self._vectors[ask.way.of_vectors]
         slots = np.array([places[slot] for slot in ask.slots.tolist()], np.int64)
-        vectors = basis.take(slots)[0]
         columns = self._packed(ask)
+        if ask.way.kept:
+            return self._kept(ask.way).sums(slots, ask.coefs, columns, self.team)
+        vectors = basis.take(slots)[0]
         if not ask.way.fused:
             return self._tiled(ask, columns, vectors)
-        of = FusedRows(
-            ask.way.kernel, vectors, self.team, np.dtype(ask.way.dtype), zeros=ask.way.zeros
-        )
-        return np.asarray(columns.sums(of.vectors(np.arange(len(slots))), ask.coefs))
+        return np.asarray(columns.sums(self._as_vectors(ask.way, vectors), ask.coefs))
+
+    def _as_vectors(self, way: Way, vectors: Matrix) -> Vectors:
+        of = FusedRows(way.kernel, vectors, self.team, np.dtype(way.dtype), zeros=way.zeros)
+        return of.vectors(np.arange(vectors.shape[0]))
+
+    def _kept(self, way: Way) -> KeptValues:
+        """The values of a way that are kept."""
+        if way not in self._values:
+            limit = get_worker().memory_manager.memory_limit or memory_bytes("auto")
+            room = int(KEPT_SHARE * limit) // (len(self._values) + 1)
+            dtype, everything = np.dtype(way.dtype), np.arange(self.n)
+            columns: Any = (self._registers if way.fused else self._stretches)(way, everything)
+            basis = self._vectors[way.of_vectors][0]
+
+            def compute(slots: np.ndarray) -> np.ndarray:
+                vectors = basis.take(slots)[0]
+                if way.fused:
+                    return np.asarray(columns.values(self._as_vectors(way, vectors)))
+                return self._tiles(way, columns, vectors)
+
+            self._values[way] = KeptValues(self.n, dtype, room, compute)
+        return self._values[way]
 
     def _packed(self, ask: Ask) -> Any:
         """A set of columns, ready for sums; the last ones used are kept."""
@@ -134,8 +161,10 @@ class RowShard:
             most = SETS * self.n
             while self._columns and sum(n for n, _ in self._columns.values()) + len(rows) > most:
                 self._columns.popitem(last=False)
-            pack = self._registers if ask.way.fused else self._stretches
-            self._columns[key] = len(rows), pack(ask.way, rows)
+            packed: Any = rows
+            if not ask.way.kept:
+                packed = (self._registers if ask.way.fused else self._stretches)(ask.way, rows)
+            self._columns[key] = len(rows), packed
         self._columns.move_to_end(key)
         return self._columns[key][1]
 
@@ -160,39 +189,35 @@ class RowShard:
 
     def _tiled(self, ask: Ask, stretches: list[Any], vectors: Matrix) -> np.ndarray:
         """Sums over tiles of kernel values, in the order of the vectors."""
-        way, dtype = ask.way, np.dtype(ask.way.dtype)
-        by_norm = way.kernel.on_products
+        out = np.zeros((len(ask.coefs), sum(part.shape[0] for part, _ in stretches)))
+        for lo in range(0, vectors.shape[0], PIECE):
+            part = slice(lo, lo + PIECE)
+            values = self._tiles(ask.way, stretches, vectors[part])
+            for columns in _runs(stretches):
+                out[:, columns] += ask.coefs[:, part] @ values[:, columns]
+        return out
+
+    def _tiles(self, way: Way, stretches: list[Any], vectors: Matrix) -> np.ndarray:
+        """Kernel values of vectors (down) against the rows of all stretches (across)."""
+        dtype, by_norm = np.dtype(way.dtype), way.kernel.on_products
         V = vectors.astype(dtype, copy=False) if by_norm else vectors
         squares = squared_norms(V).astype(dtype) if by_norm else np.zeros(V.shape[0])
-        starts = np.cumsum([0, *(part.shape[0] for part, _ in stretches)])
-        out = np.zeros((len(ask.coefs), starts[-1]))
+        runs = _runs(stretches)
+        out = np.empty((V.shape[0], runs[-1].stop if runs else 0), dtype)
 
         def run(k: int) -> None:
-            X, X_squares = stretches[k]
-            if not X.shape[0]:
-                return
-            for lo in range(0, V.shape[0], PIECE):
-                part = slice(lo, lo + PIECE)
-                values = np.empty((len(squares[part]), X.shape[0]), dtype)
-                fill(way.kernel, dtype, (X, X_squares), (V[part], squares[part]), values)
-                out[:, starts[k] : starts[k + 1]] += ask.coefs[:, part] @ values
+            if stretches[k][0].shape[0]:
+                values = np.empty((V.shape[0], stretches[k][0].shape[0]), dtype)
+                out[:, runs[k]] = fill(way.kernel, dtype, stretches[k], (V, squares), values)
 
         self.team.map(run, range(len(stretches)))
         return out
 
 
-def by_rows(
-    shard: RowShard, dtype: str, function: Callable[..., np.ndarray], args: tuple[Any, ...]
-) -> np.ndarray:
-    """A function of the rows, stretch by stretch."""
-    X, found = shard.version(dtype), {}
-
-    def run(first: int) -> None:
-        found[first] = function(X[first : first + STRETCH], *args)
-
-    with single_thread():
-        shard.team.map(run, range(0, shard.n, STRETCH))
-    return _compact(np.concatenate([found[first] for first in sorted(found)]))
+def _runs(stretches: list[Any]) -> list[slice]:
+    """The columns of each stretch."""
+    ends = np.cumsum([part.shape[0] for part, _ in stretches]).tolist()
+    return [slice(lo, hi) for lo, hi in zip([0, *ends], ends, strict=False)]
 
 
 def answer(
@@ -215,15 +240,6 @@ def processor(shard: RowShard) -> tuple[str, ...]:
     features = sorted(name for name, there in llvm.get_host_cpu_features().items() if there)
     versions = [version(name) for name in ("largemargin", "numpy", "scipy", "numba")]
     return (llvm.get_host_cpu_name(), *features, *versions)
-
-
-def _compact(values: np.ndarray) -> np.ndarray:
-    """Counts take fewer bytes on their way."""
-    if values.dtype == np.float64 and values.ndim == 1:
-        small = values.astype(np.uint16, copy=False) if (values >= 0).all() else None
-        if small is not None and values.max(initial=0) < 2**16 and (small == values).all():
-            return small
-    return values
 
 
 def stacked(parts: list[Matrix]) -> Matrix:

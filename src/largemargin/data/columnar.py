@@ -25,7 +25,7 @@ from largemargin.data.labels import (
 from largemargin.runtime.showing import shown
 
 # Where pandas keeps an index that is not simply 0, 1, 2, ...
-_PANDAS_INDEX = re.compile(r"__index_level_\d+__")
+PANDAS_INDEX = re.compile(r"__index_level_\d+__")
 _SURVEY_ROWS = 1 << 16  # labels that a survey reads together
 _NULL = "expected a value, saw a null; remove the row or fill it in"
 
@@ -70,7 +70,7 @@ class ColumnarReader(Reader):
         self._source = source
         with self._open() as file:
             schema = file.schema
-            columns = [n for n in schema.names if not _PANDAS_INDEX.fullmatch(n)]
+            columns = [n for n in schema.names if not PANDAS_INDEX.fullmatch(n)]
             if not file.has_rows:
                 raise broken(source.path, "expected at least one row, saw none")
         if not columns:

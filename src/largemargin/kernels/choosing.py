@@ -239,7 +239,7 @@ def _deviations(X: Matrix, unit: float, mean: float) -> np.ndarray:
         off = sp.csr_array(X, dtype=np.float64, copy=True)
         off.data = (off.data / unit - mean) ** 2
         zeros = X.shape[1] - np.diff(off.indptr)
-        return np.asarray(off.sum(axis=1)).ravel() + zeros * mean**2
+        return np.asarray(np.asarray(off.sum(axis=1)).ravel() + zeros * mean**2)
     found = np.empty(X.shape[0])
     for start in range(0, X.shape[0], 1024):  # a few rows at a time: no float64 copy of the data
         rows = X[start : start + 1024].astype(np.float64) / unit - mean

@@ -86,6 +86,13 @@ def form_of(kernel: Kernel) -> Form | None:
 
 
 def is_computed_again(kernel: Kernel, X: Matrix, n_problems: int = 1) -> bool:
+    """Whether kernel values are computed again each time: where they are cheap, or nothing could
+    be kept.
+    """
+    return isinstance(X, DistantRows) or is_cheap(kernel, X, n_problems)
+
+
+def is_cheap(kernel: Kernel, X: Matrix, n_problems: int = 1) -> bool:
     """Whether kernel values are cheaper to compute again each time than to write to memory and to
     read back.
 
@@ -93,8 +100,6 @@ def is_computed_again(kernel: Kernel, X: Matrix, n_problems: int = 1) -> bool:
     problems that want it, and where there are many rows, not much of it can be kept.
     """
     n, d = X.shape
-    if isinstance(X, DistantRows):  # where nothing could be kept
-        return True
     if d > MOST_COLUMNS or form_of(kernel) is None:
         return False
     affordable = MANY_ROWS_COST if n > MANY_ROWS else USUAL_COST
@@ -186,6 +191,8 @@ class FusedRows:
             norms[:] = self.form.norm_scale * squared_norms(rows)
         return norms
 
+    has_pools = True  # whether a part of the columns is worth a solution of its own
+
     def columns(self, rows: np.ndarray) -> Columns:
         """Some rows as columns of kernel values."""
         return Columns(self, rows)
@@ -216,8 +223,18 @@ class FusedRows:
         return Vectors(flat, self.norms[taken], features, starts, order)
 
     def corner(self, rows: np.ndarray, room: np.ndarray | None = None) -> np.ndarray:
-        """The values among some rows; in `room`, a flat array, if it is long enough."""
-        return self.columns(rows).values(self.vectors(rows), room)
+        """The values among some rows, side by side in memory; in `room`, a flat array, if it is
+        long enough: fresh memory is slow.
+        """
+        columns, vectors = self.columns(rows), self.vectors(rows)
+        if self.in_order:
+            return columns.square(vectors, room)
+        return np.ascontiguousarray(columns.values(vectors, room))
+
+    @property
+    def in_order(self) -> bool:
+        """Whether vectors are in the order of the columns, and half of a corner is computed."""
+        return self._patterns is None
 
     @cached_property
     def _patterns(self) -> np.ndarray | None:
@@ -308,14 +325,11 @@ class Columns:
         return out[:, : self.n]
 
     def values(self, vectors: Vectors, room: np.ndarray | None = None) -> np.ndarray:
-        """The values of the vectors (down) against the columns (across); in `room`, a flat array,
-        if it is long enough: fresh memory is slow.
+        """The values of the vectors (down) against the columns (across), in `room` if it is long
+        enough.
         """
         of, form = self._of, self._of.form
-        shape = len(vectors.order), len(self._norms)
-        if room is None or len(room) < shape[0] * shape[1]:
-            room = np.empty(shape[0] * shape[1], of.dtype)
-        out = room[: shape[0] * shape[1]].reshape(shape)
+        out = self._taken(room, len(vectors.order), len(self._norms))
 
         def fill(part: tuple[int, int]) -> None:
             _loops().fill_values(
@@ -325,3 +339,26 @@ class Columns:
 
         of.team.map(fill, self._parts(len(vectors.norms)))
         return out[:, : self.n]
+
+    def square(self, vectors: Vectors, room: np.ndarray | None = None) -> np.ndarray:
+        """The same where the vectors are the columns, in their order: half of it is computed, and
+        the other half is the same bits.
+        """
+        of, form = self._of, self._of.form
+        out = self._taken(room, self.n, self.n)
+
+        def fill(part: tuple[int, int]) -> None:
+            _loops().fill_square(
+                vectors.flat, vectors.norms, vectors.features, vectors.starts, self.d, self._flat,
+                self._norms, form.kind, of.numbers, form.degree, *part, out,
+            )  # fmt: skip
+
+        # the last columns meet most vectors: whoever begins with them is not left alone at the end
+        of.team.map(fill, self._parts(self.n)[::-1])
+        return out
+
+    def _taken(self, room: np.ndarray | None, height: int, width: int) -> np.ndarray:
+        """An array of this shape, in `room` if it is long enough."""
+        if room is None or len(room) < height * width:
+            room = np.empty(height * width, self._of.dtype)
+        return room[: height * width].reshape(height, width)

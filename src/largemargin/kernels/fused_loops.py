@@ -27,12 +27,15 @@ from largemargin.kernels.simd import (
     splat,
     store,
     tanh,
+    transpose,
     wide_zeros,
     zeros,
 )
 
 VECTORS_IN_CACHE = 1 << 13  # numbers of vectors that pass over all panels together
 PANELS_IN_CACHE = 1 << 15  # numbers of panels that all vectors pass over together
+# Rows and panels of a tile, which is written to both sides of a diagonal while it is in cache
+TILE_ROWS, TILE_PANELS = 32 * GROUP, 4
 LINEAR, POLYNOMIAL, GAUSSIAN, MATERN, SIGMOID, LAPLACIAN = range(6)
 
 
@@ -288,6 +291,48 @@ def fill_values(
                     to = places[i + r] * stride + column
                     store(flat, to, load(block, 2 * r * width))
                     store(flat, to + width, load(block, (2 * r + 1) * width))
+
+
+@njit(cache=True, nogil=True)
+def fill_square(
+    V, own, features, starts, d, panels, norms, kind, numbers, degree, first, last, out
+):
+    """out[i, j] = out[j, i] = k(x_i, x_j) for the columns j of the panels `first` to `last` and all
+    i that are no further on than these; vectors and columns are the same, in the same order.
+    """
+    n, width = len(out), 2 * lanes(V)
+    tile = np.empty((TILE_ROWS, TILE_PANELS * width), V.dtype)
+    places = np.arange(TILE_ROWS)
+    for begin in range(first, last, TILE_PANELS):
+        count = min(TILE_PANELS, last - begin)
+        left, right = begin * width, min((begin + count) * width, n)
+        for top in range(0, right, TILE_ROWS):
+            height = min(TILE_ROWS, right - top)
+            group, groups = top // GROUP, -(-height // GROUP)
+            fill_values(
+                V, own[top : top + groups * GROUP], features, starts[group : group + groups + 1],
+                d, panels[left * d :], norms[left:], kind, numbers, degree, places[:height], 0,
+                count, tile,
+            )  # fmt: skip
+            for i in range(height):
+                source, target = tile[i], out[top + i, left:right]
+                for j in range(len(target)):
+                    target[j] = source[j]
+            _mirror(tile, height, right - left, out, left, top)
+
+
+@njit(cache=True, nogil=True)
+def _mirror(tile, height, width, out, row, column):
+    """out[row + j, column + i] = tile[i, j]"""
+    source, target, steps = tile.reshape(-1), out.reshape(-1), (tile.shape[1], out.shape[1])
+    side = lanes(source)
+    whole_height, whole_width = height // side * side, width // side * side
+    for j in range(0, whole_width, side):
+        for i in range(0, whole_height, side):
+            transpose(source, i * steps[0] + j, target, (row + j) * steps[1] + column + i, steps)
+    for j in range(width):
+        for i in range(whole_height if j < whole_width else 0, height):
+            out[row + j, column + i] = tile[i, j]
 
 
 @njit(cache=True, nogil=True)

@@ -37,23 +37,29 @@ def copy_rows(block, slots, values, start):
 @njit(cache=True, nogil=True)
 def add_rows(grad, start, values, slots, coefs):
     """grad[start + j] += sum_r coefs[r] values[slots[r], j]"""
+    # a run of columns at a time, so that the sums stay in cache
+    for left in range(0, values.shape[1], COLUMNS):
+        right = min(left + COLUMNS, values.shape[1])
+        add_part(grad[start:], values, left, right, slots, coefs)
+
+
+@njit(cache=True, nogil=True)
+def add_part(grad, values, left, right, slots, coefs):
+    """grad[j] += sum_r coefs[r] values[slots[r], j] for the columns from `left` to `right`."""
     n = len(slots)
     whole = n // 4 * 4
-    # a run of columns at a time, so that the sums stay in cache, and four rows at a time, so that
-    # each sum is loaded and stored once for four multiplications
-    for left in range(0, values.shape[1], COLUMNS):
-        size = min(COLUMNS, values.shape[1] - left)
-        out = grad[start + left : start + left + size]
-        for r in range(0, whole, 4):
-            k0 = values[slots[r], left : left + size]
-            k1 = values[slots[r + 1], left : left + size]
-            k2 = values[slots[r + 2], left : left + size]
-            k3 = values[slots[r + 3], left : left + size]
-            c0, c1, c2, c3 = coefs[r], coefs[r + 1], coefs[r + 2], coefs[r + 3]
-            for j in range(size):
-                out[j] += (c0 * k0[j] + c1 * k1[j]) + (c2 * k2[j] + c3 * k3[j])
-        for r in range(whole, n):
-            k0 = values[slots[r], left : left + size]
-            c0 = coefs[r]
-            for j in range(size):
-                out[j] += c0 * k0[j]
+    out = grad[left:right]
+    # four rows at a time, so that each sum is loaded and stored once for four multiplications
+    for r in range(0, whole, 4):
+        k0 = values[slots[r], left:right]
+        k1 = values[slots[r + 1], left:right]
+        k2 = values[slots[r + 2], left:right]
+        k3 = values[slots[r + 3], left:right]
+        c0, c1, c2, c3 = coefs[r], coefs[r + 1], coefs[r + 2], coefs[r + 3]
+        for j in range(len(out)):
+            out[j] += (c0 * k0[j] + c1 * k1[j]) + (c2 * k2[j] + c3 * k3[j])
+    for r in range(whole, n):
+        k0 = values[slots[r], left:right]
+        c0 = coefs[r]
+        for j in range(len(out)):
+            out[j] += c0 * k0[j]

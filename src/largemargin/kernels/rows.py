@@ -26,6 +26,7 @@ import scipy.sparse as sp
 
 from largemargin.kernels.engine import PACKED_SHARE, fill
 from largemargin.kernels.functions import Kernel, squared_norms
+from largemargin.kernels.fused import FusedRows, is_computed_again
 from largemargin.runtime.arrays import Matrix
 from largemargin.runtime.memory import lazily_paged
 from largemargin.runtime.threads import Workers
@@ -300,8 +301,12 @@ def _lay_out(rows: np.ndarray, place: np.ndarray, height: int) -> list[np.ndarra
 def whole_gram(
     X: Matrix, positions: np.ndarray, kernel: Kernel, dtype: np.dtype, team: Workers
 ) -> np.ndarray:
-    """All kernel values among the rows of X, a strip of rows at a time."""
+    """All kernel values among the rows of X, a strip of rows at a time, or, where that is cheaper,
+    as they are computed elsewhere to be forgotten.
+    """
     n = X.shape[0]
+    if n > STRIP_ROWS and kernel.on_products and is_computed_again(kernel, X):
+        return FusedRows(kernel, X, team, dtype).corner(np.arange(n))
     squares = squared_norms(X).astype(dtype) if kernel.on_products else np.zeros(n)
     vectors = positions[:, None] if kernel.by_column else X
     gram = np.empty((n, n), dtype)

@@ -314,3 +314,44 @@ def _exponential(builder, x):
     bits = builder.add(builder.bitcast(shifted, whole), integers(bias))
     scale = builder.bitcast(builder.shl(bits, integers(shift)), kind)
     return builder.fmul(power, scale)
+
+
+@intrinsic
+def transpose(typingctx, source, at, target, to, stride):
+    """Write a square of numbers, as many rows as a register has lanes, the other way round: from
+    `at` on in a source that is as wide as a tile of `stride[0]` numbers, to the place `to` of a
+    target whose rows are `stride[1]` numbers long.
+    """
+    vector = Vector(source.dtype)
+
+    def codegen(context, builder, signature, args):
+        kind = _llvm(vector)
+        count, steps = kind.count, [builder.extract_value(args[4], k) for k in range(2)]
+
+        def place(which, array, first, row):
+            index = builder.add(first, builder.mul(steps[which], ir.Constant(I64, row)))
+            return _place(context, builder, signature.args[2 * which], array, index)
+
+        rows = [_vector_at(builder, kind, place(0, args[0], args[1], r)) for r in range(count)]
+        # squares of `half` numbers change places across the diagonal, for half = 1, 2, 4, ...
+        half = 1
+        while half < count:
+            masks = [
+                ir.Constant(ir.VectorType(I32, count), [ir.Constant(I32, k) for k in places])
+                for places in (
+                    [count + k - half if k & half else k for k in range(count)],
+                    [count + k if k & half else k + half for k in range(count)],
+                )
+            ]
+            for r in range(count):
+                if not r & half:
+                    pair = rows[r], rows[r + half]
+                    rows[r], rows[r + half] = (builder.shuffle_vector(*pair, m) for m in masks)
+            half *= 2
+        for r in range(count):
+            where = builder.bitcast(place(1, args[2], args[3], r), kind.as_pointer())
+            builder.store(rows[r], where).align = 4
+        return context.get_dummy_value()
+
+    steps = types.UniTuple(types.intp, 2)
+    return types.void(source, types.intp, target, types.intp, steps), codegen

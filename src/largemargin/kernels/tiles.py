@@ -78,15 +78,19 @@ class Gram:
     ----------
     cache_bytes : int
         What tiles may be kept within; with 0 none is.
+    width : int, optional
+        Of a tile; if not given, that of the tiles of so many rows.
     """
 
-    def __init__(self, X: Matrix, basis: Basis, cache_bytes: int = 0) -> None:
+    def __init__(
+        self, X: Matrix, basis: Basis, cache_bytes: int = 0, width: int | None = None
+    ) -> None:
         self.X = X
         self.basis = basis
         self.kernel = basis.kernel
         self.dtype = basis.dtype
         self.n_rows = X.shape[0]
-        self.width = tile_width(self.n_rows)
+        self.width = tile_width(self.n_rows) if width is None else width
         self.n_tiles = -(-self.n_rows // self.width)
         by_norm = self.kernel.on_products
         with np.errstate(over="ignore"):  # too large for the type is infinite, and refused as such

@@ -15,7 +15,7 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -58,15 +58,19 @@ class Store:
         return found if whole else None
 
     def save(
-        self, settings: Identified, results: dict[str, Any], seconds: dict[str, float]
+        self,
+        settings: Identified,
+        results: dict[str, Any],
+        seconds: dict[str, float],
+        machine: str | None = None,
     ) -> dict[str, Any]:
-        """Keep a finished experiment; returns what `load` would."""
+        """Keep an experiment that was finished on a machine, or here; returns what `load` would."""
         record = {
             "format": FORMAT,
             "settings": settings.as_json(),
             "results": results,
             "seconds": {name: round(value, 3) for name, value in seconds.items()},
-            "machine": describe_machine(),
+            "machine": machine or describe_machine(),
             "date": datetime.date.today().isoformat(),
         }
         write_atomically(self.folder / settings.file_name, [json.dumps(record).encode()])
@@ -82,32 +86,37 @@ def run_missing(
     cost: Callable[[Any], float],
     progress: bool,
     processes: int = 1,
+    client: Any = None,
 ) -> list[dict[str, Any]]:
     """The experiments in `wanted`, running those that the store does not have.
 
     `cost` is an estimate of the work of an experiment in any unit, for the time left. With several
-    processes that many experiments run at the same time, each with one thread. They are kept as
-    soon as they finish.
+    processes that many experiments run at the same time, each with one thread; with a `client`, as
+    many as the workers of its cluster have threads. They are kept as soon as they finish, here.
     """
     wanted = list(wanted)
     done = {settings: store.load(settings) for settings in wanted}
     missing = [settings for settings in wanted if done[settings] is None]
     with _Bar(len(wanted), len(missing), sum(map(cost, missing)), progress) as bar:
         begin = lambda settings: bar.begin(name(settings))  # noqa: E731
-        for settings, (results, seconds) in _outcomes(run, missing, processes, begin):
-            done[settings] = store.save(settings, results, seconds)
+        if client is not None and missing:
+            found = _on_workers(run, missing, client, begin)
+        else:
+            found = _outcomes(run, missing, processes, begin)
+        for settings, (results, seconds), machine in found:
+            done[settings] = store.save(settings, results, seconds, machine)
             bar.finish(cost(settings))
     return [record for record in done.values() if record is not None]
 
 
 def _outcomes(
     run: Callable[[Any], Any], missing: list[Any], processes: int, begin: Callable[[Any], None]
-) -> Iterator[tuple[Any, Any]]:
+) -> Iterator[tuple[Any, Any, str | None]]:
     """The experiments with what they gave, as they finish; `begin` is told of each start."""
     if processes == 1 or len(missing) < 2:
         for settings in missing:
             begin(settings)
-            yield settings, run(settings)
+            yield settings, run(settings), None
         return
     from joblib import Parallel, delayed
 
@@ -119,7 +128,22 @@ def _outcomes(
     # loky keeps each process to its share of the cores; a killed one is an error, not a wait
     pool = Parallel(n_jobs=processes, return_as="generator_unordered", pre_dispatch=processes)
     for place, outcome in pool(dispatched()):
-        yield missing[place], outcome
+        yield missing[place], outcome, None
+
+
+def _on_workers(
+    run: Callable[[Any], Any], missing: list[Any], client: Any, begin: Callable[[Any], None]
+) -> Iterator[tuple[Any, Any, str | None]]:
+    """The same from the workers of a cluster, with the machine of each; told when they are done."""
+    from largemargin.dask.spreading import spread
+
+    for place, (outcome, machine) in spread(client, partial(_there, run), missing, "experiment"):
+        begin(missing[place])
+        yield missing[place], outcome, machine
+
+
+def _there(run: Callable[[Any], Any], settings: Any) -> tuple[Any, str]:
+    return run(settings), describe_machine()
 
 
 def _numbered(run: Callable[[Any], Any], place: int, settings: Any) -> tuple[int, Any]:

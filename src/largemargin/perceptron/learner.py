@@ -4,7 +4,9 @@ trace, the basis that the trace refers to, and what it takes to go on.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
@@ -17,6 +19,16 @@ from largemargin.perceptron.trace import Trace
 from largemargin.runtime.arrays import Matrix
 from largemargin.runtime.progress import Watch
 from largemargin.runtime.threads import Workers, workers
+
+
+class Pass(Protocol):
+    """A way over all examples, block by block."""
+
+    @property
+    def n_blocks(self) -> int: ...
+
+    def visit(self, block: int) -> int:
+        """Run over one block and return how many examples it has."""
 
 
 @dataclass(frozen=True)
@@ -71,15 +83,23 @@ class PerceptronState:
         n_jobs: int | None,
         memory: int,
         watch: Watch,
+        make_pass: Callable[..., Pass] | None = None,
     ) -> Outcome:
-        """Go over the rows of X `epochs` times. A failure leaves everything as it was before."""
+        """Go over the rows of X `epochs` times. A failure leaves everything as it was before.
+
+        `make_pass` makes the pass over rows that are elsewhere, of what is given here and of this
+        state.
+        """
         X = self.basis.match(X)
         before = (len(self.basis), len(self.trace), self.trace.n_steps, self.n_seen)
         self.weights_of_rules.clear()
         weights = None if self._weights is None else self._weights.copy()
         try:
             with workers(n_jobs) as team, watch:
-                one_pass = self._pass_over(X, labels, positive, positions, epochs, team, memory)
+                given = X, labels, positive, positions, epochs
+                one_pass = (
+                    make_pass(self, *given) if make_pass else self._pass_over(*given, team, memory)
+                )
                 outcome = self._run_epochs(one_pass, X.shape[0], epochs, watch)
             self.n_seen += X.shape[0]
             return outcome
@@ -99,7 +119,7 @@ class PerceptronState:
         epochs: int,
         team: Workers,
         memory: int,
-    ) -> KernelPass | LinearPass:
+    ) -> Pass:
         if self.linear:
             if self._weights is None:
                 self._weights = weights_of(self.trace, self.basis, X.shape[1], self.threshold)
@@ -116,9 +136,7 @@ class PerceptronState:
             X, self.basis, memory - held, team, labels, positive, self.trace, positions, epochs
         )
 
-    def _run_epochs(
-        self, one_pass: KernelPass | LinearPass, n_rows: int, epochs: int, watch: Watch
-    ) -> Outcome:
+    def _run_epochs(self, one_pass: Pass, n_rows: int, epochs: int, watch: Watch) -> Outcome:
         for epoch in range(1, epochs + 1):
             mistakes = len(self.trace)
             for block in range(one_pass.n_blocks):

@@ -15,7 +15,7 @@ import scipy.sparse as sp
 from largemargin.kernels.basis import Basis
 from largemargin.kernels.functions import squared_norms
 from largemargin.perceptron.kernel_pass import SlotBook
-from largemargin.perceptron.trace import Trace
+from largemargin.perceptron.trace import Mistakes, Trace
 from largemargin.runtime.arrays import Matrix
 from largemargin.runtime.threads import Workers
 
@@ -47,7 +47,6 @@ class LinearPass:
         self.weights = weights
         self.bias = float(threshold)
         self.book = SlotBook(X, basis, positions)
-        self._squares = squared_norms(X) + self.bias
 
     @property
     def n_blocks(self) -> int:
@@ -56,48 +55,48 @@ class LinearPass:
     def visit(self, block: int) -> int:
         """Run over one block and return how many examples it has."""
         first, stop = block * BLOCK, min((block + 1) * BLOCK, int(self.X.shape[0]))
-        groups = np.array_split(np.arange(len(self.positive)), self.workers.count)
-        parts: list[list[np.ndarray]] = []
-        self.workers.map(
-            lambda group: parts.append(self._run_block(first, stop, group)),
-            [g for g in groups if len(g)],
+        found = walk_rows(
+            self.X, first, stop, self.labels, self.positive, self.weights, self.bias, self.workers
         )
-        rows, problems, signs, wrong = (np.concatenate(field) for field in zip(*parts, strict=True))
-        order = np.lexsort((problems, rows))
-        rows = rows[order]
-        self.trace.extend(
-            {
-                "slot": self.book.slots_of(rows),
-                "problem": problems[order],
-                "sign": signs[order],
-                "step": self.trace.n_steps + rows - first,
-                "score": wrong[order],
-                "square": self._squares[rows],
-            }
-        )
-        self.trace.n_steps += stop - first
+        self.trace.add_block(found, self.book.slots_of(found.rows), first, stop - first)
         return stop - first
 
-    def _run_block(self, first: int, stop: int, group: np.ndarray) -> list[np.ndarray]:
-        """The mistakes of some problems: rows, problems, signs, scores."""
-        from largemargin.perceptron import _loops
 
+def walk_rows(
+    X: Any,
+    first: int,
+    stop: int,
+    labels: np.ndarray,
+    positive: np.ndarray,
+    weights: np.ndarray,
+    bias: float,
+    workers: Workers,
+) -> Mistakes:
+    """Run over rows first..stop, whose mistakes change the weights."""
+    from largemargin.perceptron import _loops
+
+    sparse = sp.issparse(X)
+    rows = (X.data, X.indices, X.indptr) if sparse else (X,)
+    run: Any = _loops.run_sparse_block if sparse else _loops.run_dense_block
+    parts: list[list[np.ndarray]] = []
+
+    def walk(group: np.ndarray) -> None:
+        """The mistakes of some problems: rows, problems, signs, scores."""
         room = (stop - first) * len(group)
-        mistakes = [
-            np.empty(room, np.int64),
-            np.empty(room, np.int64),
-            np.empty(room),
-            np.empty(room),
-        ]
+        mistakes = [np.empty(room, dtype) for dtype in (np.int64, np.int64, float, float)]
         p = int(group[0])
-        positive = self.positive[group]
-        weights = self.weights[p : p + len(group)]
-        X: Any = self.X
-        sparse = sp.issparse(X)
-        rows = (X.data, X.indices, X.indptr) if sparse else (X,)
-        run: Any = _loops.run_sparse_block if sparse else _loops.run_dense_block
-        made = run(*rows, first, stop, self.labels, positive, weights, p, self.bias, *mistakes)
-        return [field[:made] for field in mistakes]
+        own = weights[p : p + len(group)]
+        made = run(*rows, first, stop, labels, positive[group], own, p, bias, *mistakes)
+        parts.append([field[:made] for field in mistakes])
+
+    groups = np.array_split(np.arange(len(positive)), workers.count)
+    workers.map(walk, [group for group in groups if len(group)])
+    found, problems, signs, wrong = (np.concatenate(field) for field in zip(*parts, strict=True))
+    order = np.lexsort((problems, found))
+    found = found[order]
+    erred, which = np.unique(found, return_inverse=True)
+    squares = squared_norms(X[erred])[which] + bias
+    return Mistakes(found, problems[order], signs[order], wrong[order], squares)
 
 
 def weights_of(trace: Trace, basis: Basis, n_features: int, threshold: bool) -> np.ndarray:

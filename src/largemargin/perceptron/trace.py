@@ -10,6 +10,7 @@ v_0 = 0 is never stored.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -23,6 +24,19 @@ FIELDS = {
     "score": np.float64,
     "square": np.float64,
 }
+
+
+@dataclass(frozen=True)
+class Mistakes:
+    """Those of one block in their order: the row and the problem, the sign of the update, the score
+    that was wrong, and k(x, x).
+    """
+
+    rows: np.ndarray
+    problems: np.ndarray
+    signs: np.ndarray
+    scores: np.ndarray
+    squares: np.ndarray
 
 
 class Trace:
@@ -53,6 +67,20 @@ class Trace:
     def extend(self, mistakes: Mapping[str, np.ndarray]) -> None:
         for name, field in self._fields.items():
             field.extend(mistakes[name])
+
+    def add_block(self, found: Mistakes, slots: np.ndarray, first: int, seen: int) -> None:
+        """Go on over a block of `seen` examples, the rows from `first` on, with these mistakes."""
+        self.extend(
+            {
+                "slot": slots,
+                "problem": found.problems,
+                "sign": found.signs,
+                "step": self.n_steps + found.rows - first,
+                "score": found.scores,
+                "square": found.squares,
+            }
+        )
+        self.n_steps += seen
 
     def truncate(self, size: int, n_steps: int) -> None:
         """Go back to an earlier state."""

@@ -9,6 +9,7 @@ and keeps those of regulars. Values of few columns cost less to compute than to 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Protocol
 
 import numpy as np
 
@@ -21,6 +22,22 @@ from largemargin.runtime.arrays import Matrix
 from largemargin.runtime.threads import Workers
 
 Update = Callable[[int, np.ndarray], None]  # of a block, in the scores of all
+
+
+class BlockValues(Protocol):
+    """Kernel values within blocks."""
+
+    @property
+    def width(self) -> int:
+        """Rows of a block."""
+
+    @property
+    def dtype(self) -> np.dtype: ...
+
+    def fill(self, block: int, examples: np.ndarray, out: np.ndarray) -> int:
+        """Values of some examples against their block, into the first rows of `out`. Returns how
+        many rows were written.
+        """
 
 
 class TiledValues:
@@ -41,9 +58,6 @@ class TiledValues:
         self.width, self.dtype = self.gram.width, self.gram.dtype
 
     def fill(self, block: int, examples: np.ndarray, out: np.ndarray) -> int:
-        """Values of some examples against their block, into the first rows of `out`. Returns how
-        many rows were written.
-        """
         height = -(-len(examples) // WIDTH_STEP) * WIDTH_STEP
         padded = np.concatenate([examples, np.full(height - len(examples), examples[0])])
         vectors = self.gram.vectors(padded, self.positions)
@@ -54,7 +68,7 @@ class TiledValues:
         """The mistakes from number `since` on, as they are now: what they do to any block, on any
         thread.
         """
-        updates = Updates(trace, since, self.basis, self.regulars)
+        updates = Updates(net_updates(trace, since, self.regulars), self.basis)
         return lambda block, scores: updates.apply(self.gram, block, scores)
 
     def note_visits(self, slots: np.ndarray) -> None:
@@ -93,10 +107,7 @@ class ForgottenValues:
         return len(examples)
 
     def updates(self, trace: Trace, since: int) -> Update:
-        slots, problems, coefs = net_updates(trace, since)
-        wanted, which = np.unique(slots, return_inverse=True)
-        weights = np.zeros((trace.n_problems, len(wanted)))
-        weights[problems, which] = coefs
+        wanted, weights = net_updates(trace, since).weights(trace.n_problems)
         n_old = int(np.searchsorted(wanted, self._n_before))
         examples = self._examples_of(wanted[n_old:])
 

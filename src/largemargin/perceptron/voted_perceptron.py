@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from numbers import Integral, Real
 from typing import Any, Self
 
@@ -27,10 +28,10 @@ from largemargin.kernels.engine import (
     prepare,
 )
 from largemargin.kernels.functions import Kernel
-from largemargin.perceptron.learner import Outcome, PerceptronState
+from largemargin.perceptron.learner import Outcome, Pass, PerceptronState
 from largemargin.perceptron.reading import TraceReader
 from largemargin.perceptron.rules import METHODS, count_right
-from largemargin.runtime.arrays import Matrix, MatrixLike, VectorLike
+from largemargin.runtime.arrays import Matrix, MatrixLike, VectorLike, taken
 from largemargin.runtime.memory import memory_bytes
 from largemargin.runtime.progress import Watch, check_seconds
 from largemargin.runtime.showing import listed, shown
@@ -197,10 +198,10 @@ class VotedPerceptron(TraceReader):
 
     def _fit(self, X: MatrixLike, y: VectorLike) -> Self:
         self.check_parameters()
-        X, y = self.validate(X, y, reset=True)
+        X, y = self._rows_and_labels(X, y)
         classes, labels = find_classes(y)
         if len(classes) < 2:
-            raise too_few("VotedPerceptron", classes)
+            raise too_few(type(self).__name__, classes)
         random_state = check_random_state(self.random_state)
         order = random_state.permutation(len(y)) if self.shuffle else np.arange(len(y))
         held_out = np.empty(0, np.int64)
@@ -213,8 +214,8 @@ class VotedPerceptron(TraceReader):
         state = PerceptronState(kernel, dtype, _n_problems(classes))
         state.trace.epoch_length = len(order)
         outcome = self._learn(
-            state, data[order] if len(order) < len(y) or self.shuffle else data, labels[order],
-            _positive(classes), order,
+            state, taken(data, order) if len(order) < len(y) or self.shuffle else data,
+            labels[order], _positive(classes), order,
             epochs=self.epochs, verbose=self.verbose, max_seconds=self.max_seconds,
             interruptible=True,
         )  # fmt: skip
@@ -223,10 +224,7 @@ class VotedPerceptron(TraceReader):
         if self.method in ("pocket", "holdout"):
             look = held_out if self.method == "holdout" else order
             truth = _signs(labels[look], _positive(classes))
-            correct = count_right(
-                data[look], truth, state.basis, state.trace,
-                n_jobs=self.n_jobs, memory=self.memory,
-            )  # fmt: skip
+            correct = self._count_right(taken(data, look), truth, state)
         self.set_fitted(state, classes, outcome, correct)
         self.remember(fingerprint(X, classes, labels))
         if outcome.stopped:
@@ -335,6 +333,17 @@ class VotedPerceptron(TraceReader):
                 "use gamma='auto' or a number"
             )
 
+    def _rows_and_labels(self, X: MatrixLike, y: VectorLike) -> tuple[Matrix, np.ndarray]:
+        """What `fit` was given, checked."""
+        checked: tuple[Matrix, np.ndarray] = self.validate(X, y, reset=True)
+        return checked
+
+    def _count_right(self, X: Matrix, truth: np.ndarray, state: PerceptronState) -> np.ndarray:
+        """How many rows of X each prediction vector gets right."""
+        return count_right(
+            X, truth, state.basis, state.trace, n_jobs=self.n_jobs, memory=self.memory
+        )
+
     def _make_kernel(self, X: Matrix) -> Kernel:
         kernel = kernel_of(self, X)
         return WithConstant(kernel) if self.fit_intercept else kernel
@@ -365,6 +374,7 @@ class VotedPerceptron(TraceReader):
         verbose: int,
         max_seconds: float | None,
         interruptible: bool,
+        make_pass: Callable[..., Pass] | None = None,
     ) -> Outcome:
         watch = Watch(
             "voted perceptron",
@@ -375,7 +385,7 @@ class VotedPerceptron(TraceReader):
         )
         return state.learn(
             X, labels, positive, positions, epochs=epochs, n_jobs=self.n_jobs,
-            memory=memory_bytes(self.memory), watch=watch,
+            memory=memory_bytes(self.memory), watch=watch, make_pass=make_pass,
         )  # fmt: skip
 
     def set_fitted(

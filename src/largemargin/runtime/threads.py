@@ -11,6 +11,7 @@ to leave puts that back.
 from __future__ import annotations
 
 import os
+import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -115,14 +116,15 @@ def count_workers(n_jobs: int | None) -> int:
     """The number of threads that `n_jobs` means.
 
     None is every core that this process may use, within the BLAS and OpenMP limits in force, and 1
-    inside a joblib worker. Negative numbers count back from all cores, -1 being all of them.
+    inside a joblib worker or a task of a Dask worker. Negative numbers count back from all cores,
+    -1 being all of them.
     """
     _check(n_jobs)
     cores = (
         len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     )
     if n_jobs is None:
-        if get_active_backend()[0].nesting_level:
+        if get_active_backend()[0].nesting_level or _in_a_dask_task():
             return 1
         limits = _limit.allowed()
         limits += [
@@ -130,6 +132,20 @@ def count_workers(n_jobs: int | None) -> int:
         ]
         return max(1, min([cores, *limits]))
     return int(n_jobs) if n_jobs > 0 else max(1, cores + 1 + int(n_jobs))
+
+
+def _in_a_dask_task() -> bool:
+    """Whether this thread runs a task of a Dask worker, which has as many tasks as threads; also
+    under joblib's Dask backend, whose nesting level stays 0 there.
+    """
+    worker = sys.modules.get("distributed.worker")  # where Dask is in use it is there already
+    if worker is None:
+        return False
+    try:
+        worker.get_worker()
+    except ValueError:
+        return False
+    return True
 
 
 def _check(n_jobs: int | None) -> None:
@@ -169,6 +185,10 @@ class Workers:
     def map(self, work: Callable[[Any], Any], items: Iterable[Any]) -> None:
         """Call work(item) for each item, on all threads; after an error, for no further one."""
         left = deque(items)
+        if self.count == 1 or len(left) <= 1:  # without what it takes to wait for others
+            for item in left:
+                work(item)
+            return
 
         def drain() -> None:
             try:

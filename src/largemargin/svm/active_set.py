@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.linalg import solve_triangular
-from scipy.linalg.lapack import dpstrf
+from scipy.linalg.lapack import dpotrf, dpotrs, dpstrf
 
 from largemargin.svm.problem import Problem, Solution
 
@@ -27,6 +27,9 @@ MOST_FREE = 2000  # free variables that a dense factorisation is made for
 GUESSES = 25  # sets of free variables that are tried
 # Guesses in a row without progress that are tolerated before the classical method takes over
 STALLED_GUESSES = 4
+# Free variables, so many times those of the best point, of a guess that is not tried after one
+# without progress, if they are more than a few: such guesses only grow
+FLOOD, FEW_FREE = 4, 200
 STEP_WORK = 2e9  # multiplications that the steps of the classical method may cost
 STEP_OVERHEAD = 3e6  # what a step costs beside its factorisation, counted in multiplications
 EXACT_VIOLATION = 1e-11  # a violation, relative to the gradients, that leaves little to gain
@@ -35,6 +38,8 @@ SUM_DRIFT = 1e-12  # a sum that is off by less than this, relative to the larges
 LEAST_LACK = 1e-13  # the violation, relative to a multiplier, that sets a variable free
 # A pivot below this fraction of the largest diagonal entry, times the order of the matrix, is zero
 PIVOT_ROUNDING = 1e-13
+# The least pivot, relative to the largest diagonal entry, of a matrix that is taken as it is
+REGULAR = 1e-10
 FEW_GROUPS = 2  # groups up to which each is summed in pairs
 LARGEST_PRICE = 1e3  # a larger price of slack asks for no smaller violation: rounding allows none
 
@@ -83,6 +88,8 @@ def refine(
             break
         free = point.guess()
         if not 0 < len(free) <= (MOST_FREE if solve is None else len(problem)):
+            break
+        if worse and solve is None and len(free) > max(FEW_FREE, FLOOD * len(best.inside())):
             break
         point = point.jump(free)
         left = point.violation()
@@ -151,14 +158,11 @@ class _Iterate:
     def _solved(self, free: np.ndarray, missing: np.ndarray) -> np.ndarray:
         """The step by the solver given; what rounding leaves of the sums is shared out."""
         assert self.solve is not None
-        a, group, n_groups = self.problem.a[free], self.problem.group[free], self.problem.n_groups
+        group = self.problem.group[free]
         step = self.solve(free, -self.grad[free], missing[np.unique(group)])
         if not self.problem.threshold:
             return step
-        left = (missing - np.bincount(group, a * step, n_groups)) / np.maximum(
-            np.bincount(group, minlength=n_groups), 1
-        )
-        return np.asarray(step + a * left[group])
+        return with_sums(step, self.problem.a[free], group, missing)
 
     def jump(self, free: np.ndarray) -> _Iterate:
         """To the optimum of the free variables, those that leave the box put at their bounds."""
@@ -229,11 +233,11 @@ class _Iterate:
         and the sets I_up and I_low.
         """
         problem = self.problem
-        value, rises, falls = _sides(problem, self.beta, self.grad)
+        value, rises, falls = sides(problem, self.beta, self.grad)
         free = rises & falls
         level = np.zeros(problem.n_groups)
         if problem.threshold:
-            top, low = _extremes(problem, value, rises, falls)
+            top, low = extremes(problem, value, rises, falls)
             counts = np.bincount(problem.group[free], minlength=problem.n_groups)
             means = np.bincount(problem.group[free], value[free], problem.n_groups)
             with np.errstate(invalid="ignore"):
@@ -246,11 +250,11 @@ class _Iterate:
 
 def violation_of(problem: Problem, beta: np.ndarray, grad: np.ndarray) -> float:
     """The largest violation of the KKT conditions, m - M."""
-    top, low = _extremes(problem, *_sides(problem, beta, grad))
+    top, low = extremes(problem, *sides(problem, beta, grad))
     return max(0.0, float((top - low).max(initial=0.0)))
 
 
-def _extremes(
+def extremes(
     problem: Problem, value: np.ndarray, rises: np.ndarray, falls: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Per group m = max over I_up and M = min over I_low."""
@@ -261,7 +265,7 @@ def _extremes(
     return top, low
 
 
-def _sides(
+def sides(
     problem: Problem, beta: np.ndarray, grad: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The values -a grad, and the sets I_up and I_low."""
@@ -315,13 +319,17 @@ def _solve(
     H = np.array(K, np.float64)
     H[np.diag_indices(n)] += problem.ridge[free]
     a, group = problem.a[free], problem.group[free]
-    if not problem.threshold:
+    missing = totals - group_sums(problem, beta) if problem.threshold else None
+    step = _regular_solve(H, -grad[free], a, group, missing)
+    if step is not None:
+        return step, np.zeros(n)
+    if missing is None:
         return positive_solve(H, -grad[free])
     step = np.zeros(n)
     # the first variable of each group makes up for the others:
     # d_first = a_first (missing - sum of a d over the others)
     groups, leaders, mine = np.unique(group, return_index=True, return_inverse=True)
-    step[leaders] = a[leaders] * (totals - group_sums(problem, beta))[groups]
+    step[leaders] = a[leaders] * missing[groups]
     first = leaders[mine]
     swap = a * a[first]
     right = -(grad[free] + H @ step)
@@ -339,6 +347,44 @@ def _solve(
 
     x, ray = positive_solve(H[np.ix_(rest, rest)], right[rest])
     return step + whole(x), whole(ray)
+
+
+def _regular_solve(
+    H: np.ndarray,
+    right: np.ndarray,
+    a: np.ndarray,
+    group: np.ndarray,
+    missing: np.ndarray | None,
+) -> np.ndarray | None:
+    """d with H d + a t = right and sums of `missing`, if there are sums, for an H that is positive
+    definite beyond doubt; None for any other.
+
+    With H = LL' that is d = H^-1 right - U t, U = H^-1 A and (A'U) t = A' H^-1 right - missing,
+    where A has one column for each group.
+    """
+    factor, failed = dpotrf(H.T, lower=1, clean=0)
+    pivots = np.diagonal(factor)
+    if failed or not float(pivots.min()) ** 2 > REGULAR * float(np.diagonal(H).max()):
+        return None
+    if missing is None:
+        return np.asarray(dpotrs(factor, right, lower=1)[0])
+    groups, mine = np.unique(group, return_inverse=True)
+    sides = np.zeros((len(right), 1 + len(groups)), order="F")
+    sides[:, 0] = right
+    sides[np.arange(len(right)), 1 + mine] = a
+    found = dpotrs(factor, sides, lower=1)[0]
+    sums = np.array([np.bincount(mine, a * side, len(groups)) for side in found.T])
+    t = np.linalg.solve(sums[1:], sums[0] - missing[groups])
+    return with_sums(found[:, 0] - found[:, 1:] @ t, a, group, missing)
+
+
+def with_sums(
+    step: np.ndarray, a: np.ndarray, group: np.ndarray, missing: np.ndarray
+) -> np.ndarray:
+    """A step whose sums are `missing` but for rounding: what is left of that is shared out."""
+    left = missing - np.bincount(group, a * step, len(missing))
+    shares = left / np.maximum(np.bincount(group, minlength=len(missing)), 1)
+    return np.asarray(step + a * shares[group])
 
 
 def positive_solve(H: np.ndarray, right: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -17,7 +17,8 @@ from largemargin.svm.formulations import HardMargin, SoftMargin, square_of
 from largemargin.svm.problem import DualResult, Optimality
 
 if TYPE_CHECKING:
-    from largemargin.svm.session import Session, TrainedProblem
+    from largemargin.svm.jobs import TrainedProblem
+    from largemargin.svm.session import Session
 
 SMALLEST_GAP = 1e-12  # a duality gap that is not worth making smaller
 
@@ -64,8 +65,9 @@ def _with_bounds(
     y, s = one.stated.signs, one.stated.weights
     criterion, b = one.criterion or one.job.formulation, result.intercept
     late = bool(watch.stopped) and not session.whole
-    values, drift, sizes = None, np.inf, None
-    if result is one.result and (late or one.scale == 1.0) and not session.whole:
+    drift: float | np.ndarray = np.inf
+    values, sizes = None, None
+    if result is one.result and (late or one.scale == 1.0) and one.is_bounded(session.whole):
         values, drift = one.scale * one.outputs[None], one.drift
         sizes = None if one.sizes is None else one.scale * one.sizes[None]
     stored = Stored(one.job.split, one.examples, result.coefs[None], values, drift, sizes)

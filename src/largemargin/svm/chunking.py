@@ -299,7 +299,7 @@ class Chunking:
     ) -> None:
         """Solve over a set of columns until it is good enough, or there is no time left."""
         last, end = np.empty(0, np.int64), self.effort.n_rounds + max_rounds
-        pools = len(columns) > 2 * POOL
+        pools = self.kernel.has_pools and len(columns) > 2 * POOL
         while True:
             at = columns.optimality()
             if columns.is_whole:

@@ -12,6 +12,7 @@ from collections.abc import Callable
 import numpy as np
 
 from largemargin.runtime.progress import Watch
+from largemargin.runtime.threads import Workers
 from largemargin.svm.active_set import exact_violation, is_exact, refine
 from largemargin.svm.interior_point import solve_interior
 from largemargin.svm.problem import Optimality, Problem, Solution, block_loops
@@ -22,24 +23,60 @@ SMO_STEPS = 20_000
 SMO_STEPS_PER_VARIABLE = 200
 UNBOUNDED = 1e100  # a variable of this size shows that the dual has no bounded solution
 SMO_EXTRA = 1e-8  # SMO goes on to this fraction of the tolerance, as long as that is cheap
+NEARLY = 1e-2  # the same for a start in float32, from where the active set method goes on
+# What a step of SMO costs per variable, in units of what factorising costs per cubed one; and the
+# steps per free variable without which they are not begun
+STEP_OVER_FACTOR = 48
+STEPS_PER_FREE = 20
+PART = 512  # columns that are summed together
 ROUNDING = 4e-14  # the least violation that rounding lets SMO reach, if all goes well
 # Rounds in a row that do not halve the violation and are tolerated: one more ends the solver.
 STALLED_ROUNDS = 4
 
 
 def solve_dense(
-    problem: Problem, K: np.ndarray, tol: float, max_steps: float, watch: Watch
+    problem: Problem, K: np.ndarray, tol: float, max_steps: float, watch: Watch, team: Workers
 ) -> Solution:
     """SMO until the tolerance is met, then the active set method for the exact solution."""
+    closer = _exact_enough(problem, tol)
+    at, optimality = _descend(problem, K, tol, closer, max_steps, watch, team)
+    inexact = not (optimality.infeasible_margin or is_exact(problem, optimality.violation))
+    if at.converged and inexact and not watch.stopped:
+        at = _exact(problem, K, at, watch, team)
+    return at
+
+
+def solve_nearly(
+    problem: Problem, K: np.ndarray, tol: float, max_steps: float, watch: Watch, team: Workers
+) -> Solution:
+    """SMO until the tolerance is met, and as much further as makes the next step easy."""
+    return _descend(problem, K, tol, NEARLY * tol, max_steps, watch, team)[0]
+
+
+def take_steps(
+    problem: Problem, K: np.ndarray, tol: float, watch: Watch, team: Workers
+) -> Solution:
+    """SMO towards the exact solution, as long as it takes no more time than to factorise the matrix
+    of the free variables; and no step where that is soon done.
+    """
+    n_free = int(np.count_nonzero((problem.lo < problem.start) & (problem.start < problem.hi)))
+    budget = n_free**3 // (STEP_OVER_FACTOR * len(problem))
+    if budget < STEPS_PER_FREE * n_free:
+        budget = 0
+    closer = _exact_enough(problem, tol)
+    return _descend(problem, K, closer, closer, budget, watch, team)[0]
+
+
+def _descend(
+    problem: Problem, K: np.ndarray, tol: float, closer: float, max_steps: float, watch: Watch,
+    team: Workers,
+) -> tuple[Solution, Optimality]:  # fmt: skip
+    """SMO until the tolerance is met, and beyond it to a violation of `closer`, if that is cheap;
+    where it does not get there, the methods for what it is slow at.
+    """
     beta = problem.start.copy()
-    grad = problem.p + problem.ridge * beta
-    if beta.any():
-        grad = grad + K @ beta
-    at = Solution(beta, grad, np.inf, 0, False)
+    at = Solution(beta, _gradient(problem, K, beta, team), np.inf, 0, False)
     optimality = Optimality.of(problem, at.beta, at.grad, len(problem))
-    closer = SMO_EXTRA * tol
-    if exact_violation(problem) / 2 > ROUNDING:
-        closer = min(closer, exact_violation(problem) / 2)
     least, stuck = np.inf, 0
     while not optimality.meets(tol) and at.n_steps < max_steps and not watch.stopped:
         # steps beyond the tolerance, as far as they are cheap, often make the solution exact
@@ -47,12 +84,12 @@ def solve_dense(
             problem, slice(None), K, at.grad, at.beta, tol * optimality.unit,
             max_steps - at.n_steps, closer * optimality.unit, watch.look,
         )  # fmt: skip
-        grad = problem.p + K @ found  # summed afresh: many steps add up rounding errors too
-        grad += problem.ridge * found
+        # summed afresh: many steps add up rounding errors too
+        grad = _gradient(problem, K, found, team)
         at = Solution(found, grad, np.inf, at.n_steps + steps, False)
         # SMO used up its steps; the right set of free variables may be a guess away all the same
         if steps >= SMO_STEPS_PER_VARIABLE * len(problem) + SMO_STEPS:
-            at = _exact(problem, K, at, watch)
+            at = _exact(problem, K, at, watch, team)
         optimality = Optimality.of(problem, at.beta, at.grad, len(problem))
         watch.advance(0)
         stuck = 0 if optimality.violation < least / 2 else stuck + 1
@@ -60,17 +97,51 @@ def solve_dense(
         if stuck > STALLED_ROUNDS:
             break  # only rounding still moves it
     at = Solution(at.beta, at.grad, optimality.violation, at.n_steps, optimality.meets(tol))
-    inexact = not (optimality.infeasible_margin or is_exact(problem, optimality.violation))
-    if at.converged and inexact and not watch.stopped:
-        at = _exact(problem, K, at, watch)
-    watch.advance(1)
-    return at
+    return at, optimality
 
 
-def _exact(problem: Problem, K: np.ndarray, at: Solution, watch: Watch) -> Solution:
-    return refine(
-        problem, at, lambda F: K[np.ix_(F, F)], lambda F, d: K[:, F] @ d, stopped=watch.look
-    )
+def _exact_enough(problem: Problem, tol: float) -> float:
+    """The violation at which SMO has made the solution exact, if rounding lets it."""
+    least = exact_violation(problem) / 2
+    return min(SMO_EXTRA * tol, least) if least > ROUNDING else SMO_EXTRA * tol
+
+
+def _gradient(problem: Problem, K: np.ndarray, beta: np.ndarray, team: Workers) -> np.ndarray:
+    """(K + ridge) beta + p, from the rows of the variables that are not zero."""
+    grad: np.ndarray = problem.p + problem.ridge * beta
+    used = np.flatnonzero(beta)
+    if len(used) and len(beta) <= PART and K.dtype == grad.dtype:  # as cheap as to look at some
+        grad += K @ beta
+    else:
+        add_columns(grad, K, used, beta[used], team)
+    return grad
+
+
+def add_columns(
+    sums: np.ndarray, K: np.ndarray, rows: np.ndarray, coefs: np.ndarray, team: Workers
+) -> None:
+    """sums += coefs @ K[rows], the columns shared out among the threads."""
+    from largemargin.kernels.loops import add_part
+
+    def add(part: tuple[int, int]) -> None:
+        add_part(sums, K, part[0], part[1], rows, coefs)
+
+    if len(rows):
+        team.map(add, column_parts(len(sums)))
+
+
+def column_parts(n: int) -> list[tuple[int, int]]:
+    """Columns that are summed together, the first of each part and the end of it."""
+    return [(k, min(k + PART, n)) for k in range(0, n, PART)]
+
+
+def _exact(problem: Problem, K: np.ndarray, at: Solution, watch: Watch, team: Workers) -> Solution:
+    def products(variables: np.ndarray, coefs: np.ndarray) -> np.ndarray:
+        sums = np.zeros(len(problem))
+        add_columns(sums, K, variables, coefs, team)  # K is symmetric
+        return sums
+
+    return refine(problem, at, lambda F: K[np.ix_(F, F)], products, stopped=watch.look)
 
 
 def solve_block(

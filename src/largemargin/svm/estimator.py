@@ -22,9 +22,10 @@ from largemargin.runtime.progress import Watch, check_seconds
 from largemargin.runtime.threads import workers
 from largemargin.svm.certification import certify
 from largemargin.svm.formulations import Formulation
+from largemargin.svm.jobs import Job, TrainedProblem
 from largemargin.svm.multiclass import Split, ranges_of_votes, splits, votes
 from largemargin.svm.problem import DualResult
-from largemargin.svm.session import Job, Session, TrainedProblem
+from largemargin.svm.session import Session
 
 FAR = 0.5  # a relative duality gap that is not expected of a fit that met its tolerance
 USUAL_TOL = 1e-2  # the largest tolerance for which it is not

@@ -32,6 +32,7 @@ from largemargin.kernels.fused import fused_rows, nonzeros
 from largemargin.kernels.rounding import SINGLE, raised_squares
 from largemargin.kernels.rows import BLOCK, KernelRows
 from largemargin.runtime.arrays import DistantRows, Matrix, by_rows
+from largemargin.svm.linear.passes import times
 from largemargin.svm.linear.weights import LONG, weighted_sums
 
 if TYPE_CHECKING:
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
 
 PIECE = 64  # vectors that are summed together
 PANEL = 256  # examples per tile
+PART = 512  # columns of a whole Gram matrix that are summed together
 ROWS_PER_PRODUCT = 4096  # examples that are multiplied by w together
 CHEAP = 4_000_000  # kernel values in float64 that are cheap beside any fit
 CHEAP_SINGLE = 100_000  # products in extended precision, where others are in float32
@@ -72,12 +74,17 @@ class Stored:
     examples: np.ndarray
     coefs: np.ndarray
     values: np.ndarray | None = None  # outputs that the solver has
-    drift: float = np.inf  # a bound of their distance from sums of its kernel values
+    drift: float | np.ndarray = np.inf  # a bound of their distance from sums of its kernel values
     sizes: np.ndarray | None = None  # the sums of |c_j k_ij| with `size_weights`, if it has them
 
     @cached_property
     def used(self) -> np.ndarray:
         return np.flatnonzero(self.coefs.any(axis=0))
+
+    @property
+    def is_known(self) -> bool:
+        """Whether the solver's outputs are there, and how far they may be off."""
+        return self.values is not None and bool(np.isfinite(self.drift).all())
 
 
 NearMargin = Callable[[np.ndarray, np.ndarray], np.ndarray]
@@ -160,7 +167,7 @@ class Evaluation:
         """
         if isinstance(self.kernel, Linear):
             return [self._linear(stored, V, Z) for V, Z in self._readings]
-        if stored.values is None or not np.isfinite(stored.drift):
+        if stored.values is None or not stored.is_known:
             cheap = len(stored.used) * len(stored.examples) <= CHEAP
             return [self._summed(replace(stored, values=None))] if cheap else []
         errors = scale * stored.drift + self._errors_by_norms(stored, self.unit)
@@ -171,7 +178,11 @@ class Evaluation:
 
     def error_of_single(self, stored: Stored) -> float:
         """The most that sums of kernel values in float32 differ from those in float64."""
-        return float(self._errors_by_norms(stored, SINGLE).max(initial=0.0))
+        return float(self.errors_of_single(stored).max(initial=0.0))
+
+    def errors_of_single(self, stored: Stored) -> np.ndarray:
+        """The same of each sum."""
+        return self._errors_by_norms(stored, SINGLE)
 
     def _errors_by_norms(self, stored: Stored, unit: float) -> np.ndarray:
         """`_errors` without a look at kernel values."""
@@ -185,21 +196,22 @@ class Evaluation:
         """From the kernel values of the fit."""
         coefs = np.ascontiguousarray(stored.coefs[:, stored.used])
         values: np.ndarray | None
-        if self.session.whole:
-            values, most, of_sum = self._from_whole(stored, coefs)
+        off: float | np.ndarray
+        if self.session.whole and not stored.is_known:
+            values, most, relative = self._from_whole(stored, coefs)
             off = 0.0
         else:
-            known = stored.values is not None and np.isfinite(stored.drift)
+            known = stored.is_known
             sized = known and stored.sizes is not None
             weights = None if self._by_norms or sized else self._weights(stored)
             found, weighted = self._from_rows(stored, None if known else coefs, weights)
             if known and stored.sizes is not None and self.size_weights is not None:
                 weighted = stored.sizes + stored.drift * float(self.size_weights.max())
             values = stored.values if known else found
-            of_sum, off = (0.0, stored.drift) if known else (_of_sum(len(stored.used)), 0.0)
+            relative, off = (0.0, stored.drift) if known else (of_sum(len(stored.used)), 0.0)
             most = self._most(stored, stored.examples, weighted)
         assert values is not None
-        errors = self._errors(stored, stored.examples, self.unit, most, of_sum) + off
+        errors = self._errors(stored, stored.examples, self.unit, most, relative) + off
         return self._with_square(stored, values, errors)
 
     def _from_whole(
@@ -211,15 +223,19 @@ class Evaluation:
         few = coefs.size * width <= DOT2_PRODUCTS
         add = sum_loops().add_few if few else sum_loops().add_rows_and_sizes
         values, sizes = np.zeros((len(coefs), width)), np.zeros((len(coefs), width))
+        tasks = []
         for k in range(len(coefs)):
             mine = (slots, coefs[k], weights[k])
             if len(coefs) > 1:
                 mine = tuple(part[coefs[k] != 0] for part in mine)
             start = 0
             for first, last in self.session.column_ranges(stored.split):
-                add(values[k], sizes[k], start, gram, first, last - first, *mine)
-                start += last - first
-        return values, sizes, 4 * UNIT if few else _of_sum(len(slots))
+                for at in range(first, last, PART):
+                    part = min(PART, last - at)
+                    tasks.append((values[k], sizes[k], start, gram, at, part, *mine))
+                    start += part
+        self.session.team.map(lambda task: add(*task), tasks)
+        return values, sizes, 4 * UNIT if few else of_sum(len(slots))
 
     def _from_rows(
         self, stored: Stored, coefs: np.ndarray | None, weights: np.ndarray | None
@@ -325,7 +341,7 @@ class Evaluation:
         sums = self._computed_again if self.session.computed else self._summed_again
         values, sizes = sums(V, vectors, Z, rows, coefs, weights)
         most = self._most(stored, rows, sizes)
-        errors = self._errors(stored, rows, UNIT, most, _of_sum(len(used)))
+        errors = self._errors(stored, rows, UNIT, most, of_sum(len(used)))
         if first is not None:
             all_values, all_errors = first.values.copy(), first.errors.copy()
             all_values[:, chosen], all_errors[:, chosen] = values, errors
@@ -383,10 +399,7 @@ class Evaluation:
         coefs = stored.coefs[:, stored.used]
         norms = np.sqrt(self.squares)
         few = CHEAP if self.session.exact else CHEAP_SINGLE
-        at = vectors
-        if isinstance(V, DistantRows):
-            V, at = V[vectors], np.arange(len(vectors))
-        w, unit = weighted_sums(V, at, coefs, few)
+        w, unit = weighted_sums(V, vectors, coefs, few)
         lengths = np.sqrt((w.astype(LONG) ** 2).sum(axis=1)).astype(float) * (1 + 4 * UNIT)
         off = unit * (np.abs(coefs) @ norms[vectors]) + UNIT * lengths
         values = self._times(Z, stored.examples, w)
@@ -400,7 +413,7 @@ class Evaluation:
     def _times(self, Z: Matrix, examples: np.ndarray, w: np.ndarray) -> np.ndarray:
         """w @ Z[examples].T; of all rows in their own order first, which copies none."""
         if isinstance(Z, DistantRows):
-            return Z.by_rows(_products, w).T[:, examples]
+            return Z.by_rows(times, w.T).T[:, examples]
         everything = 2 * len(examples) >= self.session.n
         n = self.session.n if everything else len(examples)
         values = np.empty((len(w), n))
@@ -427,7 +440,7 @@ def summed(values: np.ndarray) -> float:
     return float(sum_loops().compensated_sum(values.ravel()))
 
 
-def _of_sum(count: int) -> float:
+def of_sum(count: int) -> float:
     """The relative error of a sum in float64 of so many terms, PIECE at a time."""
     return (PIECE + count // 4 + 8) * UNIT
 
@@ -446,11 +459,6 @@ def _is_rounded(X: Matrix, dtype: np.dtype) -> np.ndarray:
         part = X[k : k + 1024]
         rounded[k : k + 1024] = (part.astype(dtype) != part).any(axis=1)
     return rounded
-
-
-def _products(X: Matrix, w: np.ndarray) -> np.ndarray:
-    """X @ w.T in float64."""
-    return np.asarray(X.astype(np.float64, copy=False) @ w.T)
 
 
 def _squares(X: Matrix, by_norm: bool) -> np.ndarray:

@@ -10,7 +10,8 @@ is then a guess or two away (`active_set`). With the ridge of a squared loss man
 guess is one such system, whatever their number.
 
 Products run over blocks of rows, each on one thread, and are added up in the order of the blocks: a
-solution depends neither on the threads nor on the memory.
+solution depends neither on the threads nor on the memory. Of rows that are in other processes each
+block is multiplied where it is.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from numpy.linalg import LinAlgError
 from scipy.linalg import cho_factor, cho_solve
 
 from largemargin.kernels.functions import Kernel, Linear
-from largemargin.runtime.arrays import Matrix
+from largemargin.runtime.arrays import DistantRows, Matrix, some_rows
 from largemargin.runtime.threads import Workers
 from largemargin.svm.active_set import SUM_ROUNDING, is_exact, refine, with_kept_sums
 from largemargin.svm.interior_point import RIDGE, Solver, minimise, sum_rows, with_sums
@@ -64,54 +65,52 @@ class Features:
 
     def taken(self, which: np.ndarray) -> Features:
         """Some of the rows."""
-        return Features(self.X[which], self.team, self.shift, self.stopped)
+        return Features(some_rows(self.X, which), self.team, self.shift, self.stopped)
 
-    def rows(self, which: np.ndarray | slice) -> np.ndarray:
-        part: Any = self.X[which]
-        if sp.issparse(part):
-            part = part.toarray()
-        return np.asarray(part, np.float64) - self.shift
+    def rows(self, which: np.ndarray) -> np.ndarray:
+        return _shifted(self.X[which], self.shift)
 
     def mean(self) -> np.ndarray:
         return np.asarray(self.turned(np.ones(self.n)) / self.n)
 
     def times(self, v: np.ndarray) -> np.ndarray:
         """X v"""
+        if isinstance(self.X, DistantRows):
+            return self.X.by_rows(_times, self.shift, v)
         found = np.empty((self.n, *v.shape[1:]))
 
         def fill(part: slice) -> None:
-            # a point that is not finite is not taken
-            with np.errstate(over="ignore", invalid="ignore"):
-                found[part] = self.rows(part) @ v
+            found[part] = _times(self.X[part], self.shift, v)
 
         self.team.map(fill, self._parts)
         return found
 
     def turned(self, u: np.ndarray) -> np.ndarray:
         """X'u"""
-        return self._sum(lambda part: self.rows(part).T @ u[part], (self.d, *u.shape[1:]))
+        return self._sum(_turned, u, (self.d, *u.shape[1:]))
 
     def normal(self, weights: np.ndarray) -> np.ndarray:
         """X' diag(weights) X; raises `Stopped` when there is no time for it."""
+        return self._sum(_normal, weights, (self.d, self.d), self.stopped)
 
-        def product(part: slice) -> np.ndarray:
-            if self.stopped():
+    def _sum(
+        self, product: Callable[..., np.ndarray], u: np.ndarray, shape: tuple[int, ...],
+        stopped: Callable[[], object] = lambda: "",
+    ) -> np.ndarray:  # fmt: skip
+        """The products of all blocks with their part of u, added up in their order."""
+        if isinstance(self.X, DistantRows):
+            if stopped():
                 raise Stopped
-            rows = self.rows(part)
-            return np.asarray((rows.T * weights[part]) @ rows)
-
-        return self._sum(product, (self.d, self.d))
-
-    def _sum(self, product: Callable[[slice], np.ndarray], shape: tuple[int, ...]) -> np.ndarray:
-        """The products of all blocks, added up in their order."""
+            return self.X.totals(product, self.shift, beside=[u])
         total = np.zeros(shape)
         for first in range(0, len(self._parts), AT_ONCE):
             parts = self._parts[first : first + AT_ONCE]
             found: list[Any] = [None] * len(parts)
 
             def work(k: int, found: list[Any] = found, parts: list[slice] = parts) -> None:
-                with np.errstate(over="ignore", invalid="ignore"):
-                    found[k] = product(parts[k])
+                if stopped():
+                    raise Stopped
+                found[k] = product(self.X[parts[k]], u[parts[k]], self.shift)
 
             self.team.map(work, range(len(parts)))
             for one in found:
@@ -119,10 +118,48 @@ class Features:
         return total
 
     def squares(self) -> np.ndarray:
+        if isinstance(self.X, DistantRows):
+            return self.X.by_rows(_squares, self.shift)
         found = np.empty(self.n)
         for part in self._parts:
-            found[part] = (self.rows(part) ** 2).sum(axis=1)
+            found[part] = _squares(self.X[part], self.shift)
         return found
+
+    def weighted(self, which: np.ndarray, u: np.ndarray) -> np.ndarray:
+        """X'u of some of the rows."""
+        if isinstance(self.X, DistantRows):
+            return self.taken(which).turned(u)
+        return np.asarray(self.rows(which).T @ u)
+
+
+def _shifted(X: Any, shift: np.ndarray | float) -> np.ndarray:
+    """The rows in float64, less a shift."""
+    if sp.issparse(X):
+        X = X.toarray()
+    return np.asarray(X, np.float64) - shift
+
+
+# of points that are not finite, which are not taken, numbers may be too large
+
+
+def _times(X: Matrix, shift: np.ndarray | float, v: np.ndarray) -> np.ndarray:
+    with np.errstate(over="ignore", invalid="ignore"):
+        return np.asarray(_shifted(X, shift) @ v)
+
+
+def _turned(X: Matrix, u: np.ndarray, shift: np.ndarray | float) -> np.ndarray:
+    with np.errstate(over="ignore", invalid="ignore"):
+        return np.asarray(_shifted(X, shift).T @ u)
+
+
+def _normal(X: Matrix, weights: np.ndarray, shift: np.ndarray | float) -> np.ndarray:
+    with np.errstate(over="ignore", invalid="ignore"):
+        rows = _shifted(X, shift)
+        return np.asarray((rows.T * weights) @ rows)
+
+
+def _squares(X: Matrix, shift: np.ndarray | float) -> np.ndarray:
+    return np.asarray((_shifted(X, shift) ** 2).sum(axis=1))
 
 
 class Factored:
@@ -166,6 +203,8 @@ def solve_in_features(
     problem: Problem, X: Matrix, tol: float, team: Workers, stopped: Callable[[], object]
 ) -> Solution:
     """The exact solution, or the best point found until it is stopped."""
+    if isinstance(X, DistantRows):
+        X = some_rows(X, np.arange(X.shape[0]))
     plain = Features(X, team, stopped=stopped)
     # coefficients that sum to zero do not depend on the origin: the mean rounds least
     total, size = float(problem.start.sum()), float(np.abs(problem.start).sum())
@@ -240,7 +279,7 @@ def _refined(problem: Problem, features: Features, at: Solution) -> Solution:
         return np.asarray(rows @ rows.T)
 
     def products(F: np.ndarray, d: np.ndarray) -> np.ndarray:
-        return features.times(features.rows(F).T @ d)
+        return features.times(features.weighted(F, d))
 
     def solve(F: np.ndarray, right: np.ndarray, short: np.ndarray) -> np.ndarray:
         A = np.zeros((0, len(F)))

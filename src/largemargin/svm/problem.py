@@ -71,7 +71,8 @@ class Problem:
 class Solution:
     """The point a solver found: variables, gradient, the violation left and the steps made.
 
-    `drift` bounds how far rounding may have taken the gradient from that of its kernel values;
+    `drift` bounds how far rounding may have taken the gradient from that of its kernel values, all
+    of it or each number of it;
     `seen` marks the variables whose gradient is up to date, if that is not so of all of them;
     `sizes` are the sums of |beta_j k_ij| with the weights of `Evaluation`, if the solver has them.
     """
@@ -81,7 +82,7 @@ class Solution:
     violation: float
     n_steps: int
     converged: bool
-    drift: float = np.inf
+    drift: float | np.ndarray = np.inf
     seen: np.ndarray | None = None
     sizes: np.ndarray | None = None
 

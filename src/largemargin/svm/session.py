@@ -2,14 +2,16 @@
 
 Small data has its whole Gram matrix, in which `dense_solver` solves each problem; larger data goes
 through `decomposition`; the linear kernel of few features, or of many sparse ones, through
-`linear`. Whatever is trained in the same session shares kernel values: the classes, the values of C
-of a path, the folds of a cross-validation.
+`linear`. (Coordinate descent, which is for sparse rows, goes from one row to the next: of rows in
+other processes each would be waited for, and kernel values are used instead.) Whatever is trained
+in the same session shares kernel values: the classes, the values of C of a path, the folds of a
+cross-validation.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property, partial
 from typing import Any
 
@@ -29,79 +31,25 @@ from largemargin.kernels.rows import HEIGHTS, KernelRows, whole_gram
 from largemargin.runtime.arrays import DistantRows, Matrix, MatrixLike
 from largemargin.runtime.progress import Watch
 from largemargin.runtime.threads import Workers
-from largemargin.svm.bounds import Criterion
 from largemargin.svm.chunking import Chunking
 from largemargin.svm.decomposition import WORKING_SET, Subproblem, solve
 from largemargin.svm.dense_solver import SMO_EXTRA, SMO_STEPS, SMO_STEPS_PER_VARIABLE, solve_dense
 from largemargin.svm.evaluation import Evaluation, Outputs, Stored, sum_loops
 from largemargin.svm.few_features import has_few_features
 from largemargin.svm.forecast import Forecast
-from largemargin.svm.formulations import Formulation
+from largemargin.svm.jobs import Job, StatedProblem, TrainedProblem
 from largemargin.svm.linear.coordinate_descent import fits, solve_by_coordinates
 from largemargin.svm.linear.rows import products_by_weights
 from largemargin.svm.linear.solver import in_order_of_data, solve_few_columns
 from largemargin.svm.multiclass import SEGMENT, Layout, Split
-from largemargin.svm.problem import DualResult, Problem, Solution, smo_loops
+from largemargin.svm.problem import Solution, smo_loops
+from largemargin.svm.single_first import Values, may_pay, solve_single_first
 
 ZERO_COEF = 1e-13  # a coefficient below this fraction of the largest part of w is zero
 SMO_FIRST_ROWS = 512  # rows up to which SMO is tried before solving in few features
 SMO_FIRST_VALUES = 3_000_000  # kernel values that it may look at: about the time of the other way
 BYTES_PER_EXAMPLE = 150  # bytes per example and class: bounds, gradients, coefficients
 WHOLE_GRAM_ROWS = 2048  # rows up to which the whole Gram matrix is computed at once
-
-
-@dataclass(frozen=True)
-class Job:
-    """A machine to train: its classes, formulation and weights, and the point to start from.
-
-    `weights` and `start` have one entry per example of the data; weight 0 takes an example out.
-    """
-
-    split: Split
-    formulation: Formulation
-    weights: np.ndarray
-    start: np.ndarray | None = None
-
-
-@dataclass(frozen=True)
-class StatedProblem:
-    """A job as a problem: its examples, in the order of the variables, their signs and weights."""
-
-    job: Job
-    examples: np.ndarray
-    signs: np.ndarray
-    weights: np.ndarray
-    problem: Problem
-
-
-@dataclass(frozen=True)
-class TrainedProblem:
-    """A trained machine: its result, and the outputs of its examples without the threshold.
-
-    The outputs are the solver's own, NaN where there was no time to compute them.
-    """
-
-    stated: StatedProblem
-    result: DualResult
-    outputs: np.ndarray
-    drift: float = np.inf  # a bound of their distance from sums of the solver's kernel values
-    sizes: np.ndarray | None = None  # the solver's sums of |coefficient x kernel value|
-    scale: float = 1.0  # the result's coefficients divided by the solver's
-    criterion: Criterion | None = None  # if it is not the formulation
-
-    @property
-    def job(self) -> Job:
-        return self.stated.job
-
-    @property
-    def examples(self) -> np.ndarray:
-        return self.stated.examples
-
-    def coefs(self, n: int) -> np.ndarray:
-        """The coefficients of all examples of the data."""
-        full = np.zeros(n)
-        full[self.examples] = self.result.coefs
-        return full
 
 
 class Session:
@@ -137,7 +85,7 @@ class Session:
         self.X, self.labels, self.kernel, self.team = X, labels, kernel, team
         self.given = X if given is None else given
         self.n, self.n_classes = int(X.shape[0]), n_classes
-        self.exact = dtype == np.float64
+        self.exact, self.may_forget = dtype == np.float64, may_forget
         # decided by the data alone, since the two ways end in different last bits
         self.whole = self.n <= WHOLE_GRAM_ROWS
         large = self.n > SMALL_PROBLEM and not self.whole
@@ -163,6 +111,25 @@ class Session:
         return fused_rows(self.kernel, self.X, self.team, self._dtype)
 
     @cached_property
+    def quick(self) -> FusedRows:
+        """The same in float32 if that is good enough to begin with."""
+        if not (self.exact and single_enough(self.kernel, largest_square(self.X))):
+            return self.fused
+        return fused_rows(self.kernel, self.X, self.team, np.dtype(np.float32))
+
+    @property
+    def _is_single_first(self) -> bool:
+        """Whether a problem by itself is solved in float32 first."""
+        return (
+            self.may_forget
+            and not isinstance(self.X, DistantRows)
+            and may_pay(self.X, self.whole)
+            and is_computed_again(self.kernel, self.X)
+            and self.quick is not self.fused
+            and self.quick.in_order
+        )
+
+    @cached_property
     def rows(self) -> KernelRows:
         # a thread's rows in the making and the matrix of its working set
         scratch = HEIGHTS[0] * SEGMENT + (2 * WORKING_SET) ** 2
@@ -181,8 +148,7 @@ class Session:
         stated = [self._state(job) for job in jobs]
         found: list[Solution | None] = [None] * len(stated)
         if (
-            not isinstance(self.X, DistantRows)
-            and has_few_features(self.X, self.kernel)
+            has_few_features(self.X, self.kernel)
             and max_steps > SMO_STEPS + SMO_STEPS_PER_VARIABLE * self.n
         ):
             found = [self._solve_in_features(one, tol, watch) for one in stated]
@@ -201,8 +167,34 @@ class Session:
         """Solve all problems over kernel values."""
         if not stated:
             return []
+        if len(stated) == 1 and self._is_single_first and not stated[0].problem.relative:
+            return [self._solve_single_first(stated[0], tol, max_steps, watch)]
+        return self._solve_in_double(stated, tol, max_steps, watch)
+
+    def _solve_single_first(
+        self, one: StatedProblem, tol: float, max_steps: float, watch: Watch
+    ) -> Solution:
+        """Solve a problem in float32, and in float64 from there as far as it counts; or go on from
+        there in the usual way.
+        """
+        values = Values.of(self, one.job.split, one.examples)
+        at = solve_single_first(one.problem, values, tol, max_steps, watch, self.team)
+        self.n_computed += at.n_values
+        if at.is_exact:
+            watch.advance(1)
+            return at.solution
+        steps = at.solution.n_steps
+        start = replace(one.problem, start=at.solution.beta)
+        (found,) = self._solve_in_double(
+            [replace(one, problem=start)], tol, max_steps - steps, watch
+        )
+        return replace(found, n_steps=found.n_steps + steps)
+
+    def _solve_in_double(
+        self, stated: Sequence[StatedProblem], tol: float, max_steps: float, watch: Watch
+    ) -> list[Solution]:
         if self.whole:
-            return [self._solve_dense(one, tol, max_steps, watch) for one in stated]
+            return self._solve_whole(stated, tol, max_steps, watch)
         if self.computed:
             return self._solve_in_chunks(stated, tol, max_steps, watch)
         runs = [
@@ -230,9 +222,7 @@ class Session:
         """Solve all problems over kernel values that are computed, used and forgotten: those in
         float64 in float32 first, as far as the tolerance.
         """
-        quick = self.fused
-        if self.exact and single_enough(self.kernel, largest_square(self.X)):
-            quick = fused_rows(self.kernel, self.X, self.team, np.dtype(np.float32))
+        quick = self.quick
         found: list[Any] = [None] * len(stated)
         distant = isinstance(self.X, DistantRows)  # sums come from afar: as few as can be
 
@@ -279,7 +269,22 @@ class Session:
     ) -> Solution:
         """Solve a problem in the matrix of all its kernel values."""
         K = self._gram_of_split(one.job.split)
-        return solve_dense(one.problem, K, tol, max_steps, watch)
+        at = solve_dense(one.problem, K, tol, max_steps, watch, self.team)
+        watch.advance(1)
+        return at
+
+    def _solve_whole(
+        self, stated: Sequence[StatedProblem], tol: float, max_steps: float, watch: Watch
+    ) -> list[Solution]:
+        """Solve all problems in the whole Gram matrix, each on one thread."""
+        found: list[Any] = [None] * len(stated)
+
+        def run(k: int) -> None:
+            found[k] = self._solve_dense(stated[k], tol, max_steps, watch)
+
+        _ = self.gram  # not by several threads at once
+        self.team.map(run, range(len(stated)))
+        return found
 
     def _solve_in_features(self, one: StatedProblem, tol: float, watch: Watch) -> Solution:
         """Solve a problem in the space of its few features, unless a few steps are enough."""
@@ -411,9 +416,7 @@ class Session:
     @property
     def _by_weights(self) -> bool:
         """Whether w is shorter than a row of kernel values."""
-        if isinstance(self.X, DistantRows) or self.whole:
-            return False
-        return isinstance(self.kernel, Linear) and self.X.shape[1] <= self.n
+        return isinstance(self.kernel, Linear) and not self.whole and self.X.shape[1] <= self.n
 
     def _state(self, job: Job) -> StatedProblem:
         examples = self.layout.examples(job.split)
@@ -445,8 +448,8 @@ class Session:
         if problem.threshold and not problem.relative:
             sum_loops().balance(beta, problem.lo, problem.hi)
         drift = solution.drift
-        if np.isfinite(drift):
-            drift += float(np.abs(beta - before) @ norms) * float(self.norms.max())
+        if np.isfinite(drift).all():
+            drift = drift + float(np.abs(beta - before) @ norms) * float(self.norms.max())
         result = one.job.formulation.read(problem, solution, one.signs, one.weights)
         outputs = solution.grad - problem.p - problem.ridge * solution.beta
         scale = 1.0

@@ -31,8 +31,9 @@ from largemargin.svm.formulations import (
     slacks,
     square_of,
 )
+from largemargin.svm.jobs import Job, TrainedProblem
 from largemargin.svm.problem import Solution
-from largemargin.svm.session import Job, Session, TrainedProblem
+from largemargin.svm.session import Session
 from largemargin.svm.squared_sum_active_set import Iterate, solve_exactly
 
 ROUNDS = 60  # values of delta that are tried

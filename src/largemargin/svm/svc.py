@@ -15,8 +15,9 @@ from largemargin.runtime.progress import Watch
 from largemargin.svm import crammer_singer, squared_sum
 from largemargin.svm.estimator import Fit, SupportVectorMachine, unwarned
 from largemargin.svm.formulations import HINGE, LOSSES, Formulation, HardMargin, SoftMargin
+from largemargin.svm.jobs import Job, TrainedProblem
 from largemargin.svm.multiclass import Split, splits
-from largemargin.svm.session import Job, Session, TrainedProblem
+from largemargin.svm.session import Session
 
 SMALLEST_C = 1e-100
 SLACKS = (*LOSSES, "squared-sum")

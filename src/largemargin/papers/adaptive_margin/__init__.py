@@ -225,10 +225,14 @@ Done = list[tuple[Experiment, dict[str, Any]]]
 Choices = list[tuple[ChoiceExperiment, dict[str, Any]]]
 
 
-def run(plan: Plan, load: Callable[..., Dataset], work: Path, *, progress: bool) -> Report:
+def run(
+    plan: Plan, load: Callable[..., Dataset], work: Path, *, progress: bool, client: Any = None
+) -> Report:
     """Reproduce with the data sets that the plan needs, on all cores."""
     processes = count_workers(-1)
-    return reproduce(plan, plan.load(load), work, progress=progress, processes=processes)
+    return reproduce(
+        plan, plan.load(load), work, progress=progress, client=client, processes=processes
+    )
 
 
 def reproduce(
@@ -237,6 +241,7 @@ def reproduce(
     work: Path,
     *,
     progress: bool = False,
+    client: Any = None,
     processes: int = 1,
 ) -> Report:
     """Run what is missing in the folder `work` and report on all of it.
@@ -253,6 +258,7 @@ def reproduce(
             name=lambda experiment: experiment.name,
             cost=lambda experiment: experiment.cost,
             progress=progress,
+            client=client,
             processes=processes,
         )
         return list(zip(wanted, records, strict=True))

@@ -231,13 +231,17 @@ class Plan:
         return " ".join(words)
 
 
-def run(plan: Plan, load: Callable[[str], Dataset], work: Path, *, progress: bool) -> Report:
+def run(
+    plan: Plan, load: Callable[[str], Dataset], work: Path, *, progress: bool, client: Any = None
+) -> Report:
     """Reproduce with the data sets that the plan needs."""
-    return reproduce(plan, {name: load(name) for name in plan.data}, work, progress=progress)
+    return reproduce(
+        plan, {name: load(name) for name in plan.data}, work, progress=progress, client=client
+    )
 
 
 def reproduce(
-    plan: Plan, data: dict[str, Dataset], work: Path, *, progress: bool = False
+    plan: Plan, data: dict[str, Dataset], work: Path, *, progress: bool = False, client: Any = None
 ) -> Report:
     """Run what is missing in the folder `work` and report on all of it.
 
@@ -246,13 +250,13 @@ def reproduce(
     problems = {name: plan.problem(data[name]) for name in plan.data}
     store = Store(work)
     choices = plan.choices(problems)
-    decided = _run(store, choices, progress)
+    decided = _run(store, choices, progress, client)
     settings: Settings = {
         (choice.problem.task.name, choice.kind): choice.chosen(record["results"])
         for choice, record in zip(choices, decided, strict=True)
     }
     wanted = plan.experiments(problems, settings)
-    records = _run(store, wanted, progress)
+    records = _run(store, wanted, progress, client)
     done = list(zip(wanted, records, strict=True))
     notes = _notes(list(zip(choices, decided, strict=True)))
     tables, figures = _results(plan, problems, done, notes)
@@ -290,7 +294,7 @@ def run_experiment(experiment: Any) -> tuple[dict[str, Any], dict[str, float]]:
     return found
 
 
-def _run(store: Store, wanted: list[Any], progress: bool) -> list[dict[str, Any]]:
+def _run(store: Store, wanted: list[Any], progress: bool, client: Any) -> list[dict[str, Any]]:
     return run_missing(
         store,
         wanted,
@@ -298,6 +302,7 @@ def _run(store: Store, wanted: list[Any], progress: bool) -> list[dict[str, Any]
         name=lambda experiment: experiment.name,
         cost=lambda experiment: experiment.cost,
         progress=progress,
+        client=client,
     )
 
 

@@ -177,11 +177,13 @@ def _words(numbers: Any) -> str:
     return ", ".join(map(str, numbers)) or "none"
 
 
-def run(plan: Plan, load: Callable[[str], Dataset], work: Path, *, progress: bool) -> Report:
+def run(
+    plan: Plan, load: Callable[[str], Dataset], work: Path, *, progress: bool, client: Any = None
+) -> Report:
     """Reproduce with the data sets that the plan needs."""
     usps = load("usps") if plan.needs_usps else None
     mnist = load("mnist") if plan.needs_mnist else None
-    return reproduce(plan, usps, mnist, work, progress=progress)
+    return reproduce(plan, usps, mnist, work, progress=progress, client=client)
 
 
 def reproduce(
@@ -191,6 +193,7 @@ def reproduce(
     work: Path,
     *,
     progress: bool = False,
+    client: Any = None,
 ) -> Report:
     """Run what is missing in the folder `work` and report on all of it.
 
@@ -205,6 +208,7 @@ def reproduce(
         name=lambda experiment: experiment.name,
         cost=lambda experiment: experiment.cost,
         progress=progress,
+        client=client,
     )
     reduced = plan.reductions(usps, mnist)
     tables, figures = _results(plan, usps, mnist, list(zip(wanted, records, strict=True)))

@@ -111,12 +111,16 @@ class Plan:
         return tuple(found)
 
 
-def run(plan: Plan, load: Callable[[str], Dataset], work: Path, *, progress: bool) -> Report:
+def run(
+    plan: Plan, load: Callable[[str], Dataset], work: Path, *, progress: bool, client: Any = None
+) -> Report:
     """Reproduce with MNIST."""
-    return reproduce(plan, load("mnist"), work, progress=progress)
+    return reproduce(plan, load("mnist"), work, progress=progress, client=client)
 
 
-def reproduce(plan: Plan, data: Dataset, work: Path, *, progress: bool = False) -> Report:
+def reproduce(
+    plan: Plan, data: Dataset, work: Path, *, progress: bool = False, client: Any = None
+) -> Report:
     """Run what is missing in the folder `work` and report on all of it.
 
     `data` is MNIST with pixels 0..255, or something of its kind.
@@ -130,6 +134,7 @@ def reproduce(plan: Plan, data: Dataset, work: Path, *, progress: bool = False) 
         name=lambda e: f"degree {e.degree}, permutation {e.permutation + 1} of {plan.permutations}",
         cost=lambda e: COST.get(e.degree, 1.0),
         progress=progress,
+        client=client,
     )
     found = by_degree(records)
     reduced = plan.reductions(images.n_train, images.n_test)

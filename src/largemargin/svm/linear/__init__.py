@@ -8,4 +8,8 @@ Few columns (`solver`), dense or sparse, many rows:
 
 Many sparse columns: `coordinate_descent` in the dual, compiled in `loops`. What is neither, and
 what these methods cannot do, is left to `few_features` and to the solvers over kernel values.
+
+The methods for few columns also take rows that are in other processes: what they do with all rows
+are `passes` over them, and samples and bands are fetched as long as they are few numbers (see
+`runtime.arrays.some_rows`). Coordinate descent is for rows in this process only.
 """

@@ -29,8 +29,7 @@ import numpy as np
 from numpy.linalg import LinAlgError
 from scipy.linalg import cho_factor, cho_solve
 
-from largemargin.runtime.threads import Workers
-from largemargin.svm.linear.rows import ROWS, normal, summed_over
+from largemargin.svm.linear.rows import Band, DistantBand
 
 INSIDE = 0.99  # the fraction of the way to the nearest bound that a step takes
 RESIDUAL = 1e-3  # what may be left of w = X'b + w_0, relative to the largest entry of w
@@ -45,29 +44,12 @@ class BoxProblem:
     others add to w and to the sums, less what the sums have to be.
     """
 
-    Z: np.ndarray
+    rows: Band | DistantBand
     p: np.ndarray
     lo: np.ndarray
     width: np.ndarray
     constant: np.ndarray
     d: int
-    team: Workers
-
-    def times(self, v: np.ndarray) -> np.ndarray:
-        found = np.empty(len(self.Z))
-
-        def fill(first: int) -> None:
-            part = slice(first, first + ROWS)
-            np.matmul(self.Z[part], v, out=found[part])
-
-        self.team.map(fill, range(0, len(found), ROWS))
-        return found
-
-    def turned(self, u: np.ndarray) -> np.ndarray:
-        parts = [slice(k, k + ROWS) for k in range(0, len(self.Z), ROWS)]
-        return summed_over(
-            self.team, parts, lambda part: u[part] @ self.Z[part], np.zeros(self.Z.shape[1])
-        )
 
 
 @dataclass(frozen=True)
@@ -103,15 +85,15 @@ def follow(
     """The point of the path at the resolution `target`, or finer, from (w, t) at that of `start`.
     Resolutions are in units of `unit`. Raises LinAlgError where rounding does not let it get there.
     """
-    h, d = box.width, box.d
-    r = box.times(v) + box.p
+    h, d, rows = box.width, box.d, box.rows
+    r = rows.times(v) + box.p
     sl, su = central(r, h, start * unit)
     zl, zu = start * unit * h / sl, start * unit * h / su
     total = 2 * unit * float(h.sum())
     residual = RESIDUAL * (1e-6 if exact else 1)
     n_steps, M = 0, np.eye(len(v))
     while True:
-        left = box.turned(box.lo + sl) + box.constant
+        left = rows.turned(box.lo + sl) + box.constant
         left[:d] -= v[:d]
         resolution = (float(zl @ sl) + float(zu @ su)) / total
         off = float(np.abs(left[:d]).max(initial=0.0)) / max(
@@ -130,7 +112,7 @@ def follow(
             break
         n_steps += 1
         D = zl / sl + zu / su
-        M = normal(box.Z, 1 / D, box.team)
+        M = rows.normal(1 / D)
         diagonal = np.arange(len(M))
         M[diagonal[:d], diagonal[:d]] += 1.0
         M[diagonal, diagonal] *= 1 + LEAST_PIVOT
@@ -139,8 +121,8 @@ def follow(
 
         def direction(rl: np.ndarray, ru: np.ndarray) -> tuple[np.ndarray, ...]:
             right = rl / sl - ru / su - dual  # noqa: B023
-            dv = cho_solve(factor, box.turned(right / D) + left, check_finite=False)  # noqa: B023
-            dr = box.times(dv)
+            dv = cho_solve(factor, rows.turned(right / D) + left, check_finite=False)  # noqa: B023
+            dr = rows.times(dv)
             db = (right - dr) / D  # noqa: B023
             return dv, dr, db, (rl - zl * db) / sl, (ru + zu * db) / su  # noqa: B023
 

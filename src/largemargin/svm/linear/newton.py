@@ -19,7 +19,6 @@ import numpy as np
 from numpy.linalg import LinAlgError
 from scipy.linalg import cho_factor, cho_solve
 
-from largemargin.svm.linear.rows import normal
 from largemargin.svm.linear.samples import Sample
 
 STEPS = 60  # Newton steps at most
@@ -62,8 +61,7 @@ def _minimise(
         inside = np.flatnonzero(beta)
         slope = -sample.gathered(beta)
         slope[:d] += v[:d]
-        Z = sample.rows.dense(inside, sample.A[inside])
-        M = normal(Z, 1 / sample.ridge[inside], sample.rows.team)
+        M = sample.rows.normal(inside, sample.A[inside], 1 / sample.ridge[inside])
         diagonal = np.arange(len(M))
         size = np.abs(v) * np.append(np.ones(d), np.zeros(len(M) - d)) + np.sqrt(
             np.diagonal(M) * float(beta @ (sample.ridge * beta))

@@ -158,9 +158,9 @@ class _Search:
         """The problem of a band, the other variables being at their ends."""
         moved = np.flatnonzero(band)
         return BoxProblem(
-            sample.rows.dense(moved, sample.A[moved]), sample.p[moved], sample.lo[moved],
+            sample.rows.band(moved, sample.A[moved]), sample.p[moved], sample.lo[moved],
             sample.hi[moved] - sample.lo[moved], sample.gathered(_at_ends(sample, r, band)),
-            sample.d, sample.rows.team,
+            sample.d,
         )  # fmt: skip
 
     def blurred(self) -> Solution:

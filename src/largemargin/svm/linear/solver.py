@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from largemargin.runtime.arrays import Matrix
+from largemargin.runtime.arrays import DistantRows, Matrix
 from largemargin.runtime.threads import Workers
 from largemargin.svm.active_set import SUM_ROUNDING, with_kept_sums
 from largemargin.svm.few_features import solve_in_features
@@ -31,7 +31,7 @@ def in_order_of_data(
     order of the data, so that these need not be copied.
     """
     order = np.argsort(examples)
-    rows = X if len(order) == X.shape[0] else X[examples[order]]
+    rows = X if len(order) == X.shape[0] else _part(X, examples[order])
     at = solve(part_of(problem, order), rows)
     beta, grad = np.empty_like(at.beta), np.empty_like(at.grad)
     beta[order], grad[order] = at.beta, at.grad
@@ -54,13 +54,18 @@ def solve_few_columns(
         found = _solve(problem, X, tol, exact, team, stopped)
     else:
         which = np.flatnonzero(moving)
-        found = _solve(part_of(problem, which), X[which], tol, exact, team, stopped)
+        found = _solve(part_of(problem, which), _part(X, which), tol, exact, team, stopped)
         if found is not None:
             found = _enlarged(problem, Rows(X, team), which, found, tol)
     if found is not None and (stopped() or _is_good(found, exact)):
         return found
     other = solve_in_features(problem, X, tol, team, stopped)
     return other if found is None or other.violation < found.violation else found
+
+
+def _part(X: Matrix, rows: np.ndarray) -> Matrix:
+    """Some of the rows, wherever they are."""
+    return X.taken(rows) if isinstance(X, DistantRows) else X[rows]
 
 
 def _is_good(found: Solution, exact: bool) -> bool:

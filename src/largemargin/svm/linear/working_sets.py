@@ -13,6 +13,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from largemargin.runtime.arrays import some_rows
 from largemargin.svm.few_features import solve_in_features
 from largemargin.svm.formulations import group_multipliers
 from largemargin.svm.linear.rows import Rows
@@ -35,7 +36,7 @@ def solve_in_working_sets(
     beta, n_steps = problem.start, 0
     for _ in range(ROUNDS):
         part = replace(part_of(problem, chosen), start=beta[chosen])
-        at = solve_in_features(part, rows.X[chosen], tol, rows.team, stopped)
+        at = solve_in_features(part, some_rows(rows.X, chosen), tol, rows.team, stopped)
         n_steps += at.n_steps
         beta = np.zeros(len(problem))
         beta[chosen] = at.beta
