@@ -326,6 +326,8 @@ class Cluster:
                 shard.life += 1
             except LOST as error:
                 lost[k] = str(error)  # itself it would keep tasks that are to be forgotten
+                if isinstance(error, KilledWorker):  # the scheduler has tried as often already
+                    shard.failures = DEATHS
             except MemoryError as error:
                 raise ClusterError(f"{_with_rows(shard)} is short of memory: {MORE}") from error
             else:
@@ -377,7 +379,7 @@ class Cluster:
         gone = {k: "" for k, shard in enumerate(self.shards) if shard.address not in there}
         lost = gone | lost
         for k in lost:
-            self._check_data(self.shards[k])
+            self._check_data(self.shards[k], lost[k])
             self.shards[k].release()
         gc.collect()  # tasks that wait for a lost worker would keep their parts waiting too
         for k in sorted(lost):
@@ -385,17 +387,16 @@ class Cluster:
         for k in sorted(lost):
             self._begin_again(self.shards[k])
 
-    def _check_data(self, shard: Shard) -> None:
+    def _check_data(self, shard: Shard, reason: str) -> None:
         """Refuse to wait for what cannot be made again."""
-        for future in shard.made_of:
-            error = future.exception(timeout=1) if future.status == "cancelled" else None
-            if getattr(error, "reason", "") == "lost dependencies":
-                first, end = shard.rows
-                raise ClusterError(
-                    f"rows {first} to {end - 1} of X cannot be made again: some of them were only "
-                    "in the memory of a worker that is gone, as what is scattered; load the data "
-                    "again, or give a collection that knows how to"
-                )
+        lazy = all(isinstance(part, Delayed) for part in shard.parts)
+        if lazy and shard.made_of and "lost dependencies" in reason:
+            first, end = shard.rows
+            raise ClusterError(
+                f"rows {first} to {end - 1} of X cannot be made again: some of them were only in "
+                "the memory of a worker that is gone, as what is scattered; load the data again, "
+                "or give a collection that knows how to"
+            )
 
     def _move(self, shard: Shard, reason: str) -> None:
         """Have a lost shard made on another worker: one that has none, or the fewest."""
