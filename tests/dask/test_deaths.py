@@ -303,8 +303,9 @@ def deadly(X):
 
 
 @pytest.mark.parametrize("known", [True, False])
-def test_parts_that_no_worker_survives(workers, data, known):
+def test_parts_that_no_worker_survives(workers, data, known, monkeypatch):
     X, y = data
+    monkeypatch.setattr(cluster, "DEATHS", 1)  # workers take seconds to start again
     given = [delayed(deadly)(X[:5000]), delayed(np.array)(X[5000:])]
     if known:
         given = da.from_array(X, chunks=(5000, 6)).map_blocks(deadly, meta=X[:0])

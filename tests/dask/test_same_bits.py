@@ -111,7 +111,8 @@ def three(X):
 
 def product(A, B):
     """A kernel that the compiled loops do not know."""
-    return np.asarray((A @ B.T + 1.0) ** 2)
+    values = A @ B.T
+    return (np.asarray(values.toarray() if sp.issparse(values) else values) + 1.0) ** 2
 
 
 def parts_of(X, lengths, make=np.array):
