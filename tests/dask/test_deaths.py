@@ -302,6 +302,7 @@ def deadly(X):
     os.kill(os.getpid(), signal.SIGKILL)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("known", [True, False])
 def test_parts_that_no_worker_survives(workers, data, known, monkeypatch):
     X, y = data

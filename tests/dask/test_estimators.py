@@ -15,7 +15,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from largemargin import SVC, NuSVC, load, save
 from largemargin.dask import DaskNuSVC, DaskSVC, collections, estimators
 
-pytestmark = pytest.mark.cluster
+pytestmark = pytest.mark.slow
 
 PAIRS = [(DaskSVC, SVC), (DaskNuSVC, NuSVC)]
 

@@ -14,7 +14,7 @@ from largemargin.dask import DaskNuSVC, DaskSVC
 from largemargin.dask.rows import ShardedKernel, ShardedRows
 from largemargin.svm import SVC, NuSVC
 
-pytestmark = pytest.mark.cluster
+pytestmark = pytest.mark.slow
 
 N = 20_000
 MACHINES = {

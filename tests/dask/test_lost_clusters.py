@@ -19,7 +19,7 @@ from largemargin.dask import ClusterError, DaskSVC, cluster, connection
 from .conftest import QUIET, cluster_of
 from .test_deaths import chunked, data, no_hang  # noqa: F401
 
-pytestmark = pytest.mark.cluster
+pytestmark = pytest.mark.slow
 
 COMMAND = "import sys; from distributed.cli.dask_{0} import main; sys.exit(main())"
 

@@ -25,7 +25,7 @@ from largemargin.svm import chunking, cross_validate, session
 
 from .conftest import cluster_of
 
-pytestmark = [pytest.mark.cluster, pytest.mark.filterwarnings("ignore:.*stopped before")]
+pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore:.*stopped before")]
 
 N, STRETCH = 300, 32
 CHUNKS = {

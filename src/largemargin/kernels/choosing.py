@@ -13,7 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from largemargin.kernels.functions import KERNELS, Kernel, Matern, Rounding
-from largemargin.runtime.arrays import Matrix, by_rows
+from largemargin.runtime.arrays import DistantRows, Matrix, by_rows
 from largemargin.runtime.threads import single_thread
 
 KERNEL_NAMES = tuple(KERNELS)
@@ -46,6 +46,8 @@ class FunctionKernel(Kernel):
         return block
 
     def diag(self, A: Matrix) -> np.ndarray:
+        if isinstance(A, DistantRows):
+            return A.by_rows(self.diag)
         values = np.array([self(A[i : i + 1], A[i : i + 1])[0, 0] for i in range(A.shape[0])])
         if not np.isfinite(values).all():
             row = int(np.argmin(np.isfinite(values)))
