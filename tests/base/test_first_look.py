@@ -69,6 +69,7 @@ def on_the_boundary(model, X, rng, n_steps=60):
     return np.concatenate([a, b])
 
 
+@pytest.mark.crossing
 @pytest.mark.parametrize("sparse", [False, True])
 @pytest.mark.parametrize("reduction", [(2, "ovr"), (4, "ovr"), (4, "ovo")])
 @pytest.mark.parametrize("scale", SCALES)

@@ -225,6 +225,7 @@ def test_memory_changes_no_bit_of_wide_rows():
     assert np.array_equal(ample.intercept_, scarce.intercept_)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("computed", [False, True])
 @pytest.mark.parametrize("C", [1.0, pytest.param(10.0, marks=pytest.mark.full)])
 def test_most_examples_at_their_bounds(C, computed, monkeypatch):

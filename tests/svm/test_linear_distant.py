@@ -64,6 +64,7 @@ def is_never(*_, **__):
     raise AssertionError("kernel values were asked for")
 
 
+@pytest.mark.crossing
 @pytest.mark.parametrize("precision", ["float32", "float64"])
 @pytest.mark.parametrize("name", MACHINES)
 def test_the_plain_machine(name, precision, small, monkeypatch):
