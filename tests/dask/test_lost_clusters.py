@@ -100,7 +100,7 @@ def test_a_lost_scheduler(data, sign, monkeypatch):  # noqa: F811
             pytest.raises(ClusterError, match="scheduler of the cluster is gone"),
         ):
             DaskSVC(client=client).fit(chunked(X), y)
-        with soon(30), pytest.raises((ClusterError, ValueError), match="is gone|client is"):
+        with soon(30), pytest.raises((ClusterError, ValueError), match=r"is gone|client is"):
             DaskSVC(client=client).fit([delayed(np.array)(X)], y)
         scheduler.kill()  # a client says farewell, and would wait
 
