@@ -147,10 +147,9 @@ def _places(
     """Under which name the file has each column, the label's included if it is there."""
     present = reader.column_names
     names = [name for name in wanted if name != label_name]
-    if reader.feature_names is None or _are_positions(names):
-        if not set(names) <= set(present) or reader.feature_names is None:
-            return _places_by_order(source, present, names, label_name)
     missing = [name for name in names if name not in present]
+    if reader.feature_names is None or (missing and _are_positions(names)):
+        return _places_by_order(source, present, names, label_name)
     if missing:
         raise _missing(source, missing, present)
     return {name: name for name in wanted if name in present}
