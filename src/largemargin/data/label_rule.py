@@ -91,7 +91,8 @@ def choose_label(
     for position in (0, width - 1):
         if lowered and lowered[position] == "y":
             return LabelChoice(position, f"it is called {(names or ())[position]}")
-    return LabelChoice(width - 1, "it is the last column", is_guess=True)
+    named = [j for j in range(width) if names is None or names[j]]  # a line may end in a separator
+    return LabelChoice((named or [width - 1])[-1], "it is the last column", is_guess=True)
 
 
 @dataclass(frozen=True)
@@ -164,13 +165,15 @@ def check_labels(
     name: str,
     raw: RawLabels,
     others: Mapping[str, Any],
+    measurements: bool = False,
 ) -> str:
-    """Raise unless the values of the chosen column can be labels; `others` are the other columns.
-    Returns the reason for the choice, a sentence without its subject."""
+    """Raise unless the values of the chosen column can be labels; `others` are the other columns,
+    and `measurements` lets numbers pass that look like such. Returns the reason for the choice, a
+    sentence without its subject."""
     values = _Values.of(raw)
     if choice.is_guess and not values.can_be_guessed:
         raise _no_label(path, name, values, others)
-    if values.are_measurements:
+    if values.are_measurements and not measurements:
         raise broken(
             path,
             f"{values.count} different {values.kind} in {values.rows} rows look like a "
