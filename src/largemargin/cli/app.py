@@ -17,6 +17,7 @@ from largemargin.cli.output import emit, note
 from largemargin.cli.predict import predict
 from largemargin.cli.report import report
 from largemargin.cli.reproduce import reproduce
+from largemargin.cli.serve import serve
 from largemargin.cli.stream import stream
 from largemargin.cli.train import train
 
@@ -112,3 +113,4 @@ app.command()(report)
 app.command()(compare)
 app.command()(stream)
 app.command()(reproduce)
+app.command()(serve)

@@ -1,0 +1,111 @@
+"""A server process, or several on one socket."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import socket
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
+from uvicorn.supervisors import Multiprocess
+
+from largemargin.web.guard import Limits
+from largemargin.web.serving.app import make_app
+
+SETTINGS = "LARGEMARGIN_SERVE"  # the variable that tells the processes of a server what to serve
+GRACE = 30  # seconds that requests in flight have after SIGTERM
+HEADERS = 10  # seconds in which a request must say what it wants
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What a server is started with."""
+
+    models: list[str]
+    token: str | None = None
+    hosts: list[str] = field(default_factory=lambda: ["localhost"])
+    reload: bool = False
+    learn: str | None = None
+    limits: dict[str, Any] = field(default_factory=dict)
+
+
+class PatientProtocol(H11Protocol):
+    """A connection on which a request must begin soon, and be whole in its head."""
+
+    _deadline: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: Any) -> None:
+        super().connection_made(transport)
+        self._wait()
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        if self._deadline is not None and self.cycle is not None:
+            self._deadline.cancel()
+            self._deadline = None
+        elif self._deadline is None and (self.cycle is None or self.cycle.response_complete):
+            self._wait()  # the head of a next request has begun
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        if self._deadline is not None:
+            self._deadline.cancel()
+        super().connection_lost(exc)
+
+    def _wait(self) -> None:
+        self._deadline = self.loop.call_later(HEADERS, self._give_up)
+
+    def _give_up(self) -> None:
+        self._deadline = None
+        if self.transport is not None and not self.transport.is_closing():
+            self.transport.close()
+
+
+def app() -> Any:
+    """The application that the environment describes, in each process of a server."""
+    settings = Settings(**json.loads(os.environ[SETTINGS]))
+    return make_app(
+        settings.models,
+        Limits(**settings.limits),
+        settings.token,
+        frozenset(settings.hosts),
+        settings.reload,
+        settings.learn,
+        tell=lambda sentence: print(f"warning: {sentence}", flush=True),
+    )
+
+
+def bound(host: str, port: int) -> socket.socket:
+    """A socket that listens there."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    found = socket.socket(family, socket.SOCK_STREAM)
+    found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        found.bind((host, port))
+    except OSError as error:
+        found.close()
+        raise OSError(
+            f"cannot listen on {host}:{port}: {error.strerror}; give another --port, or 0 for a "
+            "free one"
+        ) from error
+    return found
+
+
+def run(settings: Settings, listening: socket.socket, workers: int) -> None:
+    """Serve until a signal comes; requests in flight are finished."""
+    os.environ[SETTINGS] = json.dumps(asdict(settings))
+    config = uvicorn.Config(
+        "largemargin.web.running:app", factory=True, workers=workers, log_level="warning",
+        access_log=False, http=PatientProtocol, ws="none", lifespan="on", server_header=False,
+        timeout_keep_alive=HEADERS, timeout_graceful_shutdown=GRACE,
+    )  # fmt: skip
+    try:
+        if workers > 1:
+            Multiprocess(config, sockets=[listening]).run()
+        else:
+            uvicorn.Server(config).run(sockets=[listening])
+    finally:
+        listening.close()

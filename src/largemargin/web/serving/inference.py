@@ -1,0 +1,148 @@
+"""The Open Inference Protocol, version 2, over REST: tensors in JSON."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from largemargin.data import Table
+from largemargin.web.problems import Problem
+from largemargin.web.serving.models import Served
+from largemargin.web.serving.rows import check_count, check_names, rows_of_records
+
+NUMBERS = {
+    "BOOL": bool, "UINT8": np.uint8, "UINT16": np.uint16, "UINT32": np.uint32, "UINT64": np.uint64,
+    "INT8": np.int8, "INT16": np.int16, "INT32": np.int32, "INT64": np.int64,
+    "FP32": np.float32, "FP64": np.float64,
+}  # fmt: skip
+INPUT, LABEL, DECISION = "X", "label", "decision"
+
+
+def metadata(served: Served) -> dict[str, Any]:
+    """What the protocol tells of a model."""
+    classes = served.classes
+    columns = 1 if len(classes) == 2 else len(classes)
+    inputs = [{"name": INPUT, "datatype": "FP64", "shape": [-1, served.n_features]}]
+    if served.takes_table and served.names:
+        inputs = [{"name": name, "datatype": "BYTES", "shape": [-1]} for name in served.names]
+    return {
+        "name": served.name,
+        "versions": [served.version],
+        "platform": "largemargin",
+        "inputs": inputs,
+        "outputs": [
+            {"name": LABEL, "datatype": _datatype(classes), "shape": [-1]},
+            {"name": DECISION, "datatype": "FP64", "shape": [-1, columns]},
+        ],
+    }
+
+
+def rows_of_tensors(served: Served, content: Any, most: int) -> np.ndarray | Table:
+    """The rows of a request: one tensor of rows and columns, or one tensor for each column."""
+    if not isinstance(content, dict) or not isinstance(content.get("inputs"), list):
+        raise Problem(400, 'expected an object with "inputs", a list of tensors')
+    tensors = [_tensor(entry) for entry in content["inputs"]]
+    if len(tensors) == 1 and served.names != (tensors[0][0],):
+        name, values = tensors[0]
+        if values.ndim == 1 and values.dtype != object:
+            values = values[None, :]
+        if values.ndim != 2:
+            raise Problem(
+                400, f"the input {name!r} has shape {list(values.shape)}: give rows and columns"
+            )
+        check_count(len(values), most)
+        return rows_of_records(served, [_plain(row) for row in values], most)
+    columns = dict(tensors)
+    if len(columns) != len(tensors):
+        raise Problem(400, "two inputs have the same name")
+    check_names(served, set(columns))
+    lengths = {values.size for values in columns.values()}
+    if len(lengths) != 1:
+        raise Problem(400, f"the inputs have different numbers of values: {sorted(lengths)}")
+    check_count(lengths.pop(), most)
+    names = served.names or ()
+    lists = [_plain(columns[name].ravel()) for name in names]
+    return rows_of_records(served, [list(row) for row in zip(*lists, strict=True)], most)
+
+
+def _plain(values: np.ndarray) -> list[Any]:
+    return [float(value) if isinstance(value, int) and not isinstance(value, bool) else value
+            for value in values.tolist()]  # fmt: skip
+
+
+def _tensor(entry: Any) -> tuple[str, np.ndarray]:
+    if not isinstance(entry, dict) or not isinstance(entry.get("name"), str):
+        raise Problem(400, 'every input must be an object with "name", "shape", "datatype", "data"')
+    name, shape, kind = entry["name"], entry.get("shape"), entry.get("datatype")
+    if not isinstance(shape, list) or not all(type(n) is int and n >= 0 for n in shape):
+        raise Problem(400, f"the shape of the input {name!r} must be a list of whole numbers")
+    if kind != "BYTES" and kind not in NUMBERS:
+        raise Problem(
+            400,
+            f"the datatype of the input {name!r} is {kind!r}: use one of "
+            f"{', '.join([*NUMBERS, 'BYTES'])}",
+        )
+    values = _flat(entry.get("data"), name)
+    if len(values) != int(np.prod(shape, dtype=np.float64)):
+        raise Problem(400, f"the input {name!r} has {len(values)} values, and its shape is {shape}")
+    if kind == "BYTES":
+        found = np.empty(len(values), object)
+        found[:] = values
+        return name, found.reshape(shape)
+    if not all(type(value) in (int, float, bool) for value in values):
+        raise Problem(400, f"the input {name!r} has a value that is not a number")
+    try:
+        return name, np.array(values, NUMBERS[kind]).reshape(shape)
+    except (OverflowError, ValueError):
+        raise Problem(400, f"a value of the input {name!r} is too large for {kind}") from None
+
+
+def _flat(data: Any, name: str) -> list[Any]:
+    """The values of nested lists in row-major order."""
+    if not isinstance(data, list):
+        raise Problem(400, f'the input {name!r} has no "data": send its values as a list')
+    while any(isinstance(value, list) for value in data):
+        if not all(isinstance(value, list) for value in data):
+            raise Problem(400, f"the data of the input {name!r} mixes lists and values")
+        data = [value for part in data for value in part]
+    return list(data)
+
+
+def answer(served: Served, content: dict[str, Any], values: np.ndarray) -> dict[str, Any]:
+    """The outputs that a request asks for; all of them if it names none."""
+    labels = served.labels(values)
+    columns = values[:, None] if values.ndim == 1 else values
+    outputs = {
+        LABEL: {"datatype": _datatype(served.classes), "shape": [len(labels)],
+                "data": _labels(labels)},
+        DECISION: {"datatype": "FP64", "shape": list(columns.shape),
+                   "data": columns.ravel().tolist()},
+    }  # fmt: skip
+    wanted = content.get("outputs")
+    names = list(outputs)
+    if wanted is not None:
+        if not isinstance(wanted, list) or not all(isinstance(entry, dict) for entry in wanted):
+            raise Problem(400, '"outputs" must be a list of objects with "name"')
+        names = [entry.get("name") for entry in wanted]
+        unknown = [name for name in names if name not in outputs]
+        if unknown:
+            raise Problem(400, f"there is no output {unknown[0]!r}: use {', '.join(outputs)}")
+    found: dict[str, Any] = {"model_name": served.name, "model_version": served.version}
+    if isinstance(content.get("id"), str):
+        found["id"] = content["id"]
+    found["outputs"] = [{"name": name, **outputs[name]} for name in names]
+    return found
+
+
+def _datatype(classes: np.ndarray) -> str:
+    kind = classes.dtype.kind
+    if kind == "b":
+        return "BOOL"
+    if kind in "iu":
+        return "INT64"
+    return "FP64" if kind == "f" else "BYTES"
+
+
+def _labels(labels: np.ndarray) -> list[Any]:
+    return [str(label) for label in labels] if _datatype(labels) == "BYTES" else labels.tolist()

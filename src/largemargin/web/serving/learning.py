@@ -1,0 +1,213 @@
+"""A model that learns what it is taught, and forgets nothing that it has acknowledged.
+
+An example is answered by the model as it was before, learned, written to the journal, and only then
+acknowledged. Now and then the model is written as a checkpoint of a stream; whoever starts again
+loads it and learns the lines of the journal that came after it once more, with the same result,
+since a learner does not depend on how its stream was cut.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import threading
+from collections import OrderedDict
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from largemargin.runtime.threads import workers
+from largemargin.streaming.checkpoint import (
+    StreamPosition,
+    read_checkpoint,
+    schema_of,
+    write_checkpoint,
+)
+from largemargin.streaming.events import BadLine, read_event
+from largemargin.streaming.input import TooLong
+from largemargin.streaming.session import LineCounts, Session
+from largemargin.web.problems import Problem
+from largemargin.web.serving.journal import Journal, Line
+
+IDS = 100_000  # ids whose answers are kept
+EVERY = 1000  # examples between two checkpoints
+STOPPED = (
+    "the disk did not take the last examples, so nothing more is learned: make room, and start the "
+    "server again"
+)
+
+
+class Learner:
+    """An online learner on the disk.
+
+    Parameters
+    ----------
+    path : path
+        Its model file, from which it begins; what it learns is in the folder PATH.learning.
+    model : estimator
+    info : dict
+        The notes of the model file.
+    """
+
+    def __init__(self, path: Path, model: Any, info: dict[str, Any]) -> None:
+        self._folder = Path(f"{path}.learning")
+        self._folder.mkdir(exist_ok=True)
+        self._lock = threading.Lock()
+        self._alone = self._claim()
+        self._checkpoint = str(self._folder / "checkpoint.safetensors")
+        sparse, counts = None, LineCounts()
+        if os.path.exists(self._checkpoint):
+            model, place = read_checkpoint(self._checkpoint)
+            info = {} if place.names is None else {"feature_names": place.names}
+            sparse, counts = place.sparse, place.counts
+        self._session = Session(
+            model, schema_of(model, info, str(path), sparse), counts, scores=True, report=_ignored
+        )
+        self._answers: OrderedDict[str, tuple[bytes, str]] = OrderedDict()  # by id: digest, answer
+        self._secured, self._trouble = counts.lines, ""
+        self._journal = Journal(self._folder / "journal")
+        self._replay()
+
+    def _claim(self) -> int:
+        """See that no other server learns the same model."""
+        found = os.open(self._folder / "lock", os.O_RDWR | os.O_CREAT, 0o600)
+        try:
+            fcntl.flock(found, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            os.close(found)
+            raise ValueError(
+                f"another server learns in {self._folder}: end it first, or serve a copy"
+            ) from None
+        return found
+
+    def _replay(self) -> None:
+        """Learn what the journal has and the checkpoint has not."""
+        behind = []
+        for line in self._journal.lines():
+            self._remember(line)
+            if line.n >= self._session.counts.lines:
+                behind.append(line)
+        if behind and behind[0].n != self._session.counts.lines:
+            raise ValueError(
+                f"the journal in {self._folder} begins at example {behind[0].n}, and its "
+                f"checkpoint ends before {self._session.counts.lines}: restore both from one copy"
+            )
+        with workers(self._session.n_jobs) as team:
+            for first in range(0, len(behind), 256):
+                block: list[bytes | TooLong] = [
+                    line.event.encode() for line in behind[first : first + 256]
+                ]
+                self._session.process(block, team)
+        self._journal.next = max(self._journal.next, self._session.counts.lines)
+
+    def _remember(self, line: Line) -> None:
+        if line.id is not None:
+            self._answers[line.id] = _digest(line.event), line.answer
+            if len(self._answers) > IDS:
+                self._answers.popitem(last=False)
+
+    @property
+    def n_learned(self) -> int:
+        return self._session.counts.lines
+
+    @property
+    def model(self) -> Any:
+        return self._session.model
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Decision values of the model as it is now."""
+        with self._lock:
+            return np.asarray(self._session.model.decision_function(X))
+
+    def learn(self, events: list[str]) -> list[str | Problem]:
+        """Answer and learn events, each a line of JSON; they are on the disk when this returns.
+
+        An answer is JSON text, or what is wrong with the event, of which nothing was learned.
+        """
+        with self._lock:
+            if self._trouble:
+                return [Problem(503, self._trouble) for _ in events]
+            answers: list[str | Problem | None] = []
+            lines: list[Line] = []
+            again: dict[str, int] = {}  # ids of these events, by their places in `lines`
+            later: list[tuple[int, int]] = []  # repeated among these events
+            for event in events:
+                found, id = self._known(event)
+                if found is not None:
+                    answers.append(found)
+                elif id is not None and id in again:
+                    later.append((len(answers), again[id]))
+                    answers.append(None)
+                else:
+                    answers.append(self._learned(event, id, lines))
+                    if id is not None and isinstance(answers[-1], str):
+                        again[id] = len(lines) - 1
+            for place, line in later:
+                answers[place] = lines[line].answer
+            self._write(lines)
+            return [answer for answer in answers if answer is not None]
+
+    def _known(self, event: str) -> tuple[str | Problem | None, str | None]:
+        """The answer to an event that needs none anew, and the id of the event."""
+        try:
+            id = read_event(event.encode()).id
+        except BadLine as error:
+            return Problem(400, str(error)), None
+        if id is None or id not in self._answers:
+            return None, id
+        digest, answer = self._answers[id]
+        if digest != _digest(event):
+            return Problem(409, f"the id {id[:80]} was used by another example: use a new one"), id
+        return answer, id
+
+    def _learned(self, event: str, id: str | None, lines: list[Line]) -> str | Problem:
+        session = self._session
+        number, skipped = session.counts.lines, session.counts.skipped
+        with workers(session.n_jobs) as team:
+            text = session.process([event.encode()], team).text.strip()
+        if session.counts.skipped > skipped:  # it left nothing behind, and is not counted
+            session.counts.skipped, session.counts.lines = skipped, number
+            said = json.loads(text)["error"]
+            return Problem(400, said.partition(": ")[2])
+        lines.append(Line(number, id, event, text))
+        return text
+
+    def _write(self, lines: list[Line]) -> None:
+        try:
+            self._journal.append(lines)
+            for line in lines:
+                self._remember(line)
+            if self._session.counts.lines - self._secured >= EVERY:
+                self._secure()
+        except OSError as error:
+            self._trouble = STOPPED
+            raise Problem(503, f"{STOPPED} ({error.strerror})") from error
+
+    def _secure(self) -> None:
+        """Write a checkpoint, and let go of what it makes needless."""
+        counts, schema = self._session.counts, self._session.schema
+        place = StreamPosition(counts, sparse=schema.sparse, names=schema.names)
+        write_checkpoint(self._checkpoint, self._session.model, place)
+        self._secured = counts.lines
+        self._journal.forget(counts.lines - IDS)
+
+    def close(self) -> None:
+        """Write a checkpoint and end."""
+        with self._lock:
+            if not self._trouble and self._session.counts.lines > self._secured:
+                self._secure()
+            self._journal.close()
+            os.close(self._alone)
+
+
+def _digest(event: str) -> bytes:
+    """By what the same event is recognised, however it is written."""
+    content = json.dumps(json.loads(event), sort_keys=True)
+    return blake2b(content.encode(), digest_size=16).digest()
+
+
+def _ignored(message: str) -> None:
+    """What is wrong with an event is told to whoever sent it."""
