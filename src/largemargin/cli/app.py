@@ -14,6 +14,7 @@ from largemargin.cli.evaluate import evaluate
 from largemargin.cli.inspect import inspect
 from largemargin.cli.options import in_options
 from largemargin.cli.output import emit, note
+from largemargin.cli.playground import playground
 from largemargin.cli.predict import predict
 from largemargin.cli.report import report
 from largemargin.cli.reproduce import reproduce
@@ -114,3 +115,4 @@ app.command()(compare)
 app.command()(stream)
 app.command()(reproduce)
 app.command()(serve)
+app.command()(playground)

@@ -101,7 +101,7 @@ def margins(model: Any, X: MatrixLike, lead: np.ndarray, level: Any) -> np.ndarr
     against the rest has its own line f_k = level, and where the scores compete (Crammer and Singer,
     the online learners) the winner leads by level.
     """
-    levels = np.broadcast_to(_level(model) if isinstance(level, str) else level, len(lead))
+    levels = np.broadcast_to(margin_level(model) if isinstance(level, str) else level, len(lead))
     if not (levels > 0).all():
         return None
     if len(lead) == 2:
@@ -110,15 +110,17 @@ def margins(model: Any, X: MatrixLike, lead: np.ndarray, level: Any) -> np.ndarr
     kind = getattr(deciding_model(model), "multiclass", None)
     if kind == "ovo" or scores is None:
         return None
-    competing = kind == "crammer-singer" or _is_online(deciding_model(model))
-    return np.asarray((lead if competing else scores) - levels[:, None])
+    return np.asarray((lead if are_competing(model) else scores) - levels[:, None])
 
 
-def _is_online(model: Any) -> bool:
-    return isinstance(model, Estimator) and card_of(model).streams
+def are_competing(model: Any) -> bool:
+    """Whether a margin is the lead over the other classes, not a score of its own."""
+    last = deciding_model(model)
+    online = isinstance(last, Estimator) and card_of(last).streams
+    return online or getattr(last, "multiclass", None) == "crammer-singer"
 
 
-def _level(model: Any) -> Any:
+def margin_level(model: Any) -> Any:
     """The score on the margin, one for all classes or one each; 0 if there is no such score."""
     last = deciding_model(model)
     if not isinstance(last, Estimator):

@@ -10,6 +10,8 @@ from __future__ import annotations
 import signal
 import threading
 import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from numbers import Real
 from types import TracebackType
 from typing import Any
@@ -25,6 +27,24 @@ def check_seconds(max_seconds: float | None) -> None:
     number = isinstance(max_seconds, Real) and not isinstance(max_seconds, bool)
     if max_seconds is not None and not (number and max_seconds > 0):
         raise ValueError(f"max_seconds must be None or a positive number, got {max_seconds!r}")
+
+
+_HERE = threading.local()
+
+
+@contextmanager
+def stoppable(asked: Callable[[], bool]) -> Iterator[None]:
+    """Within it, what this thread computes ends early when `asked` says so, as by a time limit.
+
+    >>> with stoppable(lambda: True), Watch("a loop", 10) as watch:
+    ...     watch.look()
+    'it was no longer wanted'
+    """
+    _HERE.asked = asked
+    try:
+        yield
+    finally:
+        del _HERE.asked
 
 
 class Watch:
@@ -60,6 +80,7 @@ class Watch:
 
     def __enter__(self) -> Watch:
         self._start = clock()
+        self._asked: Callable[[], bool] | None = getattr(_HERE, "asked", None)
         if self._verbose:
             from rich.console import Console
             from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
@@ -100,6 +121,8 @@ class Watch:
 
     def look(self) -> str:
         """Notice when the time is up, from any thread; returns `stopped`."""
+        if not self.stopped and self._asked is not None and self._asked():
+            self.stopped = "it was no longer wanted"
         if not self.stopped and self.seconds_left <= 0:
             self.stopped = f"max_seconds={self._max_seconds:g} was reached"
         return self.stopped

@@ -1,0 +1,2 @@
+export async function readLink() { return "nothing"; }
+export function takeAway() {}
