@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import tempfile
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 from starlette.applications import Starlette
@@ -13,8 +15,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from largemargin.model_file import save
 from largemargin.web.guard import Guard, Limits
-from largemargin.web.playground import controls, picture, tasks
+from largemargin.web.playground import controls, looking, picture, replay, script, tables, tasks
 from largemargin.web.playground.controls import Describe
 from largemargin.web.playground.lanes import Lanes
 from largemargin.web.playground.saying import listening
@@ -39,18 +42,51 @@ class Playground:
     ----------
     describe : callable
         The parameters of a machine by its name, as its docstring has them.
+    table : Columns or None
+        The data that the playground was started with.
     """
 
-    def __init__(self, describe: Describe) -> None:
-        self._describe = describe
+    def __init__(self, describe: Describe, table: tables.Columns | None) -> None:
+        self._describe, self._table = describe, table
         self.lanes = Lanes(SECONDS)
 
     def machines(self, content: Any) -> Any:
         return controls.machines(self._describe)
 
     def fit(self, content: Any) -> Any:
-        task = tasks.task_of(content, self._describe)
-        return picture.picture(task, picture.view_of(content), MOST_SECONDS)
+        return picture.picture(self._task(content), picture.view_of(content), MOST_SECONDS)
+
+    def without(self, content: Any) -> Any:
+        view = picture.view_of(content)
+        return looking.without(self._task(content), content.get("index"), view, MOST_SECONDS)
+
+    def certificate(self, content: Any) -> Any:
+        return looking.certificate(self._task(content), MOST_SECONDS)
+
+    def replay(self, content: Any) -> Any:
+        return replay.replay(self._task(content), picture.view_of(content), MOST_SECONDS)
+
+    def script(self, content: Any) -> Any:
+        return {"script": script.script(self._task(content))}
+
+    def model(self, content: Any) -> Any:
+        task = self._task(content)
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "model.safetensors"
+            save(task.fitted(), path)
+            return Response(path.read_bytes(), media_type="application/octet-stream")
+
+    def table(self, content: Any) -> Any:
+        if content.get("file"):
+            if self._table is None:
+                return {"points": None}
+            table = self._table
+        else:
+            table = tables.of_text(content.get("text"))
+        return tables.points(table, *(content.get(name) for name in ("x", "y", "label")))
+
+    def _task(self, content: Any) -> tasks.Task:
+        return tasks.task_of(content, self._describe)
 
     def handler(self, work: Work) -> Callable[[Request], Awaitable[Response]]:
         """A route that computes off the event loop and answers JSON."""
@@ -110,8 +146,11 @@ def _page_files() -> dict[str, Response]:
 
 
 def make_app(describe: Describe, file: str | None = None, limits: Limits | None = None) -> Guard:
-    """The application with its guard."""
-    playground = Playground(describe)
+    """The application with its guard; `file` is data to begin with, a name or a file."""
+    table = None if file is None else tables.of_file(file)
+    if table is not None:
+        tables.points(table)  # whatever is wrong with it is told now
+    playground = Playground(describe, table)
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
@@ -128,7 +167,13 @@ def make_app(describe: Describe, file: str | None = None, limits: Limits | None 
     async def missing(request: Request, error: Exception) -> Response:
         return _json({"error": "there is nothing of that name: the page is at /"}, 404)
 
-    posts: dict[str, Work] = {"/fit": playground.fit}
+    posts: dict[str, Work] = {
+        f"/{work.__name__}": work
+        for work in (
+            playground.fit, playground.without, playground.certificate, playground.replay,
+            playground.script, playground.model, playground.table,
+        )
+    }  # fmt: skip
     routes = [Route(path, sender(page), methods=["GET"]) for path, page in _page_files().items()]
     routes.append(Route("/machines", playground.handler(playground.machines), methods=["GET"]))
     routes += [

@@ -20,7 +20,7 @@ THREADS = 4
 
 
 class _Ticket:
-    """A request in its lane: `stop` is asked by what it computes, `replaced` by who waits for it."""
+    """A request in its lane: what it computes asks `stop`, who waits for it asks `replaced`."""
 
     def __init__(self) -> None:
         self.stop = threading.Event()

@@ -164,7 +164,7 @@ def numbers(model: Any) -> list[dict[str, Any]]:
         if value is None:
             continue
         each = np.ravel(np.asarray(value, np.float64))
-        if not len(each) or name == "n_iter_" and each.max() < 1:
+        if not len(each) or (name == "n_iter_" and each.max() < 1):
             continue
         one = {"dual_gap_": each.max, "margin_": each.min}.get(name, each.sum)()
         shown = bool(each.all()) if name == "converged_" else number(one)

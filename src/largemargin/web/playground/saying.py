@@ -13,14 +13,14 @@ _HERE = threading.local()
 
 @contextmanager
 def listening() -> Iterator[None]:
-    """As long as it lasts, warnings go to whoever collects them in their thread, and else nowhere."""
+    """As long as it lasts, warnings go to whoever collects them in their thread, else nowhere."""
 
     def hear(message: Warning | str, *others: Any, **more: Any) -> None:
         getattr(_HERE, "said", []).append(str(message))
 
     with warnings.catch_warnings():
         warnings.simplefilter("always")
-        warnings.showwarning = hear  # type: ignore[assignment]
+        warnings.showwarning = hear
         yield
 
 

@@ -134,7 +134,7 @@ export class Pane {
 
   numbers(answer) {
     const facts = [
-      ["training error", `${short(100 * answer.error)} % (${answer.wrong.length} of `
+      [answer.detector ? "outliers" : "training error", `${short(100 * answer.error)} % (${answer.wrong.length} of `
         + `${answer.answers.length})`],
       ...answer.numbers.map(({ words, value }) => [words, typeof value === "boolean"
         ? (value ? "yes" : "no") : value === null ? "infinite" : short(value)]),

@@ -1,0 +1,171 @@
+"""Points from a table: two of its columns, or its first two principal components, and labels."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from largemargin import data
+from largemargin.runtime.showing import shown
+from largemargin.web.playground.tasks import MOST_CLASSES, MOST_POINTS
+from largemargin.web.problems import Problem
+
+COMPONENTS = ("first principal component", "second principal component")
+INSIDE = 0.9  # the points lie between minus this and this
+MOST_COLUMNS = 2_000
+
+
+@dataclass(frozen=True)
+class Columns:
+    """A table by its columns, and which of them was taken for the labels."""
+
+    name: str
+    columns: Mapping[str, np.ndarray]
+    label: str | None
+
+    @property
+    def numbers(self) -> list[str]:
+        """The columns that can be coordinates."""
+        return [name for name, column in self.columns.items() if column.dtype.kind in "fiub"]
+
+
+def of_text(text: Any) -> Columns:
+    """A table that was dropped on the page, read from a file of our own name, as any other."""
+    if not isinstance(text, str) or not text.strip():
+        raise Problem(400, "there is no table: drop a CSV file with a line of names")
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "table.csv"
+        path.write_text(text, "utf-8")
+        try:
+            return of_dataset(data.read(path, mixed=True, format="csv"))
+        except ValueError as error:
+            try:  # a table without anything that looks like labels
+                return of_dataset(data.read(path, mixed=True, format="csv", label=False))
+            except ValueError:
+                raise Problem(400, str(error).replace(f"{path}: ", "")) from None
+
+
+def of_file(name: str) -> Columns:
+    """The data that the command was given: a name or a file."""
+    return of_dataset(data.load(name, mixed=True))
+
+
+def of_dataset(found: data.Dataset) -> Columns:
+    X = found.X
+    if X.shape[1] > MOST_COLUMNS:
+        raise ValueError(
+            f"{found.name} has {X.shape[1]} columns, more than {MOST_COLUMNS:,}: use fewer of them"
+        )
+    if isinstance(X, data.Table):
+        columns = dict(X.columns)
+    else:
+        rows = np.asarray(X.toarray() if sp.issparse(X) else X, np.float64)
+        names = found.feature_names or [f"x{j}" for j in range(rows.shape[1])]
+        columns = dict(zip(names, rows.T, strict=True))
+    label = None
+    if found.y is not None:
+        label = found.label_name or "label"
+        columns[label] = np.asarray(found.y)
+    return Columns(found.name, columns, label)
+
+
+def points(table: Columns, x: Any = None, y: Any = None, label: Any = None) -> dict[str, Any]:
+    """The points of two columns and a label, with what was done in sentences."""
+    label = table.label if label is None else _known(label, list(table.columns))
+    numeric = [name for name in table.numbers if name != label]
+    if len(numeric) < 2:
+        raise Problem(400, "the table needs two columns of numbers besides the labels")
+    usual = numeric if len(numeric) == 2 else COMPONENTS
+    allowed = [*numeric, *COMPONENTS]
+    x, y = (
+        (usual[0] if x is None else _known(x, allowed)),
+        (usual[1] if y is None else _known(y, allowed)),
+    )
+    said: list[str] = []
+    plane = np.stack([_coordinate(table, name, numeric, said) for name in (x, y)], axis=1)
+    labels, classes = _labels(table, label, said)
+    kept = np.isfinite(plane).all(axis=1) & (labels >= 0)
+    if not kept.any():
+        raise Problem(400, "no row has both numbers and a label: choose other columns")
+    if not np.isfinite(plane).all():
+        said.append(f"Rows with a missing value were left out, {int((~kept).sum())} in all.")
+    rows = np.flatnonzero(kept)
+    if len(rows) > MOST_POINTS:
+        chosen = np.random.default_rng(0).choice(len(rows), MOST_POINTS, replace=False)
+        said.append(f"{MOST_POINTS:,} of {len(rows):,} rows were drawn at random.")
+        rows = rows[np.sort(chosen)]
+    low, high = plane[rows].min(axis=0), plane[rows].max(axis=0)
+    spread = np.where(high > low, high - low, 1.0)
+    placed = np.round(INSIDE * (2 * (plane[rows] - low) / spread - 1), 4)
+    said.append("Both axes are scaled to the square.")
+    return {
+        "name": table.name,
+        "columns": allowed,
+        "labels": list(table.columns),
+        "x": x,
+        "y": y,
+        "label": label,
+        "classes": classes,
+        "points": [[*map(float, p), int(k)] for p, k in zip(placed, labels[rows], strict=True)],
+        "sentence": " ".join(said),
+    }
+
+
+def _known(name: Any, names: list[str]) -> str:
+    if name not in names:
+        few = ", ".join(names[:8])
+        raise Problem(400, f"there is no column {shown(name)}: use one of {few}")
+    return str(name)
+
+
+def _coordinate(table: Columns, name: str, numeric: list[str], said: list[str]) -> np.ndarray:
+    if name in COMPONENTS:
+        k = COMPONENTS.index(name)
+        scores, share = _components(np.stack([table.columns[n].astype(float) for n in numeric], 1))
+        said.append(
+            f"The {name} of {len(numeric)} standardised columns has {100 * share[k]:.0f} % of "
+            "their variance."
+        )
+        return scores[:, k]
+    return np.asarray(table.columns[name], np.float64)
+
+
+def _components(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The first two principal components of the columns, standardised; missing is the mean."""
+    mean = np.nanmean(X, axis=0)
+    X = np.where(np.isnan(X), mean, X) - mean
+    X = X / np.where(X.std(axis=0) > 0, X.std(axis=0), 1.0)
+    _, values, axes = np.linalg.svd(X, full_matrices=False)
+    axes *= np.where(np.take_along_axis(axes, abs(axes).argmax(1)[:, None], 1) < 0, -1, 1)
+    return X @ axes[:2].T, values[:2] ** 2 / max((values**2).sum(), 1e-300)
+
+
+def _labels(table: Columns, label: str | None, said: list[str]) -> tuple[np.ndarray, list[str]]:
+    """The number of the class of each row, -1 if it is left out, and the names of the classes."""
+    if label is None:
+        said.append("No column was taken for the labels: all points are of one class.")
+        n = len(next(iter(table.columns.values())))
+        return np.zeros(n, int), ["all"]
+    values = table.columns[label]
+    missing = np.array([value is None or value != value for value in values])
+    texts = np.array(["" if gone else _text(v) for v, gone in zip(values, missing, strict=True)])
+    names, counts = np.unique(texts[~missing], return_counts=True)
+    if len(names) > MOST_CLASSES:
+        largest = np.sort(np.argsort(-counts, kind="stable")[:MOST_CLASSES])
+        said.append(f"Only the {MOST_CLASSES} largest of {len(names)} classes are shown.")
+        names = names[largest]
+    number = {name: k for k, name in enumerate(names.tolist())}
+    found = [-1 if gone else number.get(t, -1) for t, gone in zip(texts, missing, strict=True)]
+    return np.array(found), [name[:40] for name in names.tolist()]
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, float | np.floating) and float(value).is_integer():
+        return str(int(value))
+    return str(value)
