@@ -211,7 +211,7 @@ def weights_of_rounds(task: Task, model: Any) -> Iterable[np.ndarray]:
         if np.isfinite(alpha):  # an infinite one is the last
             wrong = np.asarray(classifier.predict(task.X)) != task.y
             scores += alpha * (2 * (K - 1) / K - 2.0 * wrong)
-            influence += alpha * n * weights
+            influence += alpha * weights
             norm += alpha
 
 
