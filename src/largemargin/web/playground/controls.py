@@ -26,7 +26,7 @@ RANGES: dict[str, tuple[float, float, bool]] = {
     "C": (1e-3, 1e4, True), "B": (1e-2, 1e2, True), "alpha": (0.01, 1.0, False),
     "budget": (1, 200, False), "coef0": (0.0, 10.0, False), "degree": (1, 10, False),
     "epochs": (1, 50, False), "gamma": (1e-2, 1e3, True), "lam": (1e-2, 1e2, True),
-    "learning_rate": (1e-2, 2.0, True), "margin": (0.0, 2.0, False),
+    "learning_rate": (1e-2, 1.9, True), "margin": (0.0, 2.0, False),
     "max_iter": (1, 10_000, True), "n_centers": (1, 60, False), "n_rounds": (1, 500, True),
     "norm": (1.0, 10.0, False), "nu": (0.01, 1.0, False), "regularization": (0.0, 1000.0, False),
     "tol": (1e-8, 1e-1, True), "validation_fraction": (0.05, 0.5, False),

@@ -25,12 +25,13 @@ export function differences(plane, a, b, words) {
   }
   const colours = [0, 1, 2, 3, 4].map((k) => rgb(classColour(k)));
   let differ = 0, all = 0;
-  plane.paint((x, y) => {
+  plane.paint((x, y, data, at) => {
     all++;
-    const [one, other] = [answerAt(a, x, y), answerAt(b, x, y)];
-    if (one === other) return [0, 0, 0, 0];
+    const other = answerAt(b, x, y);
+    if (answerAt(a, x, y) === other) return;
     differ++;
-    return [...colours[Math.max(other, 0)], 150];
+    data.set(colours[Math.max(other, 0)], at);
+    data[at + 3] = 150;
   });
   const apart = a.answer.answers.map((label, i) => [label, b.answer.answers[i], i])
     .filter(([one, other]) => one !== other).map(([, , i]) => i);

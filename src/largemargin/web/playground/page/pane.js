@@ -90,10 +90,11 @@ export class Pane {
     this.look(-1);
     this.root.dataset.busy = "true";
     const points = state.points;
-    if (!points.length) {
+    const missing = this.missing(points);
+    if (missing) {
       this.fits.drop();
       delete this.root.dataset.busy;
-      this.fail(new Error("There are no points: draw some, or choose a preset."));
+      this.fail(new Error(missing));
       return;
     }
     this.fits.ask(this.question, (answer, error, waited) => {
@@ -102,6 +103,14 @@ export class Pane {
       else this.show(points, answer, waited);
       if (!moving) this.rest();
     });
+  }
+
+  /** What points there must be for a fit to make sense. */
+  missing(points) {
+    if (!points.length) return "There are no points: draw some, or choose a preset.";
+    const labels = new Set(points.map((point) => point[2]));
+    return labels.size > 1 || this.machine.detector ? ""
+      : "There is one class only: choose another class above and draw its points.";
   }
 
   fail(error) {

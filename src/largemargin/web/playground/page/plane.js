@@ -27,8 +27,16 @@ export const path = (segments) => segments
   .map(([a, b, c, d]) => `M${place(a)} ${place(1 - b)}L${place(c)} ${place(1 - d)}`).join("");
 const place = (v) => (v * SIZE).toFixed(1);
 
+const known = new Map();
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => known.clear());
+
 /** The three numbers of a colour of the page. */
 export function rgb(name) {
+  if (!known.has(name)) known.set(name, looked(name));
+  return known.get(name);
+}
+
+function looked(name) {
   const probe = document.createElement("i");
   probe.style.color = name;
   document.body.append(probe);
@@ -75,18 +83,14 @@ export class Plane {
     for (const name of ["lines", "slack", "marks", "hover"]) this.layers[name].innerHTML = "";
   }
 
-  /** Colour a grid of fine pixels: `paint(x, y)` gives [r, g, b, alpha] for x, y from 0 to 1. */
+  /** Colour fine pixels: `paint(x, y, data, at)` writes the four bytes for x, y from 0 to 1. */
   paint(paint) {
     const context = this.canvas.getContext("2d");
     const image = context.createImageData(FINE, FINE);
     for (let row = 0, at = 0; row < FINE; row++) {
       const y = 1 - (row + 0.5) / FINE;
       for (let column = 0; column < FINE; column++, at += 4) {
-        const [r, g, b, alpha] = paint((column + 0.5) / FINE, y);
-        image.data[at] = r;
-        image.data[at + 1] = g;
-        image.data[at + 2] = b;
-        image.data[at + 3] = alpha;
+        paint((column + 0.5) / FINE, y, image.data, at);
       }
     }
     context.putImageData(image, 0, 0);
@@ -98,16 +102,22 @@ export class Plane {
     let largest = 1e-9;
     for (const lead of leads) for (const value of lead) if (value > largest) largest = value;
     const strong = answer.levels ? Math.min(largest, Math.max(...answer.levels)) : largest / 2;
-    const shade = (lead) => 40 + 60 * Math.min(1, lead / strong);
-    const nothing = [0, 0, 0, 0];
-    this.paint((x, y) => {
-      let best = 0, most = -Infinity;
-      for (let k = 0; k < leads.length; k++) {
-        const value = between(leads[k], side, x, y);
-        if (value > most) [best, most] = [k, value];
+    const grids = leads.length === 2 ? [leads[1]] : leads;
+    const values = new Float64Array(grids.length);
+    this.paint((x, y, data, at) => {
+      for (let k = 0; k < grids.length; k++) values[k] = between(grids[k], side, x, y);
+      let best = values[0] > 0 ? 1 : 0, lead = Math.abs(values[0]);
+      if (grids.length > 1) {
+        best = 0;
+        for (let k = 1; k < values.length; k++) if (values[k] > values[best]) best = k;
+        lead = Math.max(values[best], 0);
       }
-      if (answer.detector && best === 0) return nothing;
-      return [...colours[answer.detector ? 0 : best], shade(Math.max(most, 0))];
+      if (answer.detector && best === 0) return;
+      const colour = colours[answer.detector ? 0 : best];
+      data[at] = colour[0];
+      data[at + 1] = colour[1];
+      data[at + 2] = colour[2];
+      data[at + 3] = 40 + 60 * Math.min(1, lead / strong);
     });
   }
 

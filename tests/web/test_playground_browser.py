@@ -1,0 +1,315 @@
+"""The playground in a real browser: drawn, dragged, compared, stepped, shared, small and dark."""
+
+import contextlib
+import os
+import re
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+from largemargin.machines import CARDS
+
+pytestmark = pytest.mark.browser
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+SHOTS = os.environ.get("LARGEMARGIN_SHOTS")  # a folder for pictures to look at
+
+
+@contextlib.contextmanager
+def playing(*args):
+    """`largemargin playground` on a free port: its address."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "largemargin", "playground", *args, "--no-browser", "--port", "0"],
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        yield re.search(r"http://\S+", process.stderr.readline())[0]
+    finally:
+        process.terminate()
+        process.wait(30)
+        process.stderr.close()
+
+
+@pytest.fixture(scope="module")
+def address():
+    with playing() as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def browser():
+    if CHROMIUM is None:
+        pytest.skip("there is no chromium: install it (Debian: apt-get install chromium)")
+    playwright = pytest.importorskip("playwright.sync_api", reason="pip install playwright")
+    with playwright.sync_playwright() as started:
+        found = started.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield found
+        found.close()
+
+
+@pytest.fixture
+def opened(browser, address):
+    """Opens pages and, in the end, holds them to: no error, and no request to elsewhere."""
+    pages, troubles = [], []
+
+    def opening(fragment="", base=address, **options):
+        context = browser.new_context(**{"viewport": {"width": 1300, "height": 1000}, **options})
+        page = context.new_page()
+        page.set_default_timeout(20_000)
+        page.on("pageerror", lambda error: troubles.append(f"error: {error}"))
+        page.on("console", lambda m: m.type == "error" and troubles.append(m.text))
+        page.on(
+            "request",
+            lambda r: r.url.startswith((base, "blob:", "data:")) or troubles.append(r.url),
+        )
+        page.goto(f"{base}{fragment}")
+        page.wait_for_selector("body[data-ready=true]")
+        settled(page)
+        pages.append(context)
+        return page
+
+    yield opening
+    for context in pages:
+        context.close()
+    assert not troubles
+
+
+def pane(page, name="A"):
+    return page.locator(f".pane[data-pane={name}]")
+
+
+def settled(page, name="A"):
+    """Wait until the fit of a pane is drawn."""
+    page.wait_for_function(
+        "name => { const pane = document.querySelector(`.pane[data-pane=${name}]`);"
+        " return !pane.dataset.busy && pane.querySelector('.time').textContent; }",
+        arg=name,
+    )
+
+
+def at(page, x, y, name="A"):
+    """Where a place of the plane is on the screen."""
+    pane(page, name).locator(".plane").scroll_into_view_if_needed()
+    box = pane(page, name).locator(".plane svg").bounding_box()
+    return box["x"] + (x + 1) / 2 * box["width"], box["y"] + (1 - y) / 2 * box["height"]
+
+
+def n_points(page):
+    return pane(page).locator(".point").count()
+
+
+def shot(page, name):
+    if SHOTS:
+        page.screenshot(path=f"{SHOTS}/{name}.png", full_page=True)
+
+
+def test_draw_drag_erase_undo(opened):
+    page = opened()
+    shot(page, "first")
+    assert n_points(page) == 120
+    page.click("#clear")
+    for x, y in [(-0.5, -0.5), (-0.6, 0.2), (-0.4, 0.6)]:
+        page.mouse.click(*at(page, x, y))
+    page.keyboard.press("2")
+    for x, y in [(0.5, 0.5), (0.6, -0.2), (0.4, -0.6)]:
+        page.mouse.click(*at(page, x, y))
+    page.select_option("#A-kernel", '"linear"')
+    settled(page)
+    assert n_points(page) == 6
+    assert "6 points (3 + 3)" in page.inner_text("#count")
+    before = int(pane(page).get_attribute("data-support"))
+    assert before == pane(page).locator(".support").count() >= 2
+    page.mouse.move(*at(page, 0.4, -0.6))
+    page.mouse.down()
+    page.mouse.move(*at(page, 0.0, -0.6), steps=5)
+    page.mouse.move(*at(page, -0.5, 0.0), steps=5)
+    page.mouse.up()
+    settled(page)
+    assert n_points(page) == 6
+    assert pane(page).locator(".slack path").count() >= 1
+    page.keyboard.press("Control+z")
+    page.keyboard.press("Control+z")
+    assert n_points(page) == 5
+    page.keyboard.press("Control+Shift+z")
+    assert n_points(page) == 6
+    page.click("[data-tool=erase]")
+    page.mouse.click(*at(page, 0.5, 0.5))
+    assert n_points(page) == 5
+    page.click("[data-tool=brush]")
+    page.mouse.move(*at(page, 0.2, 0.8))
+    page.mouse.down()
+    page.mouse.move(*at(page, 0.8, 0.8), steps=20)
+    page.mouse.up()
+    assert n_points(page) > 9
+
+
+@pytest.mark.parametrize("card", CARDS, ids=lambda card: card.name)
+def test_choose_each_machine_and_step_through_it(opened, card):
+    page = opened("#preset=overlap&size=60")
+    page.select_option("#machine-A", card.name)
+    page.wait_for_function(
+        "name => document.querySelector('.pane[data-pane=A]').dataset.machine === name",
+        arg=card.name,
+    )
+    settled(page)
+    assert pane(page).locator(".problem").is_hidden()
+    assert pane(page).locator(".boundary").get_attribute("d")
+    assert re.search(r"fit [\d.]+ ms", pane(page).locator(".time").inner_text())
+    page.click(".pane[data-pane=A] .replay-open")
+    page.wait_for_selector(".pane[data-pane=A][data-frame='0']")
+    page.click(".pane[data-pane=A] .replay-next")
+    page.wait_for_selector(".pane[data-pane=A][data-frame='1']")
+    assert len(pane(page).locator(".replay-words").inner_text()) > 10
+    page.select_option(".pane[data-pane=A] .replay-speed", "fast")
+    page.click(".pane[data-pane=A] .replay-play")
+    page.wait_for_function(
+        "() => Number(document.querySelector('.pane[data-pane=A]').dataset.frame) > 3"
+    )
+    shot(page, f"replay-{card.command}")
+
+
+def test_compare_and_the_map_of_differences(opened):
+    page = opened("#preset=banana&A=SVC&A.kernel=linear&B=SVC&B.gamma=10")
+    settled(page, "B")
+    page.wait_for_function(
+        "() => document.querySelector('.differ-words').textContent.includes('%')"
+    )
+    words = page.inner_text(".differ-words")
+    assert float(re.search(r"([\d.]+) % of the plane", words)[1]) > 3
+    assert page.locator("#differ .wrong").count() == int(re.search(r"on (\d+) of", words)[1])
+    shot(page, "compare")
+
+
+def test_a_link_opens_the_same_picture(opened):
+    page = opened("#preset=spirals")
+    page.select_option("#machine-A", "NuSVC")
+    settled(page)
+    page.mouse.click(*at(page, 0.95, 0.95))
+    settled(page)
+    page.click("#copy-link")
+    page.wait_for_function("() => location.hash.includes('points=')")
+    link = page.evaluate("location.hash")
+    other = opened(link)
+
+    def seen(one):
+        return (
+            pane(one).get_attribute("data-machine"),
+            pane(one).get_attribute("data-support"),
+            pane(one).locator(".point").evaluate_all("all => all.map(p => p.outerHTML)"),
+            pane(one).locator(".boundary").get_attribute("d"),
+        )
+
+    assert seen(page) == seen(other)
+    assert seen(other)[0] == "NuSVC"
+
+
+def test_hover_tells_of_leaving_out(opened):
+    page = opened("#preset=separable&size=20&A=SVC&A.kernel=linear&A.C=inf")
+    first = pane(page).locator(".support").first
+    x, y = (float(first.get_attribute(name)) for name in ("cx", "cy"))
+    page.mouse.move(*at(page, x / 500 - 1, 1 - y / 500))
+    page.wait_for_function(
+        "() => document.querySelector('.looked').textContent.includes('Left out')"
+    )
+    words = pane(page).locator(".looked").inner_text()
+    assert "margin 1" in words
+    assert "coefficient" in words
+    assert pane(page).locator(".without").get_attribute("d")
+    shot(page, "hover")
+
+
+def test_certificates(opened):
+    page = opened("#preset=separable&size=40&A=SVC&A.kernel=linear")
+    page.click(".pane[data-pane=A] .certificate-box summary")
+    page.wait_for_selector(".pane[data-pane=A] .statement")
+    assert pane(page).locator(".statement").count() > 10
+    assert pane(page).locator(".statement.off").count() >= 1
+    shot(page, "certificate")
+
+
+def test_a_csv_and_its_columns(opened, tmp_path):
+    path = tmp_path / "plants.csv"
+    rows = [f"{i % 7},{i % 5},{i % 3},{'rose' if i % 2 else 'iris'}" for i in range(30)]
+    path.write_text("\n".join(["long,wide,deep,kind", *rows]))
+    page = opened()
+    page.set_input_files("#open-csv", str(path))
+    page.wait_for_selector("#table-choice select")
+    settled(page)
+    assert n_points(page) == 30
+    assert "principal component" in page.inner_text("#table-choice p")
+    assert "rose" in page.inner_text("#classes")
+    page.select_option("[data-column=x]", "long")
+    page.select_option("[data-column=y]", "wide")
+    page.wait_for_function(
+        "() => !document.querySelector('#table-choice p').textContent.includes('princ')"
+    )
+    with page.expect_download() as csv:
+        page.click("#save-csv")
+    assert csv.value.path().read_text().count("\n") == 31
+    shot(page, "csv")
+
+
+def test_a_file_of_the_command(opened):
+    with playing("iris") as base:
+        page = opened(base=base)
+        assert n_points(page) == 150 - 38
+        assert "setosa" in page.inner_text("#classes")
+
+
+def test_take_away(opened, tmp_path):
+    from largemargin import load
+
+    page = opened()
+    with page.expect_download() as model:
+        page.click("#save-model")
+    model.value.save_as(tmp_path / "m.safetensors")
+    fitted = load(tmp_path / "m.safetensors")
+    assert fitted.n_support_ == int(pane(page).get_attribute("data-support"))
+    with page.expect_download() as picture:
+        page.click("#save-svg")
+    text = picture.value.path().read_text()
+    assert text.count('class="support"') == fitted.n_support_
+    assert "data:image/png" in text
+    page.click("#copy-python")
+    page.wait_for_selector("#script:not([hidden])")
+    assert "SVC(" in page.input_value("#script")
+
+
+def test_dark(opened):
+    light, dark = opened(), opened(color_scheme="dark")
+    back = "getComputedStyle(document.body).backgroundColor"
+    assert light.evaluate(back) != dark.evaluate(back)
+    shot(dark, "dark")
+
+
+def test_a_phone(opened):
+    page = opened(viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    page.touchscreen.tap(*at(page, -0.9, 0.9))
+    settled(page)
+    assert n_points(page) == 121
+    page.check("#compare")
+    settled(page, "B")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    shot(page, "phone")
+
+
+def test_the_keyboard(opened):
+    page = opened()
+    page.click("#clear")
+    page.focus(".pane[data-pane=A] .plane svg")
+    page.keyboard.press("ArrowLeft")
+    page.keyboard.press("Enter")
+    page.keyboard.press("2")
+    for _ in range(10):
+        page.keyboard.press("ArrowRight")
+    page.keyboard.press("Enter")
+    settled(page)
+    assert n_points(page) == 2
+    assert pane(page).get_attribute("data-support") == "2"
+    page.keyboard.press("Delete")
+    assert n_points(page) == 1
+    page.wait_for_selector(".pane[data-pane=A] .problem:not([hidden])")
