@@ -31,6 +31,7 @@ RANGES: dict[str, tuple[float, float, bool]] = {
     "norm": (1.0, 10.0, False), "nu": (0.01, 1.0, False), "regularization": (0.0, 1000.0, False),
     "tol": (1e-8, 1e-1, True), "validation_fraction": (0.05, 0.5, False),
 }  # fmt: skip
+OWN_RANGES = {("RBFNetwork", "regularization"): (1e-9, 1e2, True)}
 # Words that a number may be, besides those of the docstring.
 WORDS = {"C": ["inf"], "norm": ["inf"], "class_weight": ["balanced"]}
 DEFAULTS: dict[str, dict[str, Any]] = {
@@ -54,6 +55,8 @@ def controls_of(card: Card, describe: Describe) -> list[dict[str, Any]]:
         if name in LEFT_OUT:
             continue
         control = _control(name, parameter)
+        if (card.name, name) in OWN_RANGES:
+            control["min"], control["max"], control["log"] = OWN_RANGES[card.name, name]
         if name in own:
             control["default"] = own[name]
         found.append(control)

@@ -67,8 +67,9 @@ class Lanes:
         if not task.done():
             raise Problem(
                 503,
-                f"this took more than {self._seconds:g} seconds: use fewer points, or another "
-                "machine",
+                f"this took more than {self._seconds:g} seconds: use fewer points or another "
+                "machine, or try again if it is the first fit since the installation, which is "
+                "compiled",
             )
         return task.result()
 

@@ -45,6 +45,7 @@ export function listen(plane, hover) {
     if (hand.kind === "erase" && i >= 0) setPoints(without(state.points, i), true);
     if (hand.kind === "draw" || hand.kind === "brush") {
       setPoints([...state.points, placed(x, y, state.current)], true);
+      if (hand.kind === "draw") hand = { kind: "move", index: state.points.length - 1 };
     }
   });
 
