@@ -103,7 +103,8 @@ def run(settings: Settings, listening: socket.socket, workers: int) -> None:
     config = uvicorn.Config(
         "largemargin.web.running:app", factory=True, workers=workers, log_level="warning",
         access_log=False, http=PatientProtocol, ws="none", lifespan="on", server_header=False,
-        timeout_keep_alive=HEADERS, timeout_graceful_shutdown=GRACE, timeout_worker_healthcheck=START,
+        timeout_keep_alive=HEADERS, timeout_graceful_shutdown=GRACE,
+        timeout_worker_healthcheck=START,
     )  # fmt: skip
     try:
         if workers > 1:
