@@ -22,6 +22,7 @@ NAMES = {
     "limits": "benchmarks.limits",
     "linear": "benchmarks.linear",
     "lp": "benchmarks.lp",
+    "serve": "benchmarks.serve",
     "svm": "benchmarks.svm",
     "tables": "benchmarks.tables",
     "voted-perceptron": "benchmarks.voted_perceptron",
