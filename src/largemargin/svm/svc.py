@@ -84,6 +84,9 @@ class SVC(SupportVectorMachine):
         and float32 beyond.
     verbose : int, default=0
         1 shows progress.
+    calibrate : bool, default=False
+        Whether there are probabilities: `predict_proba` then reads them off sigmoids of the scores,
+        which five fits on parts of the data find on the rows that each leaves out.
 
     Attributes
     ----------
@@ -160,6 +163,7 @@ class SVC(SupportVectorMachine):
         n_jobs: int | None = None,
         precision: str = "auto",
         verbose: int = 0,
+        calibrate: bool = False,
     ) -> None:
         self.C = C
         self.kernel = kernel
@@ -180,6 +184,7 @@ class SVC(SupportVectorMachine):
         self.n_jobs = n_jobs
         self.precision = precision
         self.verbose = verbose
+        self.calibrate = calibrate
 
     _reductions = ("ovr", "ovo", "crammer-singer")
 
@@ -268,6 +273,7 @@ class SVC(SupportVectorMachine):
         models = [clone(self).set_params(C=C) for C in checked_Cs(Cs)]
         for model in models:
             model.check_parameters()
+            model.check_calibrate()
         data = template.training_set(X, y, sample_weight)
         total = len(models) * len(splits(data.n_classes, self.multiclass))
         with template.session(data, total) as (session, watch):
@@ -280,6 +286,8 @@ class SVC(SupportVectorMachine):
             if hasattr(template, "feature_names_in_"):
                 model.feature_names_in_ = template.feature_names_in_
             model.warn_unless_converged(watch.stopped, off)
+            if model.calibrate:
+                model.cross_fit(X, y, sample_weight)
         return models
 
     @staticmethod
