@@ -45,10 +45,11 @@ class Estimator(BaseEstimator):
 
     PROTOCOL: ClassVar[tuple[str, ...]] = (
         "calibrating", "calibration", "check_calibrate", "check_parameters", "check_streaming",
-        "check_uncalibrated", "classes_of", "cross_fit", "expansion", "is_valid", "join_scores",
-        "margins_of", "n_trained", "positions", "precomputed", "problem_scores", "read_with",
-        "record_with", "remember", "restore_expansion", "rolled_back_on_error", "score_unit",
-        "set_expansion", "set_fitted", "training_record", "validate", "warn_unless_converged", "watch",
+        "check_uncalibrated", "classes_of", "cross_fit", "cross_fitting", "expansion", "is_valid",
+        "join_scores", "margins_of", "n_trained", "positions", "precomputed", "problem_scores",
+        "read_with", "record_with", "remember", "restore_expansion", "rolled_back_on_error",
+        "score_unit", "set_expansion", "set_fitted", "training_record", "validate",
+        "warn_unless_converged", "watch",
     )  # fmt: skip
 
     n_features_in_: int

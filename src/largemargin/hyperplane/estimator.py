@@ -62,8 +62,8 @@ class MaxMarginHyperplane(KernelClassifier):
     verbose : int, default=0
         1 shows progress.
     calibrate : bool, default=False
-        Whether there are probabilities: `predict_proba` then reads them off sigmoids of the scores,
-        which five fits on parts of the data find on the rows that each leaves out.
+        Whether to fit sigmoids that make probabilities of scores, which `predict_proba` gives. Five
+        fits on parts of the data score the rows that each leaves out.
 
     Attributes
     ----------

@@ -128,7 +128,7 @@ class AdaptiveMarginSVC(LinearProgramMachine):
         models = [clone(self).set_params(lam=lam) for lam in checked_lams(lams)]
         for model in models:
             model.check_parameters()
-            model.check_calibrate()
+        folds = template.cross_fitting(X, y, sample_weight)
         X, y = template.validate(X, y)
         with template.session(X, y, sample_weight, len(models)) as (data, values, exact, watch):
             found = template._solve_path(data, models, values, exact, watch)
@@ -138,8 +138,7 @@ class AdaptiveMarginSVC(LinearProgramMachine):
             if hasattr(template, "feature_names_in_"):
                 model.feature_names_in_ = template.feature_names_in_
             model.warn_unless_converged(solved)
-            if model.calibrate:
-                model.cross_fit(X, y, sample_weight)
+            model.cross_fit(folds)
         return models
 
     def _solve_path(

@@ -85,8 +85,8 @@ class SVC(SupportVectorMachine):
     verbose : int, default=0
         1 shows progress.
     calibrate : bool, default=False
-        Whether there are probabilities: `predict_proba` then reads them off sigmoids of the scores,
-        which five fits on parts of the data find on the rows that each leaves out.
+        Whether to fit sigmoids that make probabilities of scores, which `predict_proba` gives. Five
+        fits on parts of the data score the rows that each leaves out.
 
     Attributes
     ----------
@@ -273,7 +273,7 @@ class SVC(SupportVectorMachine):
         models = [clone(self).set_params(C=C) for C in checked_Cs(Cs)]
         for model in models:
             model.check_parameters()
-            model.check_calibrate()
+        folds = template.cross_fitting(X, y, sample_weight)
         data = template.training_set(X, y, sample_weight)
         total = len(models) * len(splits(data.n_classes, self.multiclass))
         with template.session(data, total) as (session, watch):
@@ -286,8 +286,7 @@ class SVC(SupportVectorMachine):
             if hasattr(template, "feature_names_in_"):
                 model.feature_names_in_ = template.feature_names_in_
             model.warn_unless_converged(watch.stopped, off)
-            if model.calibrate:
-                model.cross_fit(X, y, sample_weight)
+            model.cross_fit(folds)
         return models
 
     @staticmethod
