@@ -14,7 +14,7 @@ from largemargin.base.labels import find_classes, numbers_in
 from largemargin.base.pipelines import before_final_step, best_model, final_step
 from largemargin.calibration.calibration import fit_calibration, scores_of
 from largemargin.machines import CLASSIFIER, card_of
-from largemargin.runtime.arrays import MatrixLike, VectorLike
+from largemargin.runtime.arrays import Matrix, MatrixLike, VectorLike
 from largemargin.runtime.showing import shown
 
 
@@ -52,7 +52,7 @@ def calibrated(model: Any, X: MatrixLike, y: VectorLike, sample_weight: VectorLi
     >>> model = largemargin.SVC().fit(X[:300], y[:300])
     >>> sure = largemargin.calibrated(model, X[300:500], y[300:500])
     >>> sure.predict_proba(X[500:503]).round(2).tolist()
-    [[0.02, 0.98], [0.57, 0.43], [0.02, 0.98]]
+    [[0.05, 0.95], [0.95, 0.05], [0.0, 1.0]]
     """
     machine = _machine_of(model)
     rows = before_final_step(model, X)
@@ -96,20 +96,14 @@ def _calibrate(model: Any, X: MatrixLike, y: VectorLike, sample_weight: VectorLi
     """Calibrate a model in place, with rows as it takes them."""
     if len(model.classes_) < 2:
         raise ValueError(
-            f"this {type(model).__name__} has seen one class only, {shown(model.classes_[0])}: "
-            "there is nothing to tell apart"
+            f"this {type(model).__name__} has seen one class only, "
+            f"{shown(model.classes_.tolist()[0])}: there is nothing to tell apart"
         )
-    # a look at the rows as `fit` sees them, by a model that may learn their names
-    looking = copy.copy(model)
-    if getattr(model, "precomputed", False):
-        X = np.asarray(X, np.float64)
-        _, labels_given = looking.validate(np.eye(len(X)), y)
-    else:
-        looking.validate(X, reset=False)
-        X, labels_given = looking.validate(X, y)
-    labels = _labels(model, labels_given)
-    weights = checked_weights(X, labels, sample_weight)
-    _refuse_training_rows(model, X, labels_given)
+    scores = scores_of(model, X)
+    rows, y = _checked(model, X, y)
+    labels = _labels(model, y)
+    weights = checked_weights(rows, labels, sample_weight)
+    _refuse_training_rows(model, rows, y)
     there = weights > 0
     missing = np.setdiff1d(np.arange(len(model.classes_)), labels[there])
     if len(missing):
@@ -117,10 +111,19 @@ def _calibrate(model: Any, X: MatrixLike, y: VectorLike, sample_weight: VectorLi
             f"there is no row of class {shown(model.classes_.tolist()[missing[0]])} to calibrate "
             "with: give rows of every class"
         )
-    scores = scores_of(model, X)
     model.calibration = fit_calibration(
         model, scores[there], labels[there], weights[there], n_folds=0
     )
+
+
+def _checked(model: Any, X: MatrixLike, y: VectorLike) -> tuple[Matrix, np.ndarray]:
+    """Rows and labels as a fit would see them."""
+    looking = copy.copy(model)  # it notes what it sees
+    if not getattr(model, "precomputed", False):
+        checked: tuple[Matrix, np.ndarray] = looking.validate(X, y)
+        return checked
+    values = np.asarray(X, np.float64)  # scores have been made of them
+    return values, looking.validate(np.eye(len(values)), y)[1]
 
 
 def _labels(model: Any, y: np.ndarray) -> np.ndarray:
