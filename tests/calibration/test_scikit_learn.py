@@ -20,7 +20,8 @@ OTHERS = ("check_classifiers_train", "check_sample_weight_equivalence")
 MACHINES = [
     SVC(calibrate=True), SVC(multiclass="ovo", calibrate=True), NuSVC(nu=0.3, calibrate=True),
     KernelAdatron(C=1.0, calibrate=True), LPSVC(calibrate=True),
-    MaxMarginHyperplane(calibrate=True), AdaBoost(n_rounds=10, calibrate=True), RBFNetwork(calibrate=True, random_state=0),
+    MaxMarginHyperplane(calibrate=True), AdaBoost(n_rounds=10, calibrate=True),
+    RBFNetwork(calibrate=True, random_state=0),
 ]  # fmt: skip
 IN_THE_USUAL_RUN = (
     "check_methods_subset_invariance", "check_methods_sample_order_invariance",
