@@ -29,7 +29,12 @@ from largemargin.calibration.cross_fitting import CrossFitting, assign_folds
 from largemargin.machines import CARDS, CLASSIFIER
 
 CLASSIFIERS = [card for card in CARDS if card.kind == CLASSIFIER]
-FEW = {"AdaBoost": {"n_rounds": 5}, "KernelAdatron": {"C": 1.0}, "VotedPerceptron": {"degree": 2}}
+FEW = {
+    "AdaBoost": {"n_rounds": 5},
+    "KernelAdatron": {"C": 1.0},
+    "RBFNetwork": {"random_state": 0},
+    "VotedPerceptron": {"degree": 2},
+}
 QUICK = ("SVC", "NuSVC", "MIRA", "VotedPerceptron", "MaxMarginHyperplane", "AdaBoost")
 
 
@@ -89,7 +94,7 @@ def test_folds_over_shared_rows_are_those_of_fits_on_parts(machine, three):
     X, y = three
     model = clone(machine).set_params(tol=1e-6).fit(X, y)
     folds = CrossFitting(model, X, y)
-    together, again = folds._trained_together(model, None), folds._fitted_again(model, None)
+    together, again = folds._over_shared_rows(model, None), folds._fitted_again(model, None)
     assert together.shape == again.shape
     assert np.allclose(together, again, atol=1e-5)
 
@@ -276,7 +281,7 @@ def test_ctrl_c_leaves_a_model_without_probabilities(cls, two, monkeypatch):
         signal.raise_signal(signal.SIGINT)
         return assign(self, *given)
 
-    monkeypatch.setattr(CrossFitting, "_trained_together", pressed)
+    monkeypatch.setattr(CrossFitting, "_over_shared_rows", pressed)
     monkeypatch.setattr(CrossFitting, "_fitted_again", pressed)
     with pytest.warns(ConvergenceWarning, match="was interrupted before its scores were calibr"):
         model.fit(X, y)
@@ -300,3 +305,11 @@ def test_scores_are_in_the_unit_of_the_whole_fit(two):
     X, y = two
     model = VotedPerceptron(epochs=3).fit(X, y)
     assert np.abs(scores_of(model, X)).max() <= 1
+
+
+def test_certificates_are_those_of_the_machine(two):
+    X, y = two
+    for machine in (SVC(), KernelAdatron(C=1.0)):
+        plain = machine.fit(X[:40], y[:40]).certificate(X[:40], y[:40])
+        model = clone(machine).set_params(calibrate=True).fit(X[:40], y[:40])
+        assert str(model.certificate(X[:40], y[:40])) == str(plain)

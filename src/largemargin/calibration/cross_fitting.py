@@ -5,8 +5,8 @@ the others. The fold of a row depends on its numbers alone: equal rows are in th
 none is scored by a machine that has seen its copy, a weight of 2 is a row twice, and the order of
 rows does not matter. A class of few different rows makes for fewer folds.
 
-Support vector machines train all folds together, over the same kernel rows; other machines are
-fitted again on each part. All folds have the parameters of the machine itself.
+Support vector machines train all folds over the same kernel rows; other machines are fitted again
+on each part. All folds have the parameters of the machine itself, and equal shares of its time.
 """
 
 from __future__ import annotations
@@ -60,20 +60,18 @@ class CrossFitting:
 
         `seconds` is the time that all folds may take, None is no limit.
         """
-        together = type(model).__module__ in ("largemargin.svm.svc", "largemargin.svm.nu_svc")
+        shared = type(model).__module__ in ("largemargin.svm.svc", "largemargin.svm.nu_svc")
         try:
             with warnings.catch_warnings():  # the machine itself has said what there is to say
                 warnings.simplefilter("ignore")
-                scores = (self._trained_together if together else self._fitted_again)(
-                    model, seconds
-                )
+                scores = (self._over_shared_rows if shared else self._fitted_again)(model, seconds)
         except KeyboardInterrupt:
             if signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
                 raise  # somebody else counts on it
             return None
         return fit_calibration(model, scores, self.labels, self.weights, self.n_folds)
 
-    def _trained_together(self, model: Any, seconds: float | None) -> np.ndarray:
+    def _over_shared_rows(self, model: Any, seconds: float | None) -> np.ndarray:
         from largemargin.svm.cross_validation import held_out_scores
 
         return held_out_scores(_alike(model, seconds), self.X, self.y, self.weights, self.folds)
@@ -90,17 +88,17 @@ class CrossFitting:
 
     def _scores_without(self, rows: np.ndarray, one: Any) -> np.ndarray:
         """Scores of some rows by a machine that is trained on all others."""
-        one._part = part = Part(1.0)
+        one.part = part = Part(1.0)
         kept = np.setdiff1d(np.arange(len(self.y)), rows)
         given = {}
         if has_fit_parameter(one, "sample_weight"):
             given["sample_weight"] = self.weights[kept]
-        one.fit(self._part(kept, kept), self.y[kept], **given)
+        one.fit(self._rows(kept, kept), self.y[kept], **given)
         if part.interrupted:
             raise KeyboardInterrupt
-        return scores_of(one, self._part(rows, kept))
+        return scores_of(one, self._rows(rows, kept))
 
-    def _part(self, rows: np.ndarray, against: np.ndarray) -> Matrix:
+    def _rows(self, rows: np.ndarray, against: np.ndarray) -> Matrix:
         """Some rows, of a kernel matrix their values against others."""
         return self.X[np.ix_(rows, against)] if self.precomputed else self.X[rows]
 

@@ -26,9 +26,11 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, c
 from largemargin.base.classifier import checked_weights
 from largemargin.base.labels import plain_labels
 from largemargin.runtime.arrays import VectorLike
+from largemargin.runtime.threads import single_thread
 
 MAX_STEPS = 100
 TOLERANCE = 1e-12  # of the gradient, per unit of weight
+ROUNDING = 1e-16  # of the loss: no smaller decrease is seen in it
 SUFFICIENT = 1e-4  # of the decrease that the gradient promises, a step must keep this share
 SHORTEST = 1e-10  # step of the line search
 EQUAL = 1e-14  # scores that differ by this share of their size are equal, up to rounding
@@ -123,7 +125,11 @@ def fit_sigmoid(
 ) -> Sigmoid:
     """The sigmoid of scores, of which `positive` says which belong to the positive class."""
     weights = np.ones(len(values)) if weights is None else weights
-    values, positive, weights = (part[weights > 0] for part in (values, positive, weights))
+    with single_thread():  # the bits of a sum depend on its threads
+        return _fit(*(part[weights > 0] for part in (values, positive, weights)))
+
+
+def _fit(values: np.ndarray, positive: np.ndarray, weights: np.ndarray) -> Sigmoid:
     total, n_positive = weights.sum(), weights[positive].sum()
     n_negative = weights[np.logical_not(positive)].sum()
     targets = np.where(positive, (n_positive + 1) / (n_positive + 2), 1 / (n_negative + 2))
@@ -156,6 +162,8 @@ def _minimise(
         hessian[np.diag_indices(2)] += 1e-12 * max(float(np.trace(hessian)), 1e-300)
         direction = -np.linalg.solve(hessian, gradient)
         slope = float(gradient @ direction)
+        if -slope <= ROUNDING * best:  # twice the decrease that is left to expect
+            return np.asarray(point + direction)
         length = 1.0
         while length >= SHORTEST:
             moved = point + length * direction
