@@ -16,6 +16,7 @@ negative numbers only, so that none overflows.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,6 +34,7 @@ TOLERANCE = 1e-12  # of the gradient, per unit of weight
 ROUNDING = 1e-16  # of the loss: no smaller decrease is seen in it
 SUFFICIENT = 1e-4  # of the decrease that the gradient promises, a step must keep this share
 SHORTEST = 1e-10  # step of the line search
+RIDGE = 1e-12  # of the trace, so that every Hessian has an inverse
 EQUAL = 1e-14  # scores that differ by this share of their size are equal, up to rounding
 SMALLEST = 1e-290  # spread of scores that has a slope below infinity
 
@@ -148,10 +150,13 @@ def _fit(values: np.ndarray, positive: np.ndarray, weights: np.ndarray) -> Sigmo
 def _minimise(
     values: np.ndarray, targets: np.ndarray, weights: np.ndarray, start: float
 ) -> np.ndarray:
-    """A and B for scores of mean 0 and variance 1."""
+    """A and B for scores of mean 0 and variance 1, by Newton's method."""
     design = np.column_stack([values, np.ones_like(values)])
+
+    def loss(point: np.ndarray) -> float:
+        return cross_entropy(design @ point, targets, weights)
+
     point = np.array([0.0, start])
-    best = cross_entropy(design @ point, targets, weights)
     for _ in range(MAX_STEPS):
         probability = logistic(-(design @ point))
         gradient = design.T @ (weights * (targets - probability))
@@ -159,22 +164,27 @@ def _minimise(
             break
         curvature = weights * probability * (1 - probability)
         hessian = design.T @ (curvature[:, None] * design)
-        hessian[np.diag_indices(2)] += 1e-12 * max(float(np.trace(hessian)), 1e-300)
+        hessian[np.diag_indices(2)] += RIDGE * max(float(np.trace(hessian)), 1e-300)
         direction = -np.linalg.solve(hessian, gradient)
-        slope = float(gradient @ direction)
-        if -slope <= ROUNDING * best:  # twice the decrease that is left to expect
-            return np.asarray(point + direction)
-        length = 1.0
-        while length >= SHORTEST:
-            moved = point + length * direction
-            value = cross_entropy(design @ moved, targets, weights)
-            if value < best + SUFFICIENT * length * slope:
-                break
-            length /= 2
-        else:  # rounding hides any further decrease
+        if -(gradient @ direction) <= ROUNDING * loss(point):
+            return np.asarray(point + direction)  # no later one would be seen in the loss
+        step = _step(loss, point, direction, float(gradient @ direction))
+        point = point + step * direction
+        if step == 0:
             break
-        point, best = moved, value
     return point
+
+
+def _step(
+    loss: Callable[[np.ndarray], float], point: np.ndarray, direction: np.ndarray, slope: float
+) -> float:
+    """The first of 1, 1/2, 1/4, ... that decreases the loss; 0 if rounding hides any decrease."""
+    before, step = loss(point), 1.0
+    while step >= SHORTEST:
+        if loss(point + step * direction) < before + SUFFICIENT * step * slope:
+            return step
+        step /= 2
+    return 0.0
 
 
 def cross_entropy(z: np.ndarray, targets: np.ndarray, weights: np.ndarray) -> float:
