@@ -48,7 +48,9 @@ def test_they_are_close_to_known_probabilities(machine):
     assert log_loss(y_test, found) < log_loss(y_test, naive)
 
 
-@pytest.mark.parametrize("multiclass", ["ovr", "ovo", "crammer-singer"])
+@pytest.mark.parametrize(
+    "multiclass", ["ovr", "ovo", pytest.param("crammer-singer", marks=pytest.mark.full)]
+)
 def test_several_classes_beat_the_softmax_of_scores(multiclass):
     X, y = make_classification(
         700, 6, n_informative=4, n_classes=3, flip_y=0.1, class_sep=2.0, random_state=0
