@@ -107,7 +107,7 @@ def test_folds_over_shared_rows_are_those_of_fits_on_parts(machine, three):
 def test_the_sigmoid_is_that_of_held_out_scores(machine, two):
     X, y = two
     model = clone(machine).set_params(calibrate=True).fit(X, y)
-    folds = assign_folds(X, (y == "yes").astype(int), np.array(["no", "yes"]))
+    folds = assign_folds(X, (y == "yes").astype(int), np.ones(len(y)), np.array(["no", "yes"]))
     scores = np.empty(len(y))
     for fold in range(5):
         part = clone(machine).fit(X[folds != fold], y[folds != fold])
@@ -123,14 +123,23 @@ def test_folds_have_equal_rows_together_and_all_classes():
     rng = np.random.default_rng(0)
     X = rng.integers(0, 6, (200, 2)).astype(float)
     labels = rng.integers(0, 3, 200)
-    folds = assign_folds(X, labels, np.arange(3))
-    for c in range(3):
-        mine = labels == c
-        assert set(folds[mine]) == set(range(5))
-        for row in np.unique(X[mine], axis=0):
-            assert len(set(folds[mine & (row == X).all(axis=1)])) == 1
-    order = rng.permutation(200)
-    assert np.array_equal(assign_folds(X[order], labels[order], np.arange(3)), folds[order])
+    weights = rng.integers(1, 4, 200)
+    folds = assign_folds(X, labels, weights, np.arange(3))
+    assert all(set(folds[labels == c]) == set(range(5)) for c in range(3))
+    for row in np.unique(X, axis=0):
+        assert len(set(folds[(row == X).all(axis=1)])) == 1
+    order = rng.permutation(np.repeat(np.arange(200), weights))
+    copies = assign_folds(X[order], labels[order], np.ones(len(order)), np.arange(3))
+    assert np.array_equal(copies, folds[order])
+
+
+def test_folds_of_different_rows_are_stratified():
+    rng = np.random.default_rng(1)
+    labels = np.repeat([0, 1, 2], [100, 30, 7])
+    folds = assign_folds(rng.normal(size=(137, 2)), labels, np.ones(137), np.arange(3))
+    for c, share in enumerate((20, 6, 1.4)):
+        counts = np.bincount(folds[labels == c], minlength=5)
+        assert np.abs(counts - share).max() < 1
 
 
 @pytest.mark.parametrize("machine", [SVC(tol=1e-6), MaxMarginHyperplane(), AdaBoost(n_rounds=5)])
@@ -176,16 +185,17 @@ def test_a_kernel_matrix_is_parted_in_both_directions(machine, two):
     assert np.allclose(one, two_, atol=1e-3)
 
 
-def test_few_rows_of_a_class_make_fewer_folds(two):
+def test_a_class_of_few_rows_is_parted_or_refused(two):
     X, y = two
     few = np.r_[np.flatnonzero(y == "no")[:40], np.flatnonzero(y == "yes")[:3]]
     model = SVC(calibrate=True).fit(X[few], y[few])
-    assert model.calibration.n_folds == 3
     assert np.isfinite(model.predict_proba(X)).all()
+    tiny = few[[0, 1, -2, -1]]
+    assert SVC(calibrate=True).fit(X[tiny], y[tiny]).calibration.n_folds == 3
     alone = few[:-2]
-    with pytest.raises(ValueError, match=r"all rows of class 'yes' are equal \(1 in number\)"):
+    with pytest.raises(ValueError, match="class 'yes' cannot be parted, with 1 rows: give more"):
         SVC(calibrate=True).fit(X[alone], y[alone])
-    with pytest.raises(ValueError, match=r"are equal \(2 in number\)"):
+    with pytest.raises(ValueError, match="cannot be parted, with 2 rows"):
         MIRA(calibrate=True).fit(X[[*alone, alone[-1]]], y[[*alone, alone[-1]]])
 
 
@@ -219,7 +229,7 @@ def test_a_fit_that_fails_leaves_the_last_one(two):
     with pytest.raises(ValueError, match="calibrate must be True or False, got 'yes'"):
         model.set_params(calibrate="yes").fit(X, y)
     model.set_params(calibrate=True)
-    with pytest.raises(ValueError, match="all rows of class"):
+    with pytest.raises(ValueError, match="cannot be parted"):
         model.fit(X[:30], np.arange(30) == 0)
     assert np.array_equal(model.predict_proba(X), before)
 

@@ -84,6 +84,18 @@ def test_class_weights_do_not_shift_probabilities():
         assert abs(model.predict_proba(X[rare])[:, 1].mean() - y[rare].mean()) < 0.04
 
 
+def test_rows_that_are_in_both_classes():
+    """Of few different rows, a part would be scored by machines that know them as the other class,
+    were the classes parted one by one.
+    """
+    rng = np.random.default_rng(5)
+    X = rng.integers(0, 4, (400, 2)).astype(float)
+    p = 1 / (1 + np.exp(-(X[:, 0] - X[:, 1])))
+    y = (rng.random(400) < p).astype(int)
+    model = SVC(calibrate=True).fit(X, y)
+    assert np.abs(model.predict_proba(X)[:, 1] - p).mean() < 0.1
+
+
 def test_training_scores_would_be_too_sure():
     """Why they are refused: a machine that knows its rows by heart is right on all of them."""
     X, y, _ = known(200, 3)

@@ -1,9 +1,9 @@
 """Scores of training rows by machines that were trained without them.
 
 The rows of each class are dealt out to five folds, and each fold is scored by a machine trained on
-the others. The fold of a row depends on its numbers alone: equal rows are in the same fold, so that
-none is scored by a machine that has seen its copy, a weight of 2 is a row twice, and the order of
-rows does not matter. A class of few different rows makes for fewer folds.
+the others. The fold of a row depends on its numbers alone: equal rows are in the same fold, also
+those of different classes, so that none is scored by a machine that has seen it, a weight of 2 is a
+row twice, and the order of rows does not matter. Where few rows make no five folds, there are less.
 
 Support vector machines train all folds over the same kernel rows; other machines are fitted again
 on each part. All folds have the parameters of the machine itself, and equal shares of its time.
@@ -49,7 +49,9 @@ class CrossFitting:
         self.X, self.y, self.weights = X, y, weights
         classes, self.labels = find_classes(y)
         # data of one class are refused by the fit
-        self.folds = assign_folds(X, self.labels, classes) if len(classes) > 1 else self.labels
+        self.folds = (
+            assign_folds(X, self.labels, weights, classes) if len(classes) > 1 else self.labels
+        )
 
     @property
     def n_folds(self) -> int:
@@ -109,20 +111,26 @@ def _alike(model: Any, seconds: float | None) -> Any:
     return clone(model).set_params(calibrate=False, verbose=0, max_seconds=limit)
 
 
-def assign_folds(X: Matrix, labels: np.ndarray, classes: np.ndarray) -> np.ndarray:
-    """The number of each row's fold, with different rows of a class in all of them."""
-    hashes = row_hashes(X)
-    places = np.empty(len(labels), np.int64)
-    n_folds = FOLDS
-    for c, name in enumerate(classes.tolist()):
-        rows = np.flatnonzero(labels == c)
-        different, places[rows] = np.unique(hashes[rows], return_inverse=True)
-        places[rows] += c  # so that classes of few rows are not all in the first folds
-        n_folds = min(n_folds, len(different))
-        if n_folds < 2:
-            raise ValueError(
-                "calibrate=True holds out a part of each class in turn, and all rows of class "
-                f"{shown(name)} are equal ({len(rows)} in number): give more rows of it, or leave "
-                "calibrate out"
-            )
-    return np.asarray(places % n_folds)
+def assign_folds(
+    X: Matrix, labels: np.ndarray, weights: np.ndarray, classes: np.ndarray
+) -> np.ndarray:
+    """The number of each row's fold, such that every class is in two of them at least."""
+    different, group = np.unique(row_hashes(X), return_inverse=True)
+    totals = np.zeros((len(different), len(classes)))
+    np.add.at(totals, (group, labels), weights)
+    main = totals.argmax(axis=1)  # the class that a row of these numbers is of, mostly
+    places = np.empty(len(different), np.int64)
+    for c in range(len(classes)):
+        mine = np.flatnonzero(main == c)
+        places[mine] = np.arange(len(mine)) + c  # classes of few rows begin at different folds
+    for n_folds in range(FOLDS, 1, -1):
+        folds = np.unique(places % n_folds, return_inverse=True)[1][group]
+        parts = [len(np.unique(folds[labels == c])) for c in range(len(classes))]
+        if min(parts) > 1:
+            return np.asarray(folds)
+    short = int(np.argmin(parts))
+    raise ValueError(
+        "calibrate=True holds out a part of each class in turn, and class "
+        f"{shown(classes.tolist()[short])} cannot be parted, with {(labels == short).sum()} rows: "
+        "give more rows of it, or leave calibrate out"
+    )
