@@ -1,6 +1,6 @@
 """Any table as columns of four types of arrays.
 
-    float64       numbers; nan where a value is missing
+    float64       numbers, and spans of time in days; nan where a value is missing
     bool          truth values, none of them missing
     datetime64    moments, in UTC; NaT where a value is missing
     object        text without spaces around it; None where a value is missing
@@ -185,6 +185,10 @@ def _normal_objects(values: np.ndarray) -> np.ndarray:
             return values.astype(bool)
         if kinds and all(_is_number(kind) for kind in kinds):
             return _filled(values, missing, np.nan, np.float64)
+        if kinds and all(issubclass(kind, datetime.timedelta) for kind in kinds):
+            spans = np.empty(len(values), object)
+            spans[~missing] = present / datetime.timedelta(days=1)
+            return _filled(spans, missing, np.nan, np.float64)
         if kinds and all(issubclass(kind, datetime.date | np.datetime64) for kind in kinds):
             moments = np.empty(len(values), object)
             moments[~missing] = [_moment(value) for value in present]

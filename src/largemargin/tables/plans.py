@@ -71,8 +71,8 @@ class Plan:
         elif np.isinf(found).any():
             row = int(np.flatnonzero(np.isinf(found))[0])
             raise ValueError(
-                f"the column {shown(self.name)} is infinite in row {row}: correct the value, or "
-                "leave it empty"
+                f"the column {shown(self.name)} is infinite in row {row}, counted from 0: correct "
+                "the value, or leave it empty"
             )
         return found
 
@@ -102,8 +102,8 @@ class Plan:
     def _refuse(self, values: np.ndarray, row: int) -> None:
         raise ValueError(
             f"the column {shown(self.name)} had {_WANTED[self.kind]} when this preprocessor was "
-            f"fitted, and has {shown(_plain(values[row]))} in row {row}: correct the value, or "
-            "leave it empty"
+            f"fitted, and has {shown(_plain(values[row]))} in row {row}, counted from 0: correct "
+            "the value, or leave it empty"
         )
 
 
@@ -168,9 +168,9 @@ def _refuse_stray_text(name: str, values: np.ndarray, texts: Collection[str]) ->
     if n_stray <= (1 - _MOSTLY) * counts.total():
         row = next(row for row, value in enumerate(values) if value in stray)
         raise ValueError(
-            f"the column {shown(name)} has numbers, but {shown(values[row])} in row {row}"
-            f"{f' and {n_stray - 1} more like it' if n_stray > 1 else ''}: correct or empty them, "
-            "or name the column in categorical or in drop"
+            f"the column {shown(name)} has numbers, but {shown(values[row])} in row {row}, counted "
+            f"from 0{f', and {n_stray - 1} more values of text' if n_stray > 1 else ''}: correct "
+            "them, leave them empty, or name the column in categorical or in drop"
         )
 
 

@@ -358,7 +358,7 @@ class TablePreprocessor(TransformerMixin, BaseEstimator):
 
     def _refuse_missing(self, name: str, rows: np.ndarray) -> None:
         n_more = len(rows) - 1
-        more = f" and in {n_more} more row{'s' * (n_more > 1)}" if n_more else ""
+        more = f", and in {n_more} more row{'s' * (n_more > 1)}" if n_more else ""
         advice = (
             "use missing='impute', or drop the column"
             if self.missing == "refuse"
@@ -366,8 +366,8 @@ class TablePreprocessor(TransformerMixin, BaseEstimator):
             "beforehand, or use missing='impute'"
         )
         raise ValueError(
-            f"the column {shown(name)} has no value in row {rows[0]}{more}, and missing is "
-            f"{self.missing!r}: {advice}"
+            f"the column {shown(name)} has no value in row {rows[0]}, counted from 0{more}; "
+            f"missing is {self.missing!r}: {advice}"
         )
 
     def _check_size(self, numbers: np.ndarray) -> None:
