@@ -234,7 +234,6 @@ class TablePreprocessor(TransformerMixin, BaseEstimator):
             raise ValueError(f"no column of the table can be used: {told}")
         numbers, texts = self._read(columns)
         self._check_missing((numbers, texts))
-        self._check_size(numbers)
         with config_context(transform_output="default"):
             self.numeric_ = self.categorical_ = None
             if numbers.size:
@@ -369,16 +368,6 @@ class TablePreprocessor(TransformerMixin, BaseEstimator):
             f"the column {shown(name)} has no value in row {rows[0]}, counted from 0{more}; "
             f"missing is {self.missing!r}: {advice}"
         )
-
-    def _check_size(self, numbers: np.ndarray) -> None:
-        """Refuse numbers so large that their variance is not finite."""
-        with np.errstate(over="ignore", invalid="ignore"):
-            fine = np.isfinite(np.nanvar(numbers, axis=0))
-        if not fine.all():
-            name = self._names(NUMBER, DATE, BOOLEAN)[int(np.argmin(fine))]
-            raise ValueError(
-                f"the column {shown(name)} has numbers that are too large to be scaled: divide them"
-            )
 
     def _is_thin(self, n_rows: int) -> bool:
         if self.categorical_ is None:
