@@ -143,6 +143,7 @@ def test_rows_that_are_complete_but_for_dropped_columns():
         ({"missing": "ignore"}, "missing must be one of .*, got 'ignore'"),
         ({"scale": "robust"}, "scale must be one of .*, got 'robust'"),
         ({"categorical": "job"}, "categorical must be a list of names, got 'job'"),
+        ({"categorical": 5}, "categorical must be a list of names, got 5"),
         ({"drop": ["agee"]}, r"drop names the column 'agee', .*: its columns are \['age', 'job'"),
         ({"keep": [8]}, "keep names the column 8"),
         ({"max_categories": 1}, "max_categories must be .*, got 1"),

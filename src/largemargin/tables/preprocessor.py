@@ -263,8 +263,9 @@ class TablePreprocessor(TransformerMixin, BaseEstimator):
                 f"got {least!r}"
             )
         for name in ("categorical", "drop", "keep"):
-            if isinstance(getattr(self, name), str):
-                raise ValueError(f"{name} must be a list of names, got {getattr(self, name)!r}")
+            value = getattr(self, name)
+            if isinstance(value, str) or not hasattr([] if value is None else value, "__iter__"):
+                raise ValueError(f"{name} must be a list of names, got {value!r}")
 
     def _plan(self, columns: dict[str, np.ndarray]) -> list[Plan]:
         named = {name: self._chosen(name, columns) for name in ("categorical", "drop", "keep")}
