@@ -1,0 +1,132 @@
+"""`to_onnx`: a fitted model as an ONNX graph of primitive operators in double precision."""
+
+from __future__ import annotations
+
+import json
+from os import PathLike
+from typing import Any
+
+import numpy as np
+
+from largemargin.base.pipelines import final_step
+from largemargin.interchange.decision import INSIDE, ONE, PAIRS, Decision, decision_of
+from largemargin.interchange.graph import Graph, scalar
+from largemargin.interchange.onnx_scores import DOUBLE, INT64, add_scores
+from largemargin.interchange.onnx_steps import add_inputs, add_step, steps_before
+from largemargin.interchange.packages import needed
+
+STRING = 8  # the number of a type in ONNX
+
+
+def to_onnx(model: Any, path: str | PathLike[str] | None = None) -> Any:
+    """A fitted model as an ONNX graph, which any runtime answers with, without Python.
+
+    The graph has primitive operators alone, all in double precision. Its input is `X`, float64 of
+    shape (rows, features). Its outputs are `label`, int64 or text, and `scores`, what
+    `decision_function` gives.
+
+    Parameters
+    ----------
+    model : estimator
+        A fitted machine whose decision is a sum over support vectors, a linear function, stumps or
+        a network of radial basis functions, alone or as the last step of a Pipeline after
+        StandardScaler, MinMaxScaler or MaxAbsScaler. Labels must be integers or text.
+    path : str or path-like, optional
+        Where to write it too, by custom with the ending .onnx.
+
+    Returns
+    -------
+    onnx.ModelProto
+
+    Raises
+    ------
+    ValueError
+        With the reason, for a model that has no such formula: a function as kernel,
+        `method="random"`, AdaBoost over other learners than stumps, labels of another type.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from largemargin import SVC
+    >>> from largemargin.interchange import to_onnx
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = SVC().fit(X, y)
+    >>> graph = to_onnx(model)
+    >>> import onnxruntime
+    >>> session = onnxruntime.InferenceSession(graph.SerializeToString())
+    >>> label, scores = session.run(None, {"X": X})
+    >>> bool((label == model.predict(X)).all())
+    True
+    """
+    needed("onnx")
+    decision = decision_of(final_step(model))
+    labels, kind = _labels(decision)
+    graph = Graph()
+    steps = steps_before(model)
+    X, inputs = add_inputs(steps, decision.n_features)
+    for step in steps:
+        X = add_step(graph, X, step)
+    scores = _joined(graph, add_scores(graph, X, decision.scores), decision)
+    _answer(graph, scores, decision, labels)
+    shape = ["rows"] if decision.joined in (ONE, INSIDE) else ["rows", len(labels)]
+    outputs = [("label", kind, ["rows"]), ("scores", DOUBLE, shape)]
+    proto = graph.finish(inputs, outputs, _facts(model))
+    if path is not None:
+        from largemargin.runtime.files import write_atomically
+
+        write_atomically(path, [proto.SerializeToString(deterministic=True)])
+    return proto
+
+
+def _labels(decision: Decision) -> tuple[Any, int]:
+    """The labels as ONNX has them, and the number of their type."""
+    classes = decision.classes
+    if classes is None:
+        return np.array([-1, 1]), INT64
+    kind = classes.dtype.kind
+    if kind in "iu" and (kind == "i" or int(classes.max()) < 2**63):
+        return classes.astype(np.int64), INT64
+    if kind in "UT" or (kind == "O" and all(isinstance(one, str) for one in classes.tolist())):
+        return [str(one) for one in classes.tolist()], STRING
+    raise ValueError(
+        f"the labels are of type {classes.dtype}, such as {classes.tolist()[0]!r}, and labels of "
+        "ONNX are integers of 64 bits or text: fit again with such labels, y.astype(int) say"
+    )
+
+
+def _joined(graph: Graph, scores: str, decision: Decision) -> str:
+    """Scores as `decision_function` gives them."""
+    if decision.joined in (ONE, INSIDE):
+        return graph.add("Squeeze", scores, np.array([1]), output="scores")
+    if decision.joined != PAIRS:
+        return graph.add("Identity", scores, output="scores")
+    from largemargin.svm.multiclass import sides_of_pairs
+
+    assert decision.classes is not None
+    n_classes = len(decision.classes)
+    sides = sides_of_pairs(n_classes).T.copy()
+    sums = graph.add("MatMul", scores, sides)
+    is_won = graph.add("Greater", scores, scalar(0.0))
+    won = graph.add("MatMul", graph.add("Where", is_won, scalar(0.5), scalar(-0.5)), sides)
+    size = graph.add("Mul", graph.add("Add", graph.add("Abs", sums), scalar(1.0)), scalar(3.0))
+    votes = graph.add("Add", won, scalar((n_classes - 1) / 2))
+    return graph.add("Add", graph.add("Div", sums, size), votes, output="scores")
+
+
+def _answer(graph: Graph, scores: str, decision: Decision, labels: Any) -> None:
+    if decision.joined in (ONE, INSIDE):
+        compare = "Greater" if decision.joined == ONE else "GreaterOrEqual"
+        number = graph.add("Cast", graph.add(compare, scores, scalar(0.0)), to=INT64)
+    else:
+        number = graph.add("ArgMax", scores, axis=1, keepdims=0)
+    graph.add("Gather", graph.constant(labels), number, axis=0, output="label")
+
+
+def _facts(model: Any) -> dict[str, str]:
+    """What is said of the model in the metadata of the file."""
+    final = final_step(model)
+    facts = {"class": type(final).__name__}
+    names = getattr(model, "feature_names_in_", None)
+    if names is not None:
+        facts["feature_names"] = json.dumps([str(name) for name in names])
+    return facts
