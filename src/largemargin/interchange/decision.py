@@ -9,7 +9,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -94,8 +94,12 @@ class Decision:
     n_features: int
 
 
-def decision_of(model: Any) -> Decision:
-    """What a fitted machine computes; ValueError with the reason where no formula says it."""
+def decision_of(model: Any, expanded: bool = False) -> Decision:
+    """What a fitted machine computes; ValueError with the reason where no formula says it.
+
+    A sum of inner products with support vectors is a linear function, unless it is to be left
+    `expanded`.
+    """
     from sklearn.exceptions import NotFittedError
     from sklearn.utils.validation import check_is_fitted
 
@@ -111,6 +115,8 @@ def decision_of(model: Any) -> Decision:
     except NotFittedError as error:
         raise ValueError(f"this {name} is not fitted: call fit first") from error
     scores = _scores_of(model, card.outcome)
+    if isinstance(scores, KernelSum) and not expanded:
+        scores = _simplest(scores, int(model.n_features_in_))
     classes = None if card.kind == DETECTOR else model.classes_
     return Decision(scores, _joined(model, classes), classes, int(model.n_features_in_))
 
@@ -138,10 +144,7 @@ def _scores_of(model: Any, outcome: str) -> Scores:
     if outcome == ENSEMBLE:
         return _of_rounds(model)
     expansion = model.expansion
-    return _simplest(
-        _kernel_sum(expansion.basis, model.positions, expansion.coefs, expansion.intercepts),
-        model.n_features_in_,
-    )
+    return _kernel_sum(expansion.basis, model.positions, expansion.coefs, expansion.intercepts)
 
 
 def _kernel_sum(
@@ -160,15 +163,13 @@ def _kernel_sum(
 
 def _simplest(scores: KernelSum, n_features: int) -> KernelSum | LinearSum:
     """A sum of inner products is one, and a sum of nothing is a constant."""
-    kernel, constant = scores.kernel, 0.0
-    if isinstance(kernel, WithConstant):
-        kernel, constant = kernel.kernel, 1.0
-    if scores.coefs.shape[1] and not isinstance(kernel, Linear):
+    plain = without_constant(scores)
+    if plain.coefs.shape[1] and not isinstance(plain.kernel, Linear):
         return scores
-    weights = np.zeros((len(scores.coefs), n_features))
-    if scores.coefs.shape[1]:
-        weights += scores.coefs @ scores.vectors
-    return LinearSum(weights, scores.intercepts + constant * scores.coefs.sum(axis=1))
+    weights = np.zeros((len(plain.coefs), n_features))
+    if plain.coefs.shape[1]:
+        weights += plain.coefs @ plain.vectors
+    return LinearSum(weights, plain.intercepts)
 
 
 def _of_trace(model: Any) -> Scores:
@@ -182,10 +183,10 @@ def _of_trace(model: Any) -> Scores:
         )
     if method != "vote":
         coefs = model.coefficients((method, bool(model.normalize)))
-        return _simplest(_kernel_sum(basis, basis.examples, coefs, nothing), model.n_features_in_)
+        return _kernel_sum(basis, basis.examples, coefs, nothing)
     values = _kernel_sum(basis, basis.examples, np.zeros((n_problems, len(basis))), nothing)
     if not len(basis):
-        return _simplest(values, model.n_features_in_)
+        return values
     trace = state.trace
     return VoteSum(
         values, trace.problem, trace.slot, trace.sign.astype(float),
@@ -220,6 +221,17 @@ def _of_rounds(model: Any) -> Stumps:
         each[:, 0],
         each[:, 1],
     )
+
+
+def without_constant(scores: KernelSum) -> KernelSum:
+    """The same function with a kernel that adds no constant: sum_i c_i (k + 1) = sum_i c_i k + c_i.
+
+    The voted perceptron with a threshold has such a kernel.
+    """
+    if not isinstance(scores.kernel, WithConstant):
+        return scores
+    intercepts = scores.intercepts + scores.coefs.sum(axis=1)
+    return replace(scores, kernel=scores.kernel.kernel, intercepts=intercepts)
 
 
 def dense_bytes(scores: KernelSum) -> int:

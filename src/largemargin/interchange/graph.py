@@ -57,10 +57,6 @@ class Graph:
         self._nodes.append(helper.make_node(operator, names, [name], **attributes))
         return name
 
-    def add_body(self, operator: str, inputs: list[str], body: Any, **attributes: Any) -> str:
-        """The result of an operator that runs a graph of its own."""
-        return self.add(operator, *inputs, body=body, **attributes)
-
     def finish(self, inputs: list[Any], outputs: list[Any], facts: dict[str, str]) -> Any:
         """The whole as a `ModelProto`; inputs and outputs are (name, type, shape)."""
         from onnx import helper
