@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from os import PathLike
 from typing import Any
 
@@ -18,7 +19,12 @@ from largemargin.interchange.packages import needed
 STRING = 8  # the number of a type in ONNX
 
 
-def to_onnx(model: Any, path: str | PathLike[str] | None = None) -> Any:
+def to_onnx(
+    model: Any,
+    path: str | PathLike[str] | None = None,
+    *,
+    feature_names: Sequence[str] | None = None,
+) -> Any:
     """A fitted model as an ONNX graph, which any runtime answers with, without Python.
 
     The graph has primitive operators alone, all in double precision. Its input is `X`, float64 of
@@ -33,6 +39,9 @@ def to_onnx(model: Any, path: str | PathLike[str] | None = None) -> Any:
         StandardScaler, MinMaxScaler or MaxAbsScaler. Labels must be integers or text.
     path : str or path-like, optional
         Where to write it too, by custom with the ending .onnx.
+    feature_names : list of str, optional
+        Names of the columns of `X` for the metadata of the file, which hold those of the model if
+        it knows any.
 
     Returns
     -------
@@ -70,7 +79,7 @@ def to_onnx(model: Any, path: str | PathLike[str] | None = None) -> Any:
     _answer(graph, scores, decision, labels)
     shape = ["rows"] if decision.joined in (ONE, INSIDE) else ["rows", len(labels)]
     outputs = [("label", kind, ["rows"]), ("scores", DOUBLE, shape)]
-    proto = graph.finish(inputs, outputs, _facts(model))
+    proto = graph.finish(inputs, outputs, _facts(model, feature_names))
     if path is not None:
         from largemargin.runtime.files import write_atomically
 
@@ -122,11 +131,11 @@ def _answer(graph: Graph, scores: str, decision: Decision, labels: Any) -> None:
     graph.add("Gather", graph.constant(labels), number, axis=0, output="label")
 
 
-def _facts(model: Any) -> dict[str, str]:
+def _facts(model: Any, given: Sequence[str] | None) -> dict[str, str]:
     """What is said of the model in the metadata of the file."""
     final = final_step(model)
     facts = {"class": type(final).__name__}
-    names = getattr(model, "feature_names_in_", None)
-    if names is not None:
+    names = given or getattr(model, "feature_names_in_", ())
+    if len(names):
         facts["feature_names"] = json.dumps([str(name) for name in names])
     return facts

@@ -260,6 +260,8 @@ def _one_vs_rest(decision: Decision, scores: KernelSum, empty: Any, n_given: int
         theirs.estimators_.append(_filled(deepcopy(empty), two, part, n_given))
     theirs.label_binarizer_ = LabelBinarizer(sparse_output=True).fit(decision.classes)
     theirs.n_features_in_ = decision.n_features
+    if not hasattr(theirs, "classes_"):  # of some versions it is a property
+        theirs.classes_ = theirs.label_binarizer_.classes_
     return theirs
 
 
@@ -273,6 +275,8 @@ def _filled(theirs: Any, decision: Decision, scores: KernelSum, n_given: int) ->
         order, coefs, sizes = laid_out.order, laid_out.coefs, laid_out.sizes
         intercepts = -intercepts
         theirs.classes_, theirs.class_weight_ = decision.classes, np.ones(len(decision.classes))
+        # `predict` is then the argmax of `decision_function`, as here
+        theirs.set_params(break_ties=len(decision.classes) > 2)
     else:
         theirs.offset_, theirs.class_weight_ = -intercepts, np.empty(0)
         sizes = np.array([len(order), 0])
