@@ -114,7 +114,7 @@ def _machine(theirs: Any) -> Any:
             f"the kernel {getattr(theirs.kernel, '__name__', theirs.kernel)} is a function, which "
             "is code: fit with a kernel by name, or kernel='precomputed'"
         )
-    if getattr(theirs, "probability", False):
+    if getattr(theirs, "probability", False) is True:
         warnings.warn(
             "probability=True is left out: the converted model has decision_function and predict, "
             "and no predict_proba",
@@ -288,6 +288,7 @@ def _filled(theirs: Any, decision: Decision, scores: KernelSum, n_given: int) ->
     if decision.joined == ONE:  # the public attributes are positive for the second class
         theirs.intercept_, theirs.dual_coef_ = -theirs._intercept_, -theirs._dual_coef_
     theirs._probA = theirs._probB = np.empty(0)
+    theirs._effective_probability = False
     theirs.fit_status_, theirs.shape_fit_ = 0, (n_given, decision.n_features)
     theirs.n_features_in_ = decision.n_features
     theirs.n_iter_ = theirs._num_iter = np.ones(len(intercepts), np.int32)
@@ -310,7 +311,11 @@ def _set_vectors(
         rows = sp.csr_matrix(scores.vectors[order], dtype=np.float64)
         rows.indices, rows.indptr = rows.indices.astype(np.int32), rows.indptr.astype(np.int32)
         theirs.support_vectors_ = rows
-        theirs._dual_coef_ = theirs.dual_coef_ = sp.csr_matrix(coefs)
+        # LIBSVM reads the entries one after the other, zeros too
+        n_rows, n = coefs.shape
+        places = np.tile(np.arange(n, dtype=np.int32), n_rows), np.arange(n_rows + 1) * n
+        theirs._dual_coef_ = sp.csr_matrix((coefs.ravel(), *places), shape=coefs.shape)
+        theirs.dual_coef_ = theirs._dual_coef_
         return
     empty = np.empty((0, 0 if scores.kernel.by_column else width))
     vectors = empty if scores.vectors is None else scores.vectors[order]
