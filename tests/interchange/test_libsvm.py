@@ -195,7 +195,10 @@ def test_every_kernel_is_written(kernel, n_classes, sparse, precision, tmp_path)
     X = X.astype(np.float32).astype(float)
     rows = rows.astype(np.float32).astype(float)
     data = sp.csr_array(X) if sparse else X
-    for model in (SVC(kernel=kernel, multiclass="ovo"), NuSVC(kernel=kernel, multiclass="ovo", nu=0.1)):
+    for model in (
+        SVC(kernel=kernel, multiclass="ovo"),
+        NuSVC(kernel=kernel, multiclass="ovo", nu=0.1),
+    ):
         model.set_params(precision=precision).fit(data, y)
         if precision == "float64":
             assert_written(model, rows, tmp_path)

@@ -19,7 +19,9 @@ X, Y = load_iris(return_X_y=True)
 def test_the_flavour_is_told_without_mlflow(monkeypatch, tmp_path):
     monkeypatch.setattr("largemargin.interchange.packages.find_spec", lambda name: None)
     for call in (flavor.save_model, flavor.log_model):
-        with pytest.raises(ImportError, match="needs the package mlflow-skinny, which is not"):
+        with pytest.raises(
+            ImportError, match=r"needs the package mlflow, which is not .* 'largemargin\[mlflow\]'"
+        ):
             call(SVC(), str(tmp_path / "m"))
 
 

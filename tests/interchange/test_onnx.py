@@ -242,7 +242,7 @@ def test_integers_of_any_type_are_labels():
 def test_the_package_is_named_where_it_is_missing(monkeypatch):
     monkeypatch.setattr("largemargin.interchange.packages.find_spec", lambda name: None)
     X, y, _ = problem(14)
-    with pytest.raises(ImportError, match=r"pip install largemargin\[interchange\]"):
+    with pytest.raises(ImportError, match=r"pip install 'largemargin\[interchange\]'"):
         to_onnx(SVC().fit(X, y))
 
 

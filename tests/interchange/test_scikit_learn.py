@@ -193,7 +193,9 @@ def test_what_cannot_be_converted_gets_a_sentence():
     kernel = sklearn.svm.SVC(kernel=lambda A, B: A @ B.T).fit(X, y)
     refused(from_sklearn, kernel, "is a function, which is code")
     refused(from_sklearn, sklearn.svm.SVC(), "this SVC is not fitted")
-    refused(from_sklearn, LogisticRegression().fit(X, y), "a LogisticRegression cannot be converted")
+    refused(
+        from_sklearn, LogisticRegression().fit(X, y), "a LogisticRegression cannot be converted"
+    )
     refused(from_sklearn, SVC().fit(X, y), "a SVC cannot be converted: of scikit-learn's models")
     pipe = make_pipeline(PCA(2), sklearn.svm.SVC()).fit(X, y)
     refused(from_sklearn, pipe, "a PCA before the machine cannot be converted")

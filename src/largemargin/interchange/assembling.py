@@ -13,10 +13,10 @@ import numpy as np
 import scipy.sparse as sp
 
 from largemargin.base.expansion import Expansion
+from largemargin.interchange.decision import KernelSum
 from largemargin.kernels.basis import Basis
 from largemargin.kernels.engine import check_overflow, largest_square
 from largemargin.model_file.arrays import check_moderate, check_scores
-from largemargin.interchange.decision import KernelSum
 
 SPARSE_SHARE = 0.25  # support vectors with fewer entries than this share are kept sparse
 

@@ -1,10 +1,10 @@
 """What a fitted model computes, as plain arrays that another program can compute with.
 
-    scores      f_p(x), one for each problem p: a sum over support vectors, a linear function, stumps,
-                a network or a vote (the classes below)
-    joined      two classes: f itself; more of them: f_c of each class c, or, of one-vs-one, votes
-    answer      two classes: the second if f > 0; more: the class of the largest; of an outlier
-                detector 1 if f >= 0 and -1 otherwise
+scores      f_p(x), one for each problem p: a sum over support vectors, a linear function, stumps,
+            a network or a vote (the classes below)
+joined      two classes: f itself; more of them: f_c of each class c, or, of one-vs-one, votes
+answer      two classes: the second if f > 0; more: the class of the largest; of an outlier
+            detector 1 if f >= 0 and -1 otherwise
 """
 
 from __future__ import annotations

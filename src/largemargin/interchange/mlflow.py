@@ -57,7 +57,7 @@ def save_model(
     predict_fn : {"predict", "decision_function", "predict_proba"}, default="predict"
         What the model answers with as a python_function.
     """
-    needed("mlflow", "mlflow-skinny")
+    needed("mlflow")
     import mlflow.pyfunc
     from mlflow.models import Model, infer_signature
 
@@ -125,7 +125,7 @@ def log_model(
     mlflow.models.model.ModelInfo
         With `model_uri`, which `load_model` takes.
     """
-    needed("mlflow", "mlflow-skinny")
+    needed("mlflow")
     from mlflow.models import Model
 
     return Model.log(
@@ -144,7 +144,7 @@ def load_model(model_uri: str, dst_path: str | None = None) -> Any:
     dst_path : str, optional
         Where to put what is downloaded.
     """
-    needed("mlflow", "mlflow-skinny")
+    needed("mlflow")
     from mlflow.artifacts import download_artifacts
     from mlflow.models import Model
 

@@ -215,7 +215,11 @@ def _linear_svc(decision: Decision) -> Any:
 
     assert isinstance(decision.scores, LinearSum)
     theirs = LinearSVC()
-    theirs.classes_, theirs.n_features_in_, theirs.n_iter_ = decision.classes, decision.n_features, 1
+    theirs.classes_, theirs.n_features_in_, theirs.n_iter_ = (
+        decision.classes,
+        decision.n_features,
+        1,
+    )
     theirs.coef_ = decision.scores.weights.copy()
     theirs.intercept_ = decision.scores.intercepts.copy()
     return theirs
@@ -232,7 +236,9 @@ def _from_kernel_sum(model: Any, decision: Decision) -> Any:
             "convert it with to_onnx"
         )
     name = type(model).__name__ if type(model).__name__ in MACHINES else "SVC"
-    own = {key: getattr(model, key) for key in ("C", "nu") if name in MACHINES and hasattr(model, key)}
+    own = {
+        key: getattr(model, key) for key in ("C", "nu") if name in MACHINES and hasattr(model, key)
+    }
     known = getattr(svm, name)()
     theirs = known.set_params(**{key: own[key] for key in own if hasattr(known, key)})
     n_given = int(model.n_trained)
