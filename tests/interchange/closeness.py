@@ -67,7 +67,7 @@ def settled_votes(scores: VoteSum, X: np.ndarray, tolerance: float) -> np.ndarra
 
 
 def assert_same(model: Any, X: np.ndarray, tolerance: float = EXACT) -> None:
-    """The graph of a model has its scores up to rounding, and its labels unless a margin is less."""
+    """The graph of a model has its scores up to rounding, and its labels where they are clear."""
     label, scores = answers(model, X)
     ours, predicted, machine = model.decision_function(X), model.predict(X), final_step(model)
     assert scores.shape == ours.shape

@@ -41,7 +41,7 @@ class Twin:
         self.vectors, n_coefs = [], max(1, int(self.head["nr_class"][0]) - 1)
         for line in body.splitlines():
             parts = line.split()
-            entries = dict((int(k), float(v)) for k, v in (p.split(":") for p in parts[n_coefs:]))
+            entries = {int(k): float(v) for k, v in (p.split(":") for p in parts[n_coefs:])}
             self.vectors.append(([float(c) for c in parts[:n_coefs]], entries))
         assert len(self.vectors) == int(self.head["total_sv"][0])
 

@@ -94,7 +94,7 @@ def test_refusals(store, model, tmp_path):
     (tmp_path / "file").touch()
     with pytest.raises(ValueError, match="is there and not empty: name another folder"):
         flavor.save_model(model, tmp_path)
-    with pytest.raises(ValueError, match="predict_fn must be one of .* got 'predict_proba'"):
+    with pytest.raises(ValueError, match=r"predict_fn must be one of .* got 'predict_proba'"):
         flavor.save_model(model, tmp_path / "b", predict_fn="predict_proba")
     with pytest.raises(ValueError, match="is code and cannot be saved"):
         flavor.save_model(SVC(kernel=lambda A, B: A @ B.T).fit(X, Y), tmp_path / "c")

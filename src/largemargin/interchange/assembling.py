@@ -79,7 +79,8 @@ def _margins(expansion: Expansion) -> np.ndarray:
         return margins
     outputs = expansion(basis.vectors) - expansion.intercepts[:, None]
     squares = (expansion.coefs * outputs).sum(axis=1)
-    return np.divide(1.0, np.sqrt(np.abs(squares)), out=margins, where=squares > 0)
+    margins[squares > 0] = 1 / np.sqrt(squares[squares > 0])
+    return margins
 
 
 def rows_of(vectors: Any) -> Any:

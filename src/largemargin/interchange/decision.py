@@ -69,8 +69,8 @@ class Network:
 
 @dataclass(frozen=True)
 class VoteSum:
-    """f_p(x) = sum_i counts[i] sign(v_i . x) over the vectors v_i of problem p, each of which is the
-    one before it plus signs[i] times the support vector slots[i], in the feature space of `values`.
+    """f_p(x) = sum_i counts[i] sign(v_i . x) over the vectors v_i of problem p, each of which is
+    the one before it plus signs[i] times the support vector slots[i] of `values`.
     """
 
     values: KernelSum
@@ -86,7 +86,7 @@ Scores = KernelSum | LinearSum | Stumps | Network | VoteSum
 
 @dataclass(frozen=True)
 class Decision:
-    """The scores of a model, how they are joined, and the labels, which a detector does not have."""
+    """The scores of a model, how they are joined, and the labels, which a detector lacks."""
 
     scores: Scores
     joined: str
@@ -178,8 +178,8 @@ def _of_trace(model: Any) -> Scores:
     nothing = np.zeros(n_problems)
     if method == "random":
         raise ValueError(
-            "method='random' draws a vector anew for each row, which no formula says: set method to "
-            "'vote', 'average' or 'last', which need no new fit"
+            "method='random' draws a vector anew for each row, which no formula says: set method "
+            "to 'vote', 'average' or 'last', which need no new fit"
         )
     if method != "vote":
         coefs = model.coefficients((method, bool(model.normalize)))

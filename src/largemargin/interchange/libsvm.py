@@ -62,8 +62,8 @@ def read_libsvm(path: str | PathLike[str], n_features: int | None = None) -> Any
     Its decision values are those of LIBSVM up to rounding, with the sign of this library: positive
     for the second of two classes in ascending order. Labels are the same except where votes of
     several classes are tied: LIBSVM takes the class that comes first in the file, this library the
-    one with the larger margins. What the file does not hold, such as C, has its default, and what is
-    told of training is nothing (`dual_gap_` is infinite). Estimates of probabilities are left out.
+    one with the larger margins. What the file does not hold, such as C, has its default, and
+    nothing is told of training (`dual_gap_` is infinite). Estimates of probabilities are left out.
 
     Parameters
     ----------
@@ -143,7 +143,7 @@ def _machine(contents: Contents, n_features: int | None) -> Any:
     kind = " ".join(header["svm_type"])
     if kind not in MACHINES:
         raise ValueError(
-            f"its svm_type is {kind[:40]!r}, and only {', '.join(MACHINES)} are classified with here"
+            f"its svm_type is {kind[:40]!r}, and only {', '.join(MACHINES)} can be read"
         )
     kernel, parameters = _kernel(header)
     if _integer(header, "total_sv") != contents.rows.shape[0]:
@@ -261,8 +261,8 @@ def _as_kernel_sum(decision: Decision, name: str) -> KernelSum:
         scores = KernelSum(Linear(), scores.weights, np.arange(1), one, scores.intercepts)
     if not isinstance(scores, KernelSum | LinearSum):
         raise ValueError(
-            f"a model file of LIBSVM holds sums over support vectors, and {name} decides otherwise: "
-            "convert it to .onnx, or use SVC"
+            f"a model file of LIBSVM holds sums over support vectors, and {name} decides "
+            "otherwise: convert it to .onnx, or use SVC"
         )
     if decision.joined == EACH or isinstance(scores, LinearSum):
         raise ValueError(

@@ -1,8 +1,8 @@
 """An MLflow flavour: models of this library saved, logged and loaded, without pickle.
 
-An MLflow model is a folder. This one holds the safe file of `largemargin.save`, what it takes to run
-it, and `MLmodel`, which describes it: as the flavour "largemargin", which `load_model` makes the
-estimator of, and as "python_function", which MLflow's own tools serve.
+An MLflow model is a folder. This one holds the safe file of `largemargin.save`, what it takes to
+run it, and `MLmodel`, which describes it: as the flavour "largemargin", which `load_model` makes
+the estimator of, and as "python_function", which MLflow's own tools serve.
 
     from largemargin.interchange import mlflow as largemargin_mlflow
 
@@ -154,8 +154,8 @@ def load_model(model_uri: str, dst_path: str | None = None) -> Any:
     flavors = Model.load(folder).flavors
     if FLAVOR_NAME not in flavors:
         raise ValueError(
-            f"{model_uri} holds no model of largemargin, only {', '.join(sorted(flavors))}: load it "
-            "with the flavour that wrote it"
+            f"{model_uri} holds no model of largemargin, only {', '.join(sorted(flavors))}: load "
+            "it with the flavour that wrote it"
         )
     return load(Path(folder) / flavors[FLAVOR_NAME]["data"])
 

@@ -135,7 +135,7 @@ def _facts(model: Any, given: Sequence[str] | None) -> dict[str, str]:
     """What is said of the model in the metadata of the file."""
     final = final_step(model)
     facts = {"class": type(final).__name__}
-    names = given or getattr(model, "feature_names_in_", ())
-    if len(names):
+    names = getattr(model, "feature_names_in_", None) if given is None else given
+    if names is not None and len(names):
         facts["feature_names"] = json.dumps([str(name) for name in names])
     return facts

@@ -55,8 +55,8 @@ def _kernel_values(graph: Graph, X: str, scores: KernelSum) -> str:
     """One row per row of X and one column per support vector."""
     if dense_bytes(scores) > LARGEST_FILE:
         raise ValueError(
-            f"its support vectors take {dense_bytes(scores) / 1e9:.1f} GB as a dense matrix, and an "
-            "ONNX file holds less than 2 GB: use fewer support vectors (a budget) or fewer features"
+            f"its support vectors take {dense_bytes(scores) / 1e9:.1f} GB as a dense matrix, and "
+            "an ONNX file holds less than 2 GB: use fewer support vectors (a budget) or features"
         )
     kernel, constant = scores.kernel, False
     if isinstance(kernel, WithConstant):
@@ -82,7 +82,7 @@ def _values(graph: Graph, X: str, vectors: np.ndarray, kernel: Kernel) -> str:
     if isinstance(kernel, Linear):
         return graph.add("MatMul", X, vectors.T)
     scaled: Any = kernel
-    # gamma is in the constant: a runtime that fuses a product with a factor may round that to float32
+    # gamma is in the constant: a runtime that fuses product and factor may round that to float32
     products = graph.add("MatMul", X, scaled.gamma * vectors.T)
     inner = graph.add("Add", products, scalar(scaled.coef0))
     if isinstance(kernel, Polynomial):

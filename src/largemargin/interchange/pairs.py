@@ -1,9 +1,9 @@
 """One-vs-one as LIBSVM lays it out, and as this library does.
 
-LIBSVM, and scikit-learn with it, keeps the support vectors class by class and has K - 1 coefficients
-for each: a vector of class i has its coefficient against class j in row j - 1 if i < j, else in row
-j. The score of a pair i < j is positive for i. Here every pair has a row over all support vectors,
-and its score is positive for the second class.
+LIBSVM, and scikit-learn with it, keeps the support vectors class by class and has K - 1
+coefficients for each: a vector of class i has its coefficient against class j in row j - 1 if
+i < j, else in row j. The score of a pair i < j is positive for i. Here every pair has a row over
+all support vectors, and its score is positive for the second class.
 """
 
 from __future__ import annotations

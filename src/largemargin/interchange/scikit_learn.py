@@ -44,8 +44,8 @@ def from_sklearn(fitted: Any) -> Any:
     Parameters
     ----------
     fitted : estimator
-        A fitted SVC, NuSVC, OneClassSVM, LinearSVC or Perceptron of scikit-learn, or a Pipeline that
-        ends in one after StandardScaler, MinMaxScaler or MaxAbsScaler.
+        A fitted SVC, NuSVC, OneClassSVM, LinearSVC or Perceptron of scikit-learn, or a Pipeline
+        that ends in one after StandardScaler, MinMaxScaler or MaxAbsScaler.
 
     Returns
     -------
@@ -236,11 +236,9 @@ def _from_kernel_sum(model: Any, decision: Decision) -> Any:
             "convert it with to_onnx"
         )
     name = type(model).__name__ if type(model).__name__ in MACHINES else "SVC"
-    own = {
-        key: getattr(model, key) for key in ("C", "nu") if name in MACHINES and hasattr(model, key)
-    }
-    known = getattr(svm, name)()
-    theirs = known.set_params(**{key: own[key] for key in own if hasattr(known, key)})
+    theirs = getattr(svm, name)()
+    shared = [key for key in ("C", "nu") if hasattr(model, key) and key in theirs.get_params()]
+    theirs.set_params(**{key: getattr(model, key) for key in shared})
     n_given = int(model.n_trained)
     if decision.joined == EACH:
         return _one_vs_rest(decision, scores, theirs, n_given)
