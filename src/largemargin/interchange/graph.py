@@ -10,15 +10,17 @@ from typing import Any
 
 import numpy as np
 
-OPSET = 17  # of 2022: old enough for most runtimes, new enough for axes as inputs
-IR_VERSION = 8  # the version of the file format that goes with it
+# The set of operators and the version of the file format that goes with it: of 2022, old enough for
+# most runtimes and new enough for axes as inputs; and the first in which text can be compared.
+PLAIN, WITH_TEXT = (17, 8), (19, 9)
 LARGEST_FILE = 2**31 - 2**20  # protobuf holds less than two gigabytes
 
 
 class Graph:
     """Operators and constants; a value is the name of what an operator gives."""
 
-    def __init__(self) -> None:
+    def __init__(self, with_text: bool = False) -> None:
+        self._opset, self._format = WITH_TEXT if with_text else PLAIN
         self._nodes: list[Any] = []
         self._constants: list[Any] = []
         self._bytes = 0
@@ -72,7 +74,7 @@ class Graph:
             initializer=self._constants,
         )
         model = helper.make_model(
-            graph, opset_imports=[helper.make_opsetid("", OPSET)], ir_version=IR_VERSION,
+            graph, opset_imports=[helper.make_opsetid("", self._opset)], ir_version=self._format,
             producer_name="largemargin", producer_version=__version__,
         )  # fmt: skip
         helper.set_model_props(model, facts)

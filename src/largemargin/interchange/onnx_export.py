@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from collections.abc import Sequence
 from os import PathLike
 from typing import Any
@@ -13,10 +14,16 @@ from largemargin.base.pipelines import final_step
 from largemargin.interchange.decision import INSIDE, ONE, PAIRS, Decision, decision_of
 from largemargin.interchange.graph import Graph, scalar
 from largemargin.interchange.onnx_scores import DOUBLE, INT64, add_scores
-from largemargin.interchange.onnx_steps import add_inputs, add_step, steps_before
+from largemargin.interchange.onnx_steps import (
+    STRING,
+    add_steps,
+    columns_of,
+    inputs_of,
+    is_table,
+    sentences_of,
+    steps_before,
+)
 from largemargin.interchange.packages import needed
-
-STRING = 8  # the number of a type in ONNX
 
 
 def to_onnx(
@@ -31,12 +38,18 @@ def to_onnx(
     shape (rows, features). Its outputs are `label`, int64 or text, and `scores`, what
     `decision_function` gives.
 
+    A model that begins with a `TablePreprocessor` has the inputs `numbers`, with nan for what is
+    missing, and `text`, with empty text for that; the metadata of the file name their columns.
+    Dates, truth values, and numbers with percent signs or separators must come as numbers: a
+    warning, and the metadata, name the columns which that concerns.
+
     Parameters
     ----------
     model : estimator
         A fitted machine whose decision is a sum over support vectors, a linear function, stumps or
-        a network of radial basis functions, alone or as the last step of a Pipeline after
-        StandardScaler, MinMaxScaler or MaxAbsScaler. Labels must be integers or text.
+        a network of radial basis functions, alone or as the last step of a Pipeline after a
+        `TablePreprocessor`, or scikit-learn's scalers, imputers, OneHotEncoder and
+        ColumnTransformer of numbers. Labels must be integers or text.
     path : str or path-like, optional
         Where to write it too, by custom with the ending .onnx.
     feature_names : list of str, optional
@@ -70,16 +83,17 @@ def to_onnx(
     needed("onnx")
     decision = decision_of(final_step(model))
     labels, kind = _labels(decision)
-    graph = Graph()
     steps = steps_before(model)
-    X, inputs = add_inputs(steps, decision.n_features)
-    for step in steps:
-        X = add_step(graph, X, step)
-    scores = _joined(graph, add_scores(graph, X, decision.scores), decision)
+    graph = Graph(with_text=is_table(steps))
+    rows = add_steps(graph, steps)
+    scores = _joined(graph, add_scores(graph, rows, decision.scores), decision)
     _answer(graph, scores, decision, labels)
     shape = ["rows"] if decision.joined in (ONE, INSIDE) else ["rows", len(labels)]
     outputs = [("label", kind, ["rows"]), ("scores", DOUBLE, shape)]
-    proto = graph.finish(inputs, outputs, _facts(model, feature_names))
+    facts = _facts(model, steps, feature_names)
+    proto = graph.finish(inputs_of(steps, decision.n_features), outputs, facts)
+    if "to_be_read" in facts:
+        warnings.warn(f"before this graph: {facts['to_be_read']}", stacklevel=2)
     if path is not None:
         from largemargin.runtime.files import write_atomically
 
@@ -131,10 +145,14 @@ def _answer(graph: Graph, scores: str, decision: Decision, labels: Any) -> None:
     graph.add("Gather", graph.constant(labels), number, axis=0, output="label")
 
 
-def _facts(model: Any, given: Sequence[str] | None) -> dict[str, str]:
+def _facts(model: Any, steps: list[Any], given: Sequence[str] | None) -> dict[str, str]:
     """What is said of the model in the metadata of the file."""
-    final = final_step(model)
-    facts = {"class": type(final).__name__}
+    facts = {"class": type(final_step(model)).__name__}
+    if is_table(steps):
+        numbers, texts = columns_of(steps[0])
+        facts |= {"numbers": json.dumps(numbers), "text": json.dumps(texts)}
+        to_be_read = "; ".join(sentences_of(steps[0]))
+        return facts | ({"to_be_read": to_be_read} if to_be_read else {})
     names = getattr(model, "feature_names_in_", None) if given is None else given
     if names is not None and len(names):
         facts["feature_names"] = json.dumps([str(name) for name in names])

@@ -28,7 +28,7 @@ from largemargin.interchange.decision import (
 from largemargin.interchange.pairs import by_class, rows_of_pairs
 from largemargin.kernels.choosing import make_kernel
 from largemargin.kernels.functions import Kernel
-from largemargin.model_file.registry import SCALERS, find_entry
+from largemargin.model_file.registry import TRANSFORMERS, find_entry
 
 MACHINES = ("SVC", "NuSVC", "OneClassSVM")
 LINEAR = ("LinearSVC", "Perceptron")
@@ -98,10 +98,10 @@ def _after_same_steps(model: Any, final: Any) -> Any:
     if before is None:
         return final
     for _, step in before.steps:
-        if find_entry(step, SCALERS) is None:
+        if find_entry(step, TRANSFORMERS) is None:
             raise ValueError(
                 f"a {type(step).__name__} before the machine cannot be converted: only "
-                f"{', '.join(SCALERS)} can; convert the last step alone"
+                f"{', '.join(TRANSFORMERS)} can; convert the last step alone"
             )
     return Pipeline([*deepcopy(before.steps), (model.steps[-1][0], final)])
 
