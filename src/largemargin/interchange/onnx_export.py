@@ -13,6 +13,7 @@ import numpy as np
 from largemargin.base.pipelines import final_step
 from largemargin.interchange.decision import INSIDE, ONE, PAIRS, Decision, decision_of
 from largemargin.interchange.graph import Graph, scalar
+from largemargin.interchange.onnx_probabilities import add_probabilities
 from largemargin.interchange.onnx_scores import DOUBLE, INT64, add_scores
 from largemargin.interchange.onnx_steps import (
     STRING,
@@ -36,7 +37,8 @@ def to_onnx(
 
     The graph has primitive operators alone, all in double precision. Its input is `X`, float64 of
     shape (rows, features). Its outputs are `label`, int64 or text, and `scores`, what
-    `decision_function` gives.
+    `decision_function` gives; of a calibrated model also `probabilities`, one column a class,
+    unless it decides by pairs.
 
     A model that begins with a `TablePreprocessor` has the inputs `numbers`, with nan for what is
     missing, and `text`, with empty text for that; the metadata of the file name their columns.
@@ -90,6 +92,8 @@ def to_onnx(
     _answer(graph, scores, decision, labels)
     shape = ["rows"] if decision.joined in (ONE, INSIDE) else ["rows", len(labels)]
     outputs = [("label", kind, ["rows"]), ("scores", DOUBLE, shape)]
+    if add_probabilities(graph, scores, final_step(model), decision):
+        outputs.append(("probabilities", DOUBLE, ["rows", len(labels)]))
     facts = _facts(model, steps, feature_names)
     proto = graph.finish(inputs_of(steps, decision.n_features), outputs, facts)
     if "to_be_read" in facts:
