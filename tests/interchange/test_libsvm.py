@@ -267,6 +267,8 @@ GOOD = (DATA / "libsvm-rbf-three.model").read_text()
         ("gamma 0.5\n", "", "the header has not 1 of gamma"),
         ("nr_class 3", "nr_class 4", "has not 3 finite coefficients"),
         ("label 7 -1 3", "label 7 7 3", "a label is there twice"),
+        ("label 7 -1 3", f"label 7 -1 {10**30}", "is no integer of 64 bits"),
+        ("nr_sv 12 12 8", "nr_sv 12 12 9", "nr_sv does not add up to total_sv"),
         ("label 7 -1 3", "label 7 -1 3.5", "label has the value '7 -1 3.5'"),
         ("total_sv 32", "total_sv 33", "was it cut short"),
         ("\nSV\n", "\nSV\n1 nan 1:2\n", "has not 2 finite coefficients"),
@@ -290,3 +292,12 @@ def test_a_number_of_features_that_is_too_small_is_refused():
     with pytest.raises(ValueError, match="it has the feature 4, and n_features is 3"):
         read_libsvm(DATA / "libsvm-rbf-three.model", n_features=3)
     assert read_libsvm(DATA / "libsvm-rbf-three.model", n_features=9).n_features_in_ == 9
+
+
+def test_a_file_without_support_vectors_and_with_ends_of_lines_of_windows(tmp_path):
+    path = tmp_path / "a.model"
+    head = "svm_type c_svc,kernel_type linear,nr_class 2,total_sv 0,rho -3,label 1 -1,nr_sv 0 0,SV,"
+    path.write_bytes(head.replace(",", "\r\n").encode())
+    model = read_libsvm(path, n_features=2)
+    assert model.decision_function(np.zeros((1, 2))) == [3.0]
+    assert model.predict(np.zeros((1, 2))) == [1]

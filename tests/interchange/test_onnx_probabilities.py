@@ -16,7 +16,7 @@ X, LABELS = load_iris(return_X_y=True)
 
 def calibrated(n_classes, slopes, offsets, **read_with):
     """A model with sigmoids, as calibration leaves them."""
-    rows = LABELS < n_classes
+    rows = n_classes > LABELS
     model = SVC(multiclass=read_with.pop("multiclass", "ovr")).fit(X[rows], LABELS[rows])
     model.calibration = SimpleNamespace(
         slopes=np.array(slopes), offsets=np.array(offsets), read_with=read_with
@@ -67,6 +67,6 @@ def test_scores_that_are_read_in_another_way_are_refused():
 )
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_a_calibrated_machine(n_classes):
-    rows = LABELS < n_classes
+    rows = n_classes > LABELS
     model = SVC(calibrate=True).fit(X[rows], LABELS[rows])
     assert np.abs(run(model)["probabilities"] - model.predict_proba(X)).max() < 1e-12

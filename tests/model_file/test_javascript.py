@@ -44,13 +44,13 @@ def test_the_reader_is_short():
         pytest.param(SVC(), sp.csr_array(X * (X > 1)), marks=pytest.mark.full),
     ],
 )
-@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("n_classes", [pytest.param(2, marks=pytest.mark.full), 3])
 def test_the_reader_decides_as_the_model(model, data, n_classes, tmp_path):
     rows = slice(100) if n_classes == 2 else slice(150)
     model.fit(data[rows], NAMES[rows])
     save(model, tmp_path / "model.safetensors")
     (tmp_path / "decide.js").write_text(reader())
-    for x in X[:150:60] + 0.05:
+    for x in X[:150:75] + 0.05:
         told = subprocess.run(
             [NODE, "decide.js", "model.safetensors", *map(repr, x.tolist())],
             cwd=tmp_path, capture_output=True, text=True, check=True,

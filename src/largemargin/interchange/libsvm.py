@@ -161,8 +161,10 @@ def _machine(contents: Contents, n_features: int | None) -> Any:
     labels = np.array(_values(header, "label", int, n_classes))
     sizes = np.array(_values(header, "nr_sv", int, n_classes))
     rho = np.array(_values(header, "rho", float, n_classes * (n_classes - 1) // 2))
-    if (sizes < 0).any() or sizes.sum() != len(positions) or len(set(labels.tolist())) < n_classes:
-        raise ValueError("nr_sv does not add up to total_sv, or a label is there twice")
+    if (sizes < 0).any() or sizes.sum() != len(positions):
+        raise ValueError("nr_sv does not add up to total_sv")
+    if labels.dtype.kind != "i" or len(np.unique(labels)) < n_classes:
+        raise ValueError("a label is there twice, or is no integer of 64 bits")
     rows = rows_of_pairs(contents.coefs, sizes)
     classes, coefs, intercepts = to_ours(rows, -rho, labels)
     scores = KernelSum(kernel, vectors, positions, coefs, intercepts)
