@@ -301,3 +301,34 @@ def test_a_file_without_support_vectors_and_with_ends_of_lines_of_windows(tmp_pa
     model = read_libsvm(path, n_features=2)
     assert model.decision_function(np.zeros((1, 2))) == [3.0]
     assert model.predict(np.zeros((1, 2))) == [1]
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("name", FOUND["answers"])
+def test_files_that_were_altered_are_read_or_refused_in_a_sentence(name, tmp_path):
+    rng = np.random.default_rng(0)
+    whole, path = (DATA / f"{name}.model").read_bytes(), tmp_path / "altered.model"
+    refused = 0
+    for _ in range(300):
+        data = bytearray(whole)
+        for _ in range(rng.integers(1, 4)):
+            place = int(rng.integers(len(data)))
+            kind = rng.integers(4)
+            if kind == 0:
+                data[place] = int(rng.choice(list(b"0123456789-.:e \nxSV\xff")))
+            elif kind == 1:
+                del data[place : place + int(rng.integers(1, 30))]
+            elif kind == 2:
+                data[place:place] = data[:40]
+            else:
+                data = data[:place] or bytearray(b"x")
+        path.write_bytes(data)
+        try:
+            model = read_libsvm(path)
+        except ValueError as error:
+            assert str(error).startswith(str(path))
+            refused += 1
+            continue
+        if model.n_features_in_ < 10**6:
+            assert np.isfinite(model.decision_function(np.ones((2, model.n_features_in_)))).all()
+    assert refused > 50

@@ -140,7 +140,7 @@ def _machine(contents: Contents, n_features: int | None) -> Any:
     from largemargin import svm
 
     header = contents.header
-    kind = " ".join(header["svm_type"])
+    kind = " ".join(header.get("svm_type", []))
     if kind not in MACHINES:
         raise ValueError(
             f"its svm_type is {kind[:40]!r}, and only {', '.join(MACHINES)} can be read"
