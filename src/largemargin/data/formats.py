@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, cast
 
-from largemargin.data.errors import broken
+from largemargin.data.errors import DataError, broken
 from largemargin.data.files import COMPRESSION_SUFFIXES, Source
 from largemargin.data.label_rule import LabelChoice
 from largemargin.data.labels import LabelColumn, LabelKind, RawLabels
@@ -48,6 +48,10 @@ FORMATS = (
     Format(
         name="csv", title="CSV", reader="table.TableReader",
         endings=(".csv", ".tsv"), aliases=("tsv",),
+    ),
+    Format(
+        name="json", title="JSON lines", reader="json_records.JsonReader",
+        endings=(".jsonl", ".ndjson", ".json"), aliases=("jsonl", "ndjson"),
     ),
     Format(
         name="parquet", title="Parquet", reader="parquet.ParquetReader",
@@ -84,6 +88,7 @@ _BY_NAME = {name: format for format in FORMATS for name in (format.name, *format
 _BY_ENDING = {ending: format for format in FORMATS for ending in format.endings}
 # What follows the label in a line of svmlight.
 _PAIR = re.compile(rb"\d+:\S+|qid:\d+")
+_JSON = re.compile(rb"(\xef\xbb\xbf)?\s*(\[\s*)?\{")  # how text with JSON objects begins
 _HEAD_BYTES = 1 << 16  # bytes at the beginning of a file from which its format is told
 _HEAD_LINES = 20  # lines among them that must look like svmlight
 
@@ -119,8 +124,8 @@ class Reader(ABC):
     width_by_survey : bool
         Whether only `survey` tells the width, since a block need not have the last features.
     column_names : tuple of str
-        The names of all columns, the label's too, of a file that `read_columns` reads; those without a
-        name are called by their positions.
+        The names of all columns, the label's too, of a file that `read_columns` reads; those
+        without a name are called by their positions.
     label_choice : LabelChoice, or None
         Which of these columns holds the labels.
     notes : tuple of str
@@ -170,6 +175,8 @@ def detect_format(source: Source, format: str | None = None) -> str:
             "is text in UTF-16 or UTF-32; save it as UTF-8, or pass encoding='utf-16'",
             byte=0,
         )
+    if head.startswith(b"PK") and (b"[Content_Types].xml" in head or b"xl/" in head):
+        raise _workbook(source)
     wanted = _asked_for(format) if format is not None else _told_by_name(source)
     if wanted is not None and wanted.magic and found is not wanted:
         raise broken(source.path, f"expected {wanted.magic_words}; saw {head[:8]!r}", byte=0)
@@ -177,6 +184,8 @@ def detect_format(source: Source, format: str | None = None) -> str:
         return found.name
     if wanted is not None:
         return wanted.name
+    if head.startswith(b"\xd0\xcf\x11\xe0"):
+        raise _workbook(source)
     if head.startswith(b"\x93NUMPY"):
         raise broken(
             source.path,
@@ -190,7 +199,13 @@ def detect_format(source: Source, format: str | None = None) -> str:
             f"{head[:8]!r}",
             byte=head.index(b"\0"),
         )
+    if _JSON.match(head):
+        return "json"
     return "svmlight" if _looks_like_svmlight(head) else "csv"
+
+
+def _workbook(source: Source) -> DataError:
+    return broken(source.path, "is an Excel workbook; save the sheet with the examples as CSV")
 
 
 def told_encoding(source: Source) -> str | None:

@@ -81,7 +81,8 @@ def choose_label(
     LabelChoice(position=2, reason='it is the last column', is_guess=True)
     """
     if label is not None:
-        position = label_position(path, label, names, width)
+        called = [name or default_name(j) for j, name in enumerate(names or [""] * width)]
+        position = label_position(path, label, called, width)
         return LabelChoice(position, "" if position is None else "it was named as the label")
     lowered = [name.lower() for name in names or ()]
     for name in _NAMES:
@@ -91,7 +92,8 @@ def choose_label(
     for position in (0, width - 1):
         if lowered and lowered[position] == "y":
             return LabelChoice(position, f"it is called {(names or ())[position]}")
-    return LabelChoice(width - 1, "it is the last column", is_guess=True)
+    named = [j for j in range(width) if names is None or names[j]]  # a line may end in a separator
+    return LabelChoice((named or [width - 1])[-1], "it is the last column", is_guess=True)
 
 
 @dataclass(frozen=True)
@@ -164,13 +166,15 @@ def check_labels(
     name: str,
     raw: RawLabels,
     others: Mapping[str, Any],
+    measurements: bool = False,
 ) -> str:
-    """Raise unless the values of the chosen column can be labels; `others` are the other columns.
-    Returns the reason for the choice, a sentence without its subject."""
+    """Raise unless the values of the chosen column can be labels; `others` are the other columns,
+    and `measurements` lets numbers pass that look like such. Returns the reason for the choice, a
+    sentence without its subject."""
     values = _Values.of(raw)
     if choice.is_guess and not values.can_be_guessed:
         raise _no_label(path, name, values, others)
-    if values.are_measurements:
+    if values.are_measurements and not measurements:
         raise broken(
             path,
             f"{values.count} different {values.kind} in {values.rows} rows look like a "
@@ -179,11 +183,14 @@ def check_labels(
             column=name,
         )
     if values.missing:
+        such = [n for n, column in others.items() if _could_be_label(column)]
+        hint = f", such as {listed(such, 5)[1:-1]}" if choice.is_guess and such else ""
+        taken = "the last column was taken for the labels, and " if choice.is_guess else ""
         raise broken(
             path,
-            f"{values.missing} of {values.rows} rows have no label, the first of them row "
+            f"{taken}{values.missing} of {values.rows} rows have no label, the first of them row "
             f"{values.first_missing + 1}; remove these rows, fill in their labels, or pass "
-            "label=NAME to take another column",
+            f"label=NAME to take another column{hint}",
             column=name,
         )
     return f"{choice.reason}, and holds {values.count} classes"

@@ -16,6 +16,8 @@ from largemargin.data.files import whole_record
 from largemargin.data.labels import LABEL_NAMES, LabelColumn, label_problem
 from largemargin.runtime.showing import shown
 
+_BETWEEN_BLANKS = re.compile(r'(?:"[^"]*"|[^\s"]|"(?=[^"]*$))+')  # quoted cells may hold blanks
+
 
 @dataclass(frozen=True)
 class TableLayout:
@@ -65,7 +67,9 @@ def find_layout(
     number, first = next(content(lines), (0, ""))
     if not first:
         raise broken(path, "expected at least one example, saw no line with any")
-    delimiter = given_delimiter(sep, suffix) if sep or suffix == ".tsv" else _find_delimiter(first)
+    delimiter = _find_delimiter(first)
+    if sep is not None or suffix == ".tsv":
+        delimiter = given_delimiter(sep, suffix)
     first, height = whole_record(first, lines, delimiter, path, number)
     if not height:
         raise broken(path, "a quote is not closed", line=number)
@@ -134,7 +138,9 @@ def split_cells(line: str, delimiter: str | None) -> list[str]:
     ['1', '2', 'a,b']
     """
     if delimiter is None:
-        return line.replace('"', "").split()
+        if '"' not in line:
+            return line.split()
+        return [cell.replace('"', "").strip() for cell in _BETWEEN_BLANKS.findall(line)]
     cells = line.split(delimiter)
     if '"' in line:
         try:

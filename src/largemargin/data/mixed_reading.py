@@ -5,6 +5,7 @@ A table of nothing but numbers is read as such, an array. Any other is read by c
 
 from __future__ import annotations
 
+from dataclasses import replace
 from os import PathLike
 from typing import Any
 
@@ -23,9 +24,7 @@ from largemargin.data.labels import (
 from largemargin.data.mixed import Table
 from largemargin.data.opening import check_width, open_reader, read_blocks
 
-_LATIN = (
-    "the file is not text in UTF-8 and was read as Latin-1; pass encoding= if letters are wrong"
-)
+LATIN = "the file is not text in UTF-8 and was read as Latin-1; pass encoding= if letters are wrong"
 
 
 def read_mixed(
@@ -41,7 +40,7 @@ def read_mixed(
     except EncodingError:
         if encoding is not None:
             raise
-    return _read(path, options, format, labels, "latin-1", _LATIN)
+    return _read(path, options, format, labels, "latin-1", LATIN)
 
 
 def _read(
@@ -93,8 +92,6 @@ def label_name(reader: Reader) -> str | None:
 def _with_labels(
     data: Dataset, raw: RawLabels, labels: LabelKind | None, source: Source, reader: Reader
 ) -> Dataset:
-    from dataclasses import replace
-
     name, reason = label_name(reader), ""
     if name is not None and reader.label_choice is not None:
         others = _columns(data.X, [n for n in reader.column_names if n != name])
