@@ -71,8 +71,8 @@ def _checked(pairs: Iterable[tuple[Any, np.ndarray]]) -> dict[str, np.ndarray]:
 def _columns_of_array(X: Any) -> dict[str, np.ndarray]:
     if isinstance(X, str | PathLike):
         raise ValueError(
-            f"a table must be a data frame or a dict of columns, got {shown(X)}: read the file with "
-            "largemargin.data.read(path, mixed=True)"
+            f"a table must be a data frame or a dict of columns, got {shown(X)}: read the file "
+            "with largemargin.data.read(path, mixed=True)"
         )
     array = np.asarray(X) if hasattr(X, "dtype") else np.array(X, object)
     if array.ndim != 2:
@@ -90,8 +90,8 @@ def _line(name: Any, values: Any) -> np.ndarray:
     """The values of one column, as an array of one dimension."""
     if isinstance(values, str) or not hasattr(values, "__len__"):
         raise ValueError(
-            f"the column {shown(name)} must be a list or an array, got {shown(values)}: for a table "
-            "of one row, lists of one value"
+            f"the column {shown(name)} must be a list or an array, got {shown(values)}: for a "
+            "table of one row, lists of one value"
         )
     if not hasattr(values, "dtype"):
         line = np.empty(len(values), object)
