@@ -1,6 +1,8 @@
 """Graphs of ONNX answer as the models that they were made from, in onnxruntime."""
 
 import json
+import subprocess
+import sys
 
 import numpy as np
 import onnx
@@ -29,6 +31,7 @@ from largemargin import (
     VotedPerceptron,
 )
 from largemargin.interchange import to_onnx
+from largemargin.kernels.choosing import KERNEL_NAMES
 from largemargin.machines import CARDS
 
 from .closeness import EXACT, SINGLE, answers, assert_same
@@ -72,8 +75,9 @@ def quick_or_full(names, quick):
     return [name if name in quick else pytest.param(name, marks=pytest.mark.full) for name in names]
 
 
-def test_every_machine_is_tried():
+def test_every_machine_and_kernel_is_tried():
     assert set(MACHINES) == {card.name for card in CARDS}
+    assert {*KERNELS, "precomputed"} == set(KERNEL_NAMES)
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -248,3 +252,13 @@ def test_the_package_is_named_where_it_is_missing(monkeypatch):
 
 def test_public_names():
     assert largemargin.interchange.to_onnx is to_onnx
+
+
+@pytest.mark.full
+def test_the_import_loads_nothing_of_others():
+    code = (
+        "import sys, largemargin.interchange, largemargin.interchange.mlflow\n"
+        "print(*{'numba', 'onnx', 'onnxruntime', 'mlflow', 'typer'} & set(sys.modules))"
+    )
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert found.stdout.strip() == ""

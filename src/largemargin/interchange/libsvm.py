@@ -245,8 +245,8 @@ def write_libsvm(model: Any, path: str | PathLike[str]) -> None:
 
     if earlier_steps(model) is not None:
         raise ValueError(
-            "a model file of LIBSVM holds no scaling: write the last step of the pipeline alone, "
-            "and scale rows before they are given to LIBSVM"
+            "a model file of LIBSVM holds no scaling or encoding of rows: write the last step of "
+            "the pipeline alone, and transform rows before they are given to LIBSVM"
         )
     final = final_step(model)
     decision = decision_of(final, expanded=True)
