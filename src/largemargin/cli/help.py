@@ -31,7 +31,8 @@ GROUPS = {
     "Kernel": ("kernel", "degree", "gamma", "coef0", "matern_nu"),
     "Search": ("cv", "scoring", "folds", "search_rows", "only"),
     "Work": (
-        "max_seconds", "max_iter", "tol", "memory", "precision", "n_jobs", "dask", "at_once", "seed",
+        "max_seconds", "max_iter", "tol", "memory", "precision", "n_jobs", "dask", "at_once",
+        "seed",
     ),
     "Checkpoint": ("checkpoint", "every", "resume", "overwrite"),
     "Output": (
@@ -40,6 +41,8 @@ GROUPS = {
     ),
 }  # fmt: skip
 OTHER = "Options"
+ALONE_OR_AUTO = "[auto]"  # an option that stands alone, or has the value auto
+ALONE = "yes"
 
 
 class GroupedCommand(TyperCommand):
@@ -47,6 +50,9 @@ class GroupedCommand(TyperCommand):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         ctx.meta[_GIVEN] = list(args)
+        for param in self.params:
+            if param.metavar == ALONE_OR_AUTO:
+                args = with_values(args, param.opts)
         return super().parse_args(ctx, args)
 
     def format_help_text(self, ctx: Any, formatter: Any) -> None:
@@ -114,6 +120,23 @@ class GroupedCommand(TyperCommand):
             return next((word for word in words if word in by_command()), None)
         given = value_given(words, "--model")
         return given if given in by_command() else None
+
+
+def with_values(words: Sequence[str], options: Sequence[str]) -> list[str]:
+    """A command line in which options that may stand alone have a value each.
+
+    >>> with_values(["mira", "--resume", "auto", "-q"], ["--resume"])
+    ['mira', '--resume=auto', '-q']
+    >>> with_values(["--resume", "mira"], ["--resume"])
+    ['--resume=yes', 'mira']
+    """
+    found, rest = [], list(words)
+    while rest:
+        word = rest.pop(0)
+        if word in options:
+            word += f"={rest.pop(0) if rest[:1] == ['auto'] else ALONE}"
+        found.append(word)
+    return found
 
 
 def value_given(words: Sequence[str], *options: str) -> str | None:
