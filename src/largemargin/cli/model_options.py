@@ -16,7 +16,7 @@ from typing import Annotated, Any, NamedTuple
 
 import typer
 
-from largemargin.cli.choices import one_of
+from largemargin.cli.choices import check_choice, one_of
 from largemargin.machines import CARDS, Card, by_command, by_name
 from largemargin.runtime.showing import shown
 
@@ -245,7 +245,12 @@ def takes_model_options(
     options = [option for option in options_of(cards) if option.name not in without]
 
     def decorate(command: Callable[..., None]) -> Any:
+        declared = inspect.signature(command, eval_str=True).parameters
+        is_option = declared["model"].default is not inspect.Parameter.empty
+
         def run(**arguments: Any) -> None:
+            if is_option:  # and no file
+                check_choice("--model", arguments["model"], MODELS)
             values = {option.name: arguments.pop(option.name) for option in options}
             given = {
                 option.name: next(iter(option.machines.values())).value(values[option.name])
@@ -255,7 +260,7 @@ def takes_model_options(
             command(**arguments, given=given)
 
         shown = []
-        for parameter in inspect.signature(command, eval_str=True).parameters.values():
+        for parameter in declared.values():
             if parameter.name != "given":
                 shown.append(parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY))
                 continue

@@ -10,7 +10,8 @@ from largemargin.cli.help import ALONE, ALONE_OR_AUTO
 from largemargin.cli.model_options import MODELS, ONLINE, make_estimator, takes_model_options
 from largemargin.cli.output import READER_GONE, note, progress_wanted
 from largemargin.machines import CARDS
-from largemargin.runtime.showing import percent
+from largemargin.runtime.showing import percent, shown
+from largemargin.runtime.suggesting import did_you_mean
 
 if TYPE_CHECKING:
     import numpy as np
@@ -146,7 +147,7 @@ def stream(
     from largemargin.streaming.driver import Driver
     from largemargin.streaming.files import all_locked, check_distinct, check_save
     from largemargin.streaming.input import standard_input
-    from largemargin.streaming.output import Output, check_new, is_there
+    from largemargin.streaming.output import Output, check_new, is_kept, is_there
 
     check_distinct(model, output, save, checkpoint)
     named = _named_classes(classes)
@@ -161,6 +162,11 @@ def stream(
         overwrite = overwrite and not goes_on
         if checkpoint is not None and not (goes_on or overwrite):
             check_new("--checkpoint", checkpoint)
+            if resume == AUTO and is_there(output) and is_kept(output):
+                raise FileExistsError(
+                    f"{output} exists, and there is no checkpoint {checkpoint} to go on from: give "
+                    "-o another file, or begin anew and write over it with --overwrite"
+                )
         if goes_on:
             assert checkpoint is not None
             machine, schema, place = resume_stream(checkpoint, machine, model, kept)
@@ -244,8 +250,16 @@ def _begin(
         return machine, schema
     if model in MODELS:
         raise ValueError(f"{model} does not learn from a stream: use one of {', '.join(ONLINE)}")
+    import os
+
     from largemargin.model_file.saving import load_with_info
     from largemargin.streaming.checkpoint import schema_of
+
+    if not os.path.exists(model):
+        raise ValueError(
+            f"there is no file {shown(model)[1:-1]}: give a file that largemargin saved, or one of "
+            f"{', '.join(ONLINE)} to begin anew{did_you_mean(model, ONLINE)}"
+        )
 
     extra = list(given)
     extra += ["classes"] * (named is not None) + ["max_features"] * (max_features is not None)

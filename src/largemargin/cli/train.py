@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from largemargin.base.pipelines import final_step
-from largemargin.cli.choices import check_choice
 from largemargin.cli.clusters import (
     check_dask,
     cluster,
@@ -114,8 +113,10 @@ def train(
       largemargin train digits --model svc --dask local
       largemargin train 'parts/*.parquet' --label kind --model svc --dask tcp://10.0.0.1:8786
     """
-    check_choice("--model", model, MODELS)
-    check_choice("--scale", scale, SCALES)
+    if model not in MODELS:
+        raise ValueError(f"--model must be one of {', '.join(MODELS)}, got {shown(model)}")
+    if scale not in SCALES:
+        raise ValueError(f"--scale must be one of {', '.join(SCALES)}, got {shown(scale)}")
     if given.get("class_weight", "balanced") != "balanced":
         raise ValueError(f"--class-weight must be balanced, got {shown(given['class_weight'])}")
     if chunk is not None and not stream:

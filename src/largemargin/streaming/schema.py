@@ -183,9 +183,10 @@ class Schema:
         ]
         size = self._names_size + sum(map(_size, new.names))
         if new.names and size > MAX_NAMES:
+            last = shown(list(new.names)[-1])
             raise BadLine(
-                f"x has the name {shown(list(new.names)[-1])}, which is unknown, and with it the names "
-                f"take {size} characters, where {MAX_NAMES} are the most: use shorter ones"
+                f"x has the name {last}, which is unknown, and with it the names take {size} "
+                f"characters, where {MAX_NAMES} are the most: use shorter ones"
             )
         if categories and len(set(columns)) < len(columns):
             raise BadLine("x has a name and a category that are one column: rename one")
