@@ -51,10 +51,11 @@ def names_or_files(names: Iterable[str], incomplete: str) -> list[str]:
     if not found:
         return SHELL_FILES
     try:
-        files = sorted(entry.name + "/" * entry.is_dir() for entry in os.scandir("."))
+        found_here = [entry for entry in os.scandir(".") if entry.name[:1] != "."]
+        files = sorted(entry.name + "/" * entry.is_dir() for entry in found_here)
     except OSError:
         files = []
-    return [*found, *(name for name in files if name.startswith(incomplete or "\0"))]
+    return [*found, *(name for name in files if name.startswith(incomplete))]
 
 
 def complete_data(incomplete: str) -> list[str]:
