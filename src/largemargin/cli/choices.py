@@ -108,8 +108,11 @@ COMPLETIONS: dict[str, Callable[..., list[str]]] = {
 }
 
 
+SMALLEST = {"seed": 0}  # numbers by parameter
+
+
 def completing(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The command, with a completion for each parameter that has one."""
+    """The command, with completions, and the smallest values of numbers."""
     found = []
     signature = inspect.signature(command, eval_str=True)
     for parameter in signature.parameters.values():
@@ -118,6 +121,8 @@ def completing(command: Callable[..., Any]) -> Callable[..., Any]:
         for declared in getattr(parameter.annotation, "__metadata__", ()):
             if complete is not None and getattr(declared, "autocompletion", 0) is None:
                 declared.autocompletion = complete
+            if parameter.name in SMALLEST:
+                declared.min = SMALLEST[parameter.name]
         found.append(parameter)
     command.__signature__ = signature.replace(parameters=found)  # type: ignore[attr-defined]
     command.__annotations__ = {parameter.name: parameter.annotation for parameter in found}

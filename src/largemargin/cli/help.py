@@ -13,6 +13,7 @@ from typing import Any
 
 from typer.core import TyperCommand
 
+from largemargin.cli.choices import SMALLEST
 from largemargin.cli.model_options import model_help
 from largemargin.machines import by_command
 from largemargin.runtime.showing import shown
@@ -167,10 +168,13 @@ def command_line_error(error: Any) -> str:
     elif parameter is not None and "Invalid value" in told:
         given = value_given(context.meta.get(_GIVEN, ()), *parameter.opts)
         kind = next((kind for word, kind in _KINDS.items() if word in told), "")
+        if parameter.name in SMALLEST and re.search("greater|range", told):
+            kind = f"at least {SMALLEST[parameter.name]}"
         if kind and given is not None:
             told = f"{parameter.opts[0]} must be {kind}, got {shown(given)}"
     elif told.startswith("Got unexpected extra argument"):
-        told += ": put what has spaces between quotes"
+        is_stream = context.command.name == "stream"
+        told += ": events come after <" if is_stream else ": put what has spaces between quotes"
     return f"{told}{' See' if told.endswith('?') else '; see'} {context.command_path} --help"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -116,8 +117,9 @@ def stream(
     {"id": ..., "prediction": ...}, is what the model says before it learns from the line;
     without y it only predicts. A label is text, a whole number, or true or false. Names become
     columns in the order in which they are first seen, and one that is left out is 0; x is then
-    as wide as --max-features. Every line but a blank one is answered, with {"id": ..., "error":
-    ...} if it was skipped.
+    as wide as --max-features. A value that has a name may be text, a category: {"color": "red"}
+    is a 1 in the column color=red, and in color=(other) once all columns are taken. Every line
+    but a blank one is answered, with {"id": ..., "error": ...} if it was skipped.
 
     What has arrived is answered at once. Neither the answers nor the model depend on how it
     arrived. Ctrl-C, SIGTERM and SIGHUP end the stream after the lines at hand: checkpoint and
@@ -181,6 +183,8 @@ def stream(
             place=place, classes=named, scores=scores, checkpoint=checkpoint, every=every or 1000,
             report=None if on_error == "fail" else _reporter(quiet), options={**kept, "save": save},
         )  # fmt: skip
+        if not quiet and sys.stdin.isatty():
+            note("events come from the keyboard: a line of JSON each, Ctrl-D to end; or < FILE")
         code = _run(driver, source, save, progress_wanted(quiet))
     if not quiet:
         note(_summary(driver))

@@ -60,7 +60,10 @@ def read_event(line: Line) -> Event:
     id = _id_text(content["id"]) if "id" in content else None
     try:
         if "x" not in content:
-            raise BadLine(f'there is no "x", only {_some(content)}')
+            raise BadLine(
+                f'there is no "x", only {_some(content)}; expected a line such as '
+                '{"x": {"length": 1.5}, "y": "red"}'
+            )
         x = content["x"]
         label = _label(content.get("y"))
         if isinstance(x, list):
@@ -128,7 +131,10 @@ def _parse(line: bytes) -> Any:
     except UnicodeDecodeError as error:
         raise BadLine(f"byte {error.start + 1} is not UTF-8: send JSON in UTF-8") from None
     except json.JSONDecodeError as error:
-        raise BadLine(f"not JSON: {error.msg.lower()} at character {error.pos + 1}") from None
+        raise BadLine(
+            f"not JSON: {error.msg.lower()} at character {error.pos + 1}; expected a line such as "
+            '{"x": [1.5, 2], "y": "red"}'
+        ) from None
     except RecursionError:
         raise BadLine("not JSON that can be read: it is nested too deeply") from None
     except ValueError:  # Python's limit on digits, the only other thing that `loads` refuses
