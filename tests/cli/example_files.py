@@ -66,7 +66,7 @@ def _sensors(folder):
     write_table(folder / "sensors.csv", X, X, ["a", "b", "c", "d"], None)
 
 
-def _parts(folder):
+def write_parts(folder):
     import pandas as pd
 
     (folder / "parts").mkdir()
@@ -77,5 +77,5 @@ def _parts(folder):
 
 
 def write_files(folder):
-    for make in (_flowers, _patients, _letters, _clicks, _sensors, _parts):
+    for make in (_flowers, _patients, _letters, _clicks, _sensors):
         make(folder)

@@ -183,8 +183,8 @@ _KINDS = {"integer": "a whole number", "float": "a number", "number": "a number"
 
 def unknown_command(word: str, commands: list[str]) -> str:
     """
-    >>> unknown_command("trian", ["train", "predict"])
-    'there is no command trian; did you mean train?'
+    >>> unknown_command("trein", ["train", "predict"])
+    'there is no command trein; did you mean train?'
     """
     hint = did_you_mean(word, [*commands, "--help", "--version"])
     if word in by_command():
