@@ -102,7 +102,7 @@ COMPLETIONS: dict[str, Callable[..., list[str]]] = {
     "missing": one_of("impute", "drop", "refuse"),
     "compare.kernel": one_of("rbf", "matern", "laplacian", "poly", "linear"),
     "on_error": one_of("fail", "skip"),
-    "resume": one_of("auto"),
+    "stream.resume": one_of("auto"),
     "class_weight": one_of("balanced"),
     "estimator": one_of("stumps", "rbf-network"),
 }
