@@ -35,7 +35,7 @@ GROUPS = {
         "max_seconds", "max_iter", "tol", "memory", "precision", "n_jobs", "dask", "at_once",
         "seed",
     ),
-    "Checkpoint": ("checkpoint", "every", "resume", "overwrite"),
+    "Resuming": ("checkpoint", "every", "resume", "overwrite"),
     "Output": (
         "output", "save", "refit", "no_refit", "scores", "report", "json", "quiet", "render",
         "results", "work",
