@@ -18,6 +18,7 @@ if TYPE_CHECKING:  # what type checkers and editors read; a test holds it to the
     from largemargin import boosting as boosting
     from largemargin import certificates as certificates
     from largemargin import data as data
+    from largemargin import interchange as interchange
     from largemargin import kernels as kernels
     from largemargin import lp as lp
     from largemargin import online as online
@@ -47,7 +48,8 @@ if TYPE_CHECKING:  # what type checkers and editors read; a test holds it to the
 
 
 _PACKAGES = (
-    "boosting", "certificates", "data", "kernels", "lp", "online", "report", "svm", "tables",
+    "boosting", "certificates", "data", "interchange", "kernels", "lp", "online", "report", "svm",
+    "tables",
 )  # fmt: skip
 _HOMES = {card.name: card.package for card in CARDS} | dict.fromkeys(
     ("ModelFileError", "describe", "load", "save"), "model_file"

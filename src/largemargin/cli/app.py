@@ -11,6 +11,7 @@ from typer.core import TyperGroup
 
 from largemargin.cli.choices import completing
 from largemargin.cli.compare import compare
+from largemargin.cli.convert import convert
 from largemargin.cli.evaluate import evaluate
 from largemargin.cli.help import GroupedCommand, command_line_error, unknown_command
 from largemargin.cli.inspect import inspect
@@ -54,6 +55,10 @@ class Commands(TyperGroup):
             note(
                 f"error: there is not enough memory ({error}): use less data or a smaller --memory"
             )
+        except ImportError as error:
+            if "pip install" not in str(error):
+                raise
+            note(f"error: {error}")
         except OSError as error:
             note(f"error: {_told(error)}")
         except ValueError as error:
@@ -108,5 +113,5 @@ def largemargin(
         emit(context.get_help())
 
 
-for command in (train, predict, evaluate, inspect, report, compare, stream, reproduce):
+for command in (train, predict, evaluate, inspect, report, compare, convert, stream, reproduce):
     app.command(cls=GroupedCommand)(completing(command))
