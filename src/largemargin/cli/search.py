@@ -13,6 +13,7 @@ from typing import Any
 from largemargin.base.pipelines import final_step
 from largemargin.cli.output import emit_table, note
 from largemargin.runtime.showing import percent, shown, text
+from largemargin.runtime.suggesting import did_you_mean
 
 FOLDS = 5
 
@@ -67,7 +68,8 @@ def search(
     for name in grid:
         if name not in final.get_params():
             known = ", ".join(final.get_params())
-            raise ValueError(f"--cv {name}: there is no such parameter; there are {known}")
+            hint = did_you_mean(name, final.get_params())
+            raise ValueError(f"--cv {name}: there is no such parameter; there are {known}{hint}")
     smallest = np.unique(y, return_counts=True)[1].min()
     if smallest < 2:
         raise ValueError("--cv needs at least two examples of each class")
