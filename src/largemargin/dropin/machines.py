@@ -15,6 +15,7 @@ from sklearn import svm as scikit_learn
 from sklearn.utils import check_array
 
 from largemargin.base.training_set import TrainingSet
+from largemargin.dropin.distances import GaussianOfDifferences, is_seen
 from largemargin.dropin.layout import packed, unpacked, winners
 from largemargin.dropin.probabilities import cross_fitted_scores
 from largemargin.dropin.scoring import Scorer, as_table, signs_are_told
@@ -34,6 +35,7 @@ class Machine:
     """What scikit-learn's estimators call to train and to predict, in place of LIBSVM."""
 
     _scorer: Scorer | None = None
+    _by_differences = False
 
     def _dense_fit(
         self, X: Any, y: np.ndarray, sample_weight: np.ndarray, solver_type: int, kernel: str,
@@ -63,9 +65,13 @@ class Machine:
         weights = sample_weight if len(sample_weight) else np.ones(len(labels))
         self._check_weights(weights, labels)
         self._scorer = None
-        if not np.isfinite(self._gamma) or not np.isfinite(largest_square(X)):
+        square = largest_square(X)
+        if not np.isfinite(self._gamma) or not np.isfinite(square):
             self._keep_nothing(X)
             return
+        self._by_differences = (
+            kernel == "rbf" and not self._sparse and is_seen(self._gamma, square)
+        )
         model = self._model(kernel)
         model.check_parameters()
         rows = X.toarray() if sp.issparse(X) and X.shape[0] * X.shape[1] <= DENSE_VALUES else X
@@ -95,6 +101,8 @@ class Machine:
         raise NotImplementedError
 
     def _kernel_function(self) -> Kernel:
+        if self._by_differences:
+            return GaussianOfDifferences(float(self._gamma))
         values = {"degree": self.degree, "gamma": float(self._gamma), "coef0": float(self.coef0)}
         chosen = KERNELS[self.kernel]
         return chosen(*(values[name] for name in chosen.parameters))
@@ -129,9 +137,10 @@ class Machine:
         self._n_support = self._counts(labels[order])
         self.dual_coef_ = self._stored(self._table(expansion.coefs))
         self.intercept_ = self._signed(expansion.intercepts)
-        self._num_iter = np.asarray(model.n_iter_, np.int32)
-        limited = self.max_iter != -1 and (self._num_iter >= self.max_iter).any()
-        self.fit_status_ = int(not model.converged_ and limited)
+        # the iteration that finds no step to take is one of them
+        most = np.iinfo(np.int32).max if self.max_iter == -1 else self.max_iter
+        self._num_iter = np.minimum(model.n_iter_ + 1, most).astype(np.int32)
+        self.fit_status_ = int((self._num_iter >= most).any())
 
     def _warn(self, model: Any, fit: Fit, stopped: str) -> None:
         if self.fit_status_:
