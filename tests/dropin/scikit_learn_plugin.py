@@ -35,6 +35,6 @@ def exceptions(version: str) -> dict[str, str]:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     listed = exceptions(sklearn.__version__)
     for item in items:
-        reason = listed.get(item.nodeid.split("/")[-1])
+        reason = listed.get(f"{item.path.name}::{item.name}")
         if reason:
             item.add_marker(pytest.mark.xfail(reason=reason, strict=True))

@@ -46,14 +46,14 @@ def solve_absolute_norm(
     before = objective(w, slack, costs)
     for n_iter in range(1, max_iter + 1):
         if duality_gap(problem, w, slack) <= tol * before or stalled > STALLED:
-            return Weights(w, n_iter, True)
+            return Weights(w, n_iter)
         descend(*parts, signs, costs, w, slack)
         slack = 1 - problem.margins(w)  # afresh: many steps add up rounding errors
         w, slack = _newton(problem, w, slack)
         after = objective(w, slack, costs)
         stalled = 0 if after < before - ROUNDING * abs(before) else stalled + 1
         before = after
-    return Weights(w, max_iter, False)
+    return Weights(w, max_iter)
 
 
 def objective(w: np.ndarray, slack: np.ndarray, costs: np.ndarray) -> float:

@@ -41,13 +41,13 @@ def solve_crammer_singer(
     everything, chance = np.flatnonzero(squares), np.random.default_rng(0)
     for n_iter in range(1, max_iter + 1):
         if is_optimal(rows, labels, costs, W, T, CLOSE * tol):
-            return Weights(W.T, n_iter, True)
+            return Weights(W.T, n_iter)
         moving = everything
         for _ in range(PASSES):
             moving = moving[visit(*parts, chance.permutation(moving), W, T, STILL)[moving]]
             if not len(moving):
                 break
-    return Weights(W.T, max_iter, False)
+    return Weights(W.T, max_iter)
 
 
 def is_optimal(

@@ -157,9 +157,11 @@ class LinearSVC(scikit_learn.LinearSVC):
         return found
 
     def _finished(self, found: list[Weights], weights: np.ndarray) -> np.ndarray:
-        """The weights, after a warning if the tolerance is not met."""
+        """The weights, after a warning if the limit of iterations was reached, as in scikit-learn
+        also by a solver that was done by then.
+        """
         self.n_iter_ = max(one.n_iter for one in found)
-        if not all(one.converged for one in found):
+        if self.n_iter_ >= self.max_iter:
             # the first sentence is what programs know from scikit-learn
             warnings.warn(
                 "Liblinear failed to converge, increase the number of iterations. (The solver is "

@@ -290,13 +290,13 @@ class NuSVC(Classifier, scikit_learn.NuSVC):
         return OwnNuSVC(nu=self.nu, multiclass="ovo")
 
     def _check_weights(self, weights: np.ndarray, labels: np.ndarray) -> None:
-        Machine._check_weights(self, weights, labels)
         sums = np.sort(np.bincount(labels, np.maximum(weights, 0.0), len(self.classes_)))
         # of all pairs, that of the smallest and the largest class allows the least nu
-        if self.nu * (sums[0] + sums[-1]) / 2 > sums[0]:
+        if not sums[0] or self.nu * (sums[0] + sums[-1]) / 2 > sums[0]:
+            largest = 2 * sums[0] / (sums[0] + sums[-1]) if sums[-1] else 0.0
             raise ValueError(
-                f"specified nu is infeasible: nu={self.nu} is more than twice the smaller class's "
-                f"share of a pair of classes, {2 * sums[0] / (sums[0] + sums[-1]):.6g}"
+                f"specified nu is infeasible: nu={self.nu} is more than {largest:.6g}, twice the "
+                "smaller class's share of the weight of a pair of classes"
             )
 
 

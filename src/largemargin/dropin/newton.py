@@ -50,11 +50,10 @@ class LinearProblem:
 
 @dataclass(frozen=True)
 class Weights:
-    """A solution: the vector, the iterations that it took, and whether the tolerance is met."""
+    """A solution, and the iterations that it took: as many as were allowed if it is none."""
 
     w: np.ndarray
     n_iter: int
-    converged: bool
 
 
 def solve_squared_hinge(problem: LinearProblem, tol: float, max_iter: int) -> Weights:
@@ -66,16 +65,16 @@ def solve_squared_hinge(problem: LinearProblem, tol: float, max_iter: int) -> We
         gradient = w - problem.pull(2 * problem.costs * slack)
         size = float(np.linalg.norm(gradient))
         if size <= tol * float(np.linalg.norm(w)):
-            return Weights(w, n_iter, True)
+            return Weights(w, n_iter)
         step = newton_point(problem, np.flatnonzero(slack), w, gradient) - w
         slopes = problem.margins(step)
         t = best_length(float(w @ step), float(step @ step), margins, slopes, problem.costs)
         moved, at = w + t * step, margins + t * slopes
         before, after = value(w, slack, problem.costs), value(moved, 1 - at, problem.costs)
         if not after < before - ROUNDING * before:
-            return Weights(moved if after < before else w, n_iter, True)
+            return Weights(moved if after < before else w, n_iter)
         w, margins = moved, problem.margins(moved)
-    return Weights(w, max_iter, False)
+    return Weights(w, max_iter)
 
 
 def value(w: np.ndarray, slack: np.ndarray, costs: np.ndarray) -> float:
