@@ -33,7 +33,47 @@ from largemargin.svm import SVC
 
 
 class LinearSVC(scikit_learn.LinearSVC):
-    """`sklearn.svm.LinearSVC` on the solvers of this package."""
+    """`sklearn.svm.LinearSVC` on the solvers of this package.
+
+    The signature and the checks are those of the scikit-learn that is installed.
+
+    Parameters
+    ----------
+    penalty, loss, C, multi_class, fit_intercept, intercept_scaling, class_weight :
+        As in scikit-learn: the intercept is regularised like the other weights, the less the
+        larger `intercept_scaling` is.
+    dual : bool or "auto", default="auto"
+        Checked as in scikit-learn, and of no effect: both problems have the same solution.
+    tol : float, default=1e-4
+        How exact the solution is. With squared hinge loss and the squared norm, the distance from
+        the solution relative to the length of the weights, at most; with ``penalty="l1"``, the
+        duality gap relative to the objective; with Crammer and Singer's loss, ten times that; with
+        hinge loss, the largest violation of the optimality conditions.
+    max_iter : int, default=1000
+        Newton steps; with ``penalty="l1"`` and with Crammer and Singer's loss rounds, each of which
+        makes several passes. No effect with hinge loss, where the solver goes on to `tol`.
+    random_state : int, RandomState instance or None, default=None
+        No effect: nothing is random.
+    verbose : int, default=0
+        Whether to show progress, with hinge loss.
+
+    Attributes
+    ----------
+    coef_, intercept_, classes_, n_features_in_, feature_names_in_, n_iter_ :
+        As in scikit-learn.
+
+    See Also
+    --------
+    largemargin.SVC : With ``kernel="linear"``, a threshold that is not regularised.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = LinearSVC(penalty="l1").fit(X, y)
+    >>> model.coef_.shape, model.n_iter_ < 10
+    ((3, 4), True)
+    """
 
     def fit(self, X: MatrixLike, y: VectorLike, sample_weight: VectorLike = None) -> Self:
         """Train on the rows of X.
@@ -94,7 +134,8 @@ class LinearSVC(scikit_learn.LinearSVC):
         if "sample_weight" in inspect.signature(compute_class_weight).parameters:
             more = {"sample_weight": sample_weight}
         factors = compute_class_weight(self.class_weight, classes=self.classes_, y=y, **more)
-        weights = np.maximum(weights * factors[labels], 0.0)
+        with np.errstate(invalid="ignore"):  # a class without weight is refused below
+            weights = np.nan_to_num(np.maximum(weights * factors[labels], 0.0))
         missing = np.flatnonzero(np.bincount(labels, weights) == 0)
         if len(missing):
             raise ValueError(

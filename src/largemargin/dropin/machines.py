@@ -62,9 +62,10 @@ class Machine:
         self, X: Matrix, y: np.ndarray, sample_weight: np.ndarray, kernel: str, random_seed: int
     ) -> None:
         labels = y.astype(np.intp)
-        weights = sample_weight if len(sample_weight) else np.ones(len(labels))
+        weights = sample_weight if sample_weight.size else np.ones(len(labels))
+        if weights.ndim != 1:
+            raise ValueError(f"sample_weight must be one number per row, got {weights.shape}")
         self._check_weights(weights, labels)
-        self._scorer = None
         square = largest_square(X)
         if not np.isfinite(self._gamma) or not np.isfinite(square):
             self._keep_nothing(X)
@@ -132,8 +133,7 @@ class Machine:
         """The fitted attributes."""
         order, expansion = model.positions, model.expansion
         self.support_ = order.astype(np.int32)
-        by_value = self.kernel == "precomputed" or callable(self.kernel)
-        self.support_vectors_ = np.empty((0, 0)) if by_value else X[order]
+        self.support_vectors_ = np.empty((0, 0)) if self._has_values else X[order]
         self._n_support = self._counts(labels[order])
         self.dual_coef_ = self._stored(self._table(expansion.coefs))
         self.intercept_ = self._signed(expansion.intercepts)
@@ -141,6 +141,11 @@ class Machine:
         most = np.iinfo(np.int32).max if self.max_iter == -1 else self.max_iter
         self._num_iter = np.minimum(model.n_iter_ + 1, most).astype(np.int32)
         self.fit_status_ = int((self._num_iter >= most).any())
+        self._prepare(self.dual_coef_)
+
+    def _prepare(self, coefs: Any) -> None:
+        """Bring the vectors into the form that predictions read, which store nothing."""
+        self._scorer = None if self._has_values else self._scorer_of(as_table(coefs))
 
     def _warn(self, model: Any, fit: Fit, stopped: str) -> None:
         if self.fit_status_:
@@ -180,7 +185,7 @@ class Machine:
     def _scores(self, X: Any, exact: bool) -> np.ndarray:
         """One row for each function of LIBSVM, one column for each row of X."""
         table = as_table(self._dual_coef_)
-        if self.kernel == "precomputed" or callable(self.kernel):
+        if self._has_values:
             X = check_array(X, dtype=np.float64)
             if X.shape[1] != self.shape_fit_[0]:
                 raise ValueError(
@@ -189,12 +194,19 @@ class Machine:
                 )
             scores = self._functions(table) @ X[:, self.support_].T
             return np.asarray(scores + self._intercept_[:, None])
-        vectors, kernel = self.support_vectors_, self._kernel_function()
         scorer = self._scorer
-        if scorer is None or not scorer.is_of(vectors, table, kernel):
-            scorer = Scorer.of(vectors, table, self._functions(table), kernel)
-            self._scorer = scorer
+        if not (scorer and scorer.is_of(self.support_vectors_, table, self._kernel_function())):
+            scorer = self._scorer_of(table)  # somebody changed an attribute
         return scorer(X, self._intercept_, None if exact else signs_are_told)
+
+    def _scorer_of(self, table: np.ndarray) -> Scorer:
+        kernel = self._kernel_function()
+        return Scorer.of(self.support_vectors_, table, self._functions(table), kernel)
+
+    @property
+    def _has_values(self) -> bool:
+        """Whether rows come as their kernel values, from the user or from a function."""
+        return self.kernel == "precomputed" or callable(self.kernel)
 
     def _dense_decision_function(self, X: Any) -> np.ndarray:
         return np.ascontiguousarray(self._scores(X, exact=True).T)
@@ -213,6 +225,11 @@ class Machine:
         state = super().__getstate__()
         state.pop("_scorer", None)
         return state
+
+    def __setstate__(self, state: Any) -> None:
+        super().__setstate__(state)
+        if hasattr(self, "_dual_coef_"):
+            self._prepare(self._dual_coef_)
 
 
 class Classifier(Machine):
@@ -272,7 +289,48 @@ class Classifier(Machine):
 
 
 class SVC(Classifier, scikit_learn.SVC):
-    """`sklearn.svm.SVC` on the solver of this package."""
+    """`sklearn.svm.SVC` on the solver of this package.
+
+    The signature, the checks and the warnings are those of the scikit-learn that is installed.
+
+    Parameters
+    ----------
+    C, kernel, degree, gamma, coef0, tol, class_weight, decision_function_shape, break_ties :
+        As in scikit-learn. ``C=inf`` is the hard margin.
+    probability : bool
+        Whether there are `predict_proba` and `predict_log_proba`, by Platt's scaling of scores that
+        are cross-fitted in five folds over the same kernel rows. The folds follow from
+        `random_state`, a fixed number where that is None. Deprecated where scikit-learn says so.
+    cache_size : float, default=200
+        Megabytes for kernel values held at any time. Not one bit of the model depends on it.
+    max_iter : int, default=-1
+        Steps of the solver for each pair of classes at most; -1 is no limit.
+    random_state : int, RandomState instance or None, default=None
+        Chooses the folds of ``probability=True``, and nothing else.
+    verbose : bool, default=False
+        Whether to show progress, after the word that scikit-learn prints.
+    shrinking : bool, default=True
+        No effect: the solver decides which variables to leave aside.
+
+    Attributes
+    ----------
+    support_, support_vectors_, n_support_, dual_coef_, intercept_, coef_, classes_, class_weight_, \
+    fit_status_, shape_fit_, n_iter_, n_features_in_, feature_names_in_, probA_, probB_ :
+        As in scikit-learn, in the layout of LIBSVM. Of `n_iter_` the numbers are those of this
+        solver.
+
+    See Also
+    --------
+    largemargin.SVC : The same solver with squared slack, one-vs-rest, duality gaps, certificates.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = SVC(kernel="linear").fit(X, y)
+    >>> model.n_support_, model.dual_coef_.shape
+    (array([ 3, 12, 12], dtype=int32), (2, 27))
+    """
 
     def _own(self) -> SupportVectorMachine:
         return OwnSVC(C=self.C, multiclass="ovo")
@@ -284,7 +342,35 @@ class SVC(Classifier, scikit_learn.SVC):
 
 
 class NuSVC(Classifier, scikit_learn.NuSVC):
-    """`sklearn.svm.NuSVC` on the solver of this package."""
+    """`sklearn.svm.NuSVC` on the solver of this package.
+
+    Parameters
+    ----------
+    nu : float, default=0.5
+        As in scikit-learn. A value that a pair of classes does not allow is refused.
+    class_weight : dict, "balanced" or None, default=None
+        No effect, as with scikit-learn's `NuSVC`; `largemargin.NuSVC` has class weights.
+    kernel, degree, gamma, coef0, shrinking, probability, tol, cache_size, verbose, max_iter, \
+    decision_function_shape, break_ties, random_state :
+        As for `largemargin.dropin.SVC`.
+
+    Attributes
+    ----------
+    support_, support_vectors_, n_support_, dual_coef_, intercept_, coef_, classes_, class_weight_, \
+    fit_status_, shape_fit_, n_iter_, n_features_in_, feature_names_in_, probA_, probB_ :
+        As for `largemargin.dropin.SVC`.
+
+    See Also
+    --------
+    largemargin.NuSVC : The same solver behind this package's own signature.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> round(NuSVC(nu=0.2).fit(X, y).score(X, y), 2)
+    0.97
+    """
 
     def _own(self) -> SupportVectorMachine:
         return OwnNuSVC(nu=self.nu, multiclass="ovo")
@@ -292,8 +378,12 @@ class NuSVC(Classifier, scikit_learn.NuSVC):
     def _check_weights(self, weights: np.ndarray, labels: np.ndarray) -> None:
         sums = np.sort(np.bincount(labels, np.maximum(weights, 0.0), len(self.classes_)))
         # of all pairs, that of the smallest and the largest class allows the least nu
-        if not sums[0] or self.nu * (sums[0] + sums[-1]) / 2 > sums[0]:
-            largest = 2 * sums[0] / (sums[0] + sums[-1]) if sums[-1] else 0.0
+        if not sums[0]:
+            raise ValueError(
+                "specified nu is infeasible: all samples of a class have zero or negative weights"
+            )
+        if self.nu * (sums[0] + sums[-1]) / 2 > sums[0]:
+            largest = 2 * sums[0] / (sums[0] + sums[-1])
             raise ValueError(
                 f"specified nu is infeasible: nu={self.nu} is more than {largest:.6g}, twice the "
                 "smaller class's share of the weight of a pair of classes"
@@ -301,7 +391,34 @@ class NuSVC(Classifier, scikit_learn.NuSVC):
 
 
 class OneClassSVM(Machine, scikit_learn.OneClassSVM):
-    """`sklearn.svm.OneClassSVM` on the solver of this package."""
+    """`sklearn.svm.OneClassSVM` on the solver of this package.
+
+    Parameters
+    ----------
+    nu : float, default=0.5
+        As in scikit-learn.
+    kernel, degree, gamma, coef0, shrinking, tol, cache_size, verbose, max_iter :
+        As for `largemargin.dropin.SVC`.
+
+    Attributes
+    ----------
+    offset_ : array of shape (1,)
+        `decision_function` is `score_samples` less this. Where several thresholds are optimal, it
+        is the middle of them.
+    support_, support_vectors_, n_support_, dual_coef_, intercept_, coef_, fit_status_, shape_fit_, \
+    n_iter_, n_features_in_, feature_names_in_ :
+        As in scikit-learn.
+
+    See Also
+    --------
+    largemargin.OneClassSVM : The same solver behind this package's own signature.
+
+    Examples
+    --------
+    >>> X = [[0.0], [0.44], [0.45], [0.46], [1.0]]
+    >>> OneClassSVM(gamma="auto").fit(X).predict([[0.4], [3.0]])
+    array([ 1, -1])
+    """
 
     def _own(self) -> SupportVectorEstimator:
         return OwnOneClassSVM(nu=self.nu)
