@@ -100,7 +100,7 @@ class LinearSVC(scikit_learn.LinearSVC):
         if len(self.classes_) < 2:
             raise ValueError(
                 "LinearSVC needs samples of at least 2 classes in the data, but the data contains "
-                f"only one class: {self.classes_[0]!r}"
+                f"only one class: {self.classes_[0]}"
             )
         weights = self._weights(X, y, labels, sample_weight)
         used = np.flatnonzero(weights > 0)
@@ -119,11 +119,6 @@ class LinearSVC(scikit_learn.LinearSVC):
 
         dual = _validate_dual_parameter(self.dual, self.loss, self.penalty, self.multi_class, X)
         _get_liblinear_solver_type(self.multi_class, self.penalty, self.loss, dual)
-        if self.fit_intercept and self.intercept_scaling <= 0:
-            raise ValueError(
-                f"intercept_scaling must be greater than 0, got {self.intercept_scaling!r}; "
-                "fit_intercept=False is no intercept"
-            )
 
     def _weights(
         self, X: Matrix, y: np.ndarray, labels: np.ndarray, sample_weight: VectorLike
@@ -139,7 +134,7 @@ class LinearSVC(scikit_learn.LinearSVC):
         missing = np.flatnonzero(np.bincount(labels, weights) == 0)
         if len(missing):
             raise ValueError(
-                f"all samples of class {self.classes_[missing[0]]!r} have zero or negative weights: "
+                f"all samples of class {self.classes_[missing[0]]} have zero or negative weights: "
                 "leave them out of y"
             )
         return np.asarray(weights)

@@ -369,7 +369,7 @@ class NuSVC(Classifier, scikit_learn.NuSVC):
     >>> from sklearn.datasets import load_iris
     >>> X, y = load_iris(return_X_y=True)
     >>> round(NuSVC(nu=0.2).fit(X, y).score(X, y), 2)
-    0.97
+    0.99
     """
 
     def _own(self) -> SupportVectorMachine:
@@ -416,7 +416,7 @@ class OneClassSVM(Machine, scikit_learn.OneClassSVM):
     Examples
     --------
     >>> X = [[0.0], [0.44], [0.45], [0.46], [1.0]]
-    >>> OneClassSVM(gamma="auto").fit(X).predict([[0.4], [3.0]])
+    >>> OneClassSVM(gamma="auto").fit(X).predict([[0.45], [3.0]])
     array([ 1, -1])
     """
 
