@@ -24,7 +24,9 @@ def test_what_is_known_is_not_refused():
 def test_only_drop_ins_are_named():
     with pytest.raises(TypeError, match=r"largemargin\.dropin\.OneClassSVM has all parameters"):
         largemargin.OneClassSVM(cache_size=200)
-    with pytest.raises(TypeError, match=r"^AdaBoost has no parameter 'n_estimators': give n_rounds$"):
+    with pytest.raises(
+        TypeError, match=r"^AdaBoost has no parameter 'n_estimators': give n_rounds$"
+    ):
         largemargin.AdaBoost(n_estimators=5)
 
 

@@ -165,7 +165,7 @@ def test_bad_weights():
         dropin.SVC().fit(X, y, sample_weight=np.ones((len(X), 2)))
     with pytest.raises(ValueError, match="all samples of class 2 have zero"):
         dropin.SVC().fit(X, y, sample_weight=y != 2)
-    with pytest.raises(ValueError, match="nu=0.9 is more than 0.666667"):
+    with pytest.raises(ValueError, match=r"nu=0\.9 is more than 0\.666667"):
         dropin.NuSVC(nu=0.9).fit(X[:75], y[:75])
 
 

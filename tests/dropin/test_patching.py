@@ -53,10 +53,7 @@ def test_a_script(script, monkeypatch, capsys):
         dropin.unpatch_sklearn()
         del sys.modules["beside"]
     assert found.value.code == 3
-    assert (
-        capsys.readouterr().out
-        == "__main__ largemargin.dropin.machines ['--flag', 'x'] [1 1]\n"
-    )
+    assert capsys.readouterr().out == "__main__ largemargin.dropin.machines ['--flag', 'x'] [1 1]\n"
 
 
 @pytest.mark.full

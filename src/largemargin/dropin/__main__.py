@@ -20,7 +20,9 @@ def main(arguments: list[str]) -> None:
         sys.exit(0 if arguments else 2)
     script = Path(arguments[0])
     if not script.is_file():
-        print(f"there is no script {str(script)!r}: give the path of a Python file", file=sys.stderr)
+        print(
+            f"there is no script {str(script)!r}: give the path of a Python file", file=sys.stderr
+        )
         sys.exit(2)
 
     from largemargin.dropin import patch_sklearn

@@ -1,11 +1,11 @@
 """The linear machine of squared hinge loss with the sum of absolute weights, `penalty="l1"`.
 
     minimise   P(w) = sum_j |w_j| + sum_i c_i xi_i^2,      xi_i = max(0, 1 - y_i w.x_i)
-    dual       D(a) = sum_i a_i - sum_i a_i^2 / (4 c_i),   |sum_i a_i y_i x_ij| <= 1 for all j,  a >= 0
+    dual       D(a) = sum_i a_i - sum_i a_i^2 / (4 c_i),   |sum_i a_i y_i x_ij| <= 1,   a >= 0
 
 The threshold, if there is one, is a column of X like the others. A pass of coordinate descent finds
-which weights are zero, and is slow to find the others exactly; Newton steps for these, among vectors
-of the same signs, do that. One follows the other until the duality gap is at most tol P(w). The
+which weights are zero, and is slow to find the others exactly; Newton steps for these, among
+vectors of the same signs, do that. One follows the other until the duality gap is at most tol P(w). The
 multipliers of the gap are 2 c_i xi_i, made as small as the constraints of the dual ask for.
 
 Yuan, G.-X., Chang, K.-W., Hsieh, C.-J. and Lin, C.-J. (2010). A comparison of optimization methods
@@ -13,6 +13,8 @@ and software for large-scale L1-regularized linear classification. JMLR 11, 3183
 """
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -85,7 +87,7 @@ def _newton(
         free, active = np.flatnonzero(w), np.flatnonzero(slack > 0)
         if not 0 < len(free) <= FREE or not len(active):
             break
-        rows = problem.X[active][:, free]
+        rows: Any = problem.X[active][:, free]
         rows = np.asarray(rows.toarray() if sp.issparse(rows) else rows)
         doubled = 2 * problem.costs[active]
         signs = np.sign(w[free])

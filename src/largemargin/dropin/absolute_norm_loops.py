@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
 from numba import njit
 
 SUFFICIENT = 0.01  # of the decrease that the quadratic model promises, a step must keep this share

@@ -7,12 +7,12 @@
 The threshold, if there is one, is a column of X like the others. The rows take turns: for each, its
 variables are set to the best values while those of others are kept, which is a projection onto the
 constraints of the row. The vectors w_r are kept up to date, so no kernel value is ever needed. The
-method ends when the duality gap is at most tol P / 10. Most rows have no share in the solution: after
-a pass over all rows there are many over those whose variables still move. (With two classes it is the machine of hinge loss,
-at twice the price of slack, and is solved as that.)
+method ends when the duality gap is at most tol P / 10. Most rows have no share in the solution:
+after a pass over all rows there are many over those whose variables still move. (With two classes
+it is the machine of hinge loss, at twice the price of slack, and is solved as that.)
 
-Keerthi, S. S., Sundararajan, S., Chang, K.-W., Hsieh, C.-J. and Lin, C.-J. (2008). A sequential dual
-method for large scale multi-class linear SVMs. KDD 2008, 408-416.
+Keerthi, S. S., Sundararajan, S., Chang, K.-W., Hsieh, C.-J. and Lin, C.-J. (2008). A sequential
+dual method for large scale multi-class linear SVMs. KDD 2008, 408-416.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from largemargin.kernels.functions import Kernel, Rounding, UNIT
+from largemargin.kernels.functions import UNIT, Kernel, Rounding
 from largemargin.runtime.arrays import Matrix
 
 SEEN = 1e-10  # an error of the exponent that is worth slower values

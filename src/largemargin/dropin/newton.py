@@ -1,15 +1,16 @@
 """The linear machine of squared hinge loss with a squared norm, by Newton's method.
 
     minimise   P(w) = 1/2 w.w + sum_i c_i xi_i^2,      xi_i = max(0, 1 - y_i w.x_i)
-    dual       D(a) = sum_i a_i - 1/2 |v|^2 - sum_i a_i^2 / (4 c_i),    v = sum_i a_i y_i x_i,  a >= 0
+    dual       D(a) = sum_i a_i - 1/2 |v|^2 - sum_i a_i^2 / (4 c_i),  v = sum_i a_i y_i x_i,  a >= 0
 
-The threshold, if there is one, is a column of X like the others. P is a quadratic function as long as
-the same rows have slack: these are the active rows. A Newton step goes to the minimum of that
-function, or as far towards it as P falls, which is found exactly since P is a quadratic spline along
-a line. With the right active rows a step ends in the solution, so that a few steps are enough.
+The threshold, if there is one, is a column of X like the others. P is a quadratic function as long
+as the same rows have slack: these are the active rows. A Newton step goes to the minimum of that
+function, or as far towards it as P falls, which is found exactly since P is a quadratic spline
+along a line. With the right active rows a step ends in the solution, so that a few steps are
+enough.
 
-Of w, with g the gradient, the multipliers a_i = 2 c_i xi_i make v = w - g and P(w) - D(a) = |g|^2 / 2.
-P is at least as curved as 1/2 w.w, so |w - w*| <= |g|: to stop at |g| <= tol |w| means that w is
+Of w, with g the gradient, the multipliers a_i = 2 c_i xi_i make v = w - g and
+P(w) - D(a) = |g|^2 / 2. P is at least as curved as 1/2 w.w, so |w - w*| <= |g|: to stop at |g| <= tol |w| means that w is
 right to the fraction tol of its length.
 """
 
@@ -34,7 +35,7 @@ FORCING = 0.1  # the gradient left by conjugate gradients, relative to the one b
 
 @dataclass(frozen=True)
 class LinearProblem:
-    """Rows with a column for the threshold, signs 1 and -1, and the price c_i of each row's slack."""
+    """Rows with a column for the threshold, their signs 1 and -1, and the price of their slack."""
 
     X: Matrix
     signs: np.ndarray
@@ -89,16 +90,19 @@ def newton_point(
     n_active, width = len(active), problem.X.shape[1]
     if not n_active:
         return np.zeros(width)
-    rows, costs = problem.X[active], problem.costs[active]
+    rows: Any = problem.X[active]
+    costs = problem.costs[active]
     if min(n_active, width) > DIRECT:
-        return w - _by_conjugate_gradients(rows, costs, gradient)
+        return np.asarray(w - _by_conjugate_gradients(rows, costs, gradient))
     signs = problem.signs[active]
     if n_active < width:  # w = X'b with (X X' + 1 / 2c) b = y
         kernel = _dense(rows @ rows.T)
         kernel[np.diag_indices(n_active)] += 0.5 / costs
         return np.asarray(rows.T @ _solve(kernel, signs))
-    weighted = rows.multiply(2 * costs[:, None]).tocsr() if sp.issparse(rows) else (
-        rows * (2 * costs)[:, None]
+    weighted = (
+        rows.multiply(2 * costs[:, None]).tocsr()
+        if sp.issparse(rows)
+        else (rows * (2 * costs)[:, None])
     )
     hessian = _dense(rows.T @ weighted)
     hessian[np.diag_indices(width)] += 1.0
@@ -113,9 +117,7 @@ def _dense(matrix: Any) -> np.ndarray:
     return np.asarray(matrix.toarray() if sp.issparse(matrix) else matrix)
 
 
-def _by_conjugate_gradients(
-    rows: Matrix, costs: np.ndarray, gradient: np.ndarray
-) -> np.ndarray:
+def _by_conjugate_gradients(rows: Any, costs: np.ndarray, gradient: np.ndarray) -> np.ndarray:
     """The Newton step of many unknowns, without their matrix; the closer to the solution, the more
     exact.
     """
@@ -141,8 +143,8 @@ def _operator(times: Callable[[np.ndarray], np.ndarray], width: int) -> LinearOp
 def best_length(
     linear: float, curved: float, margins: np.ndarray, slopes: np.ndarray, costs: np.ndarray
 ) -> float:
-    """The t at which linear t + curved t^2 / 2 + sum_i c_i max(0, 1 - m_i - t s_i)^2 is least, where
-    it falls at t = 0: its derivative is a line of pieces that rises.
+    """The t at which linear t + curved t^2 / 2 + sum_i c_i max(0, 1 - m_i - t s_i)^2 is least; it
+    falls at t = 0, and its derivative is a line of pieces that rises.
 
     >>> one = np.ones(1)
     >>> round(best_length(0.0, 1.0, 0 * one, one, one), 12)  # t^2 / 2 + (1 - t)^2

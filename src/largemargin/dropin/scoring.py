@@ -1,7 +1,7 @@
 """Scores of a fitted machine, read off its attributes by this package's engine.
 
-What scikit-learn's attributes say counts: whoever replaces them gets the answers of the new ones, as
-with LIBSVM. The vectors in the form that the engine reads are kept until then.
+What scikit-learn's attributes say counts: whoever replaces them gets the answers of the new ones,
+as with LIBSVM. The vectors in the form that the engine reads are kept until then.
 """
 
 from __future__ import annotations
