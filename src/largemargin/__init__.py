@@ -16,6 +16,7 @@ if TYPE_CHECKING:  # what type checkers and editors read; a test holds it to the
     from typing import Any
 
     from largemargin import boosting as boosting
+    from largemargin import calibration as calibration
     from largemargin import certificates as certificates
     from largemargin import data as data
     from largemargin import kernels as kernels
@@ -25,6 +26,7 @@ if TYPE_CHECKING:  # what type checkers and editors read; a test holds it to the
     from largemargin import svm as svm
     from largemargin.boosting import AdaBoost as AdaBoost
     from largemargin.boosting import RBFNetwork as RBFNetwork
+    from largemargin.calibration import calibrated as calibrated
     from largemargin.hyperplane import MaxMarginHyperplane as MaxMarginHyperplane
     from largemargin.lp import LPSVC as LPSVC
     from largemargin.lp import AdaptiveMarginSVC as AdaptiveMarginSVC
@@ -45,9 +47,13 @@ if TYPE_CHECKING:  # what type checkers and editors read; a test holds it to the
     from largemargin.svm import OneClassSVM as OneClassSVM
 
 
-_PACKAGES = ("boosting", "certificates", "data", "kernels", "lp", "online", "report", "svm")
-_HOMES = {card.name: card.package for card in CARDS} | dict.fromkeys(
-    ("ModelFileError", "describe", "load", "save"), "model_file"
+_PACKAGES = (
+    "boosting", "calibration", "certificates", "data", "kernels", "lp", "online", "report", "svm",
+)  # fmt: skip
+_HOMES = (
+    {card.name: card.package for card in CARDS}
+    | dict.fromkeys(("ModelFileError", "describe", "load", "save"), "model_file")
+    | {"calibrated": "calibration"}
 )
 
 __all__ = sorted([*_HOMES, *_PACKAGES])

@@ -5,8 +5,8 @@ r_ij is an estimate of P(i | i or j). The second method of Wu, Lin and Weng (200
     minimise  sum_i sum_{j != i} (r_ji p_i - r_ij p_j)^2    subject to   sum_i p_i = 1
 
 With Q_ii = sum_{s != i} r_si^2 and Q_ij = -r_ji r_ij this is p'Qp, whose minimum is the solution of
-one linear system a row, Q p + b e = 0 and e'p = 1. It is never negative where all r_ij are positive,
-so they are kept a little away from 0 and 1.
+one linear system a row, Q p + b e = 0 and e'p = 1. It is never negative where all r_ij are
+positive, so they are kept a little away from 0 and 1.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from largemargin.base.classifier import checked_weights
 from largemargin.base.labels import plain_labels
-from largemargin.calibration.platt import Sigmoid, fit_sigmoid
+from largemargin.calibration.platt import fit_sigmoid, logistic
 from largemargin.runtime.arrays import VectorLike
 from largemargin.runtime.threads import single_thread
 
@@ -28,6 +28,19 @@ BLOCK = 1 << 22  # numbers in the systems that are solved at a time
 def pairs_of(n_classes: int) -> list[tuple[int, int]]:
     """The pairs (i, j), i < j, in lexicographic order."""
     return [(i, j) for i in range(n_classes) for j in range(i + 1, n_classes)]
+
+
+def pairwise_of(scores: np.ndarray, slopes: np.ndarray, offsets: np.ndarray) -> np.ndarray:
+    """What `couple` takes, from a score and a sigmoid for each pair, the probability of its second
+    class.
+    """
+    k = round((1 + np.sqrt(1 + 8 * len(slopes))) / 2)
+    first, second = np.transpose(pairs_of(k))
+    seconds = logistic(-(scores * slopes + offsets))
+    pairwise = np.zeros((len(scores), k, k))
+    pairwise[:, second, first] = seconds
+    pairwise[:, first, second] = 1.0 - seconds
+    return pairwise
 
 
 def couple(pairwise: np.ndarray) -> np.ndarray:
@@ -120,12 +133,7 @@ class PairwiseCoupling(BaseEstimator):
         """The probabilities of `classes_`, one row per row of scores."""
         check_is_fitted(self)
         values = self._checked(decision)
-        k = len(self.classes_)
-        pairwise = np.zeros((len(values), k, k))
-        for column, (i, j) in enumerate(pairs_of(k)):
-            pairwise[:, j, i] = Sigmoid(self.a_[column], self.b_[column])(values[:, column])
-            pairwise[:, i, j] = 1.0 - pairwise[:, j, i]
-        return couple(pairwise)
+        return couple(pairwise_of(values, self.a_, self.b_))
 
     def _checked(self, decision: VectorLike) -> np.ndarray:
         values = np.asarray(decision, np.float64)

@@ -125,7 +125,7 @@ def fit_sigmoid(
     weights = np.ones(len(values)) if weights is None else weights
     values, positive, weights = (part[weights > 0] for part in (values, positive, weights))
     total, n_positive = weights.sum(), weights[positive].sum()
-    n_negative = weights[~positive].sum()
+    n_negative = weights[np.logical_not(positive)].sum()
     targets = np.where(positive, (n_positive + 1) / (n_positive + 2), 1 / (n_negative + 2))
     largest = float(np.abs(values).max(initial=0.0)) or 1.0
     scaled = values / largest
@@ -173,6 +173,11 @@ def cross_entropy(z: np.ndarray, targets: np.ndarray, weights: np.ndarray) -> fl
     """What is minimised: sum w (log(1 + exp(z)) - (1 - t) z)."""
     softplus = np.maximum(z, 0.0) + np.log1p(np.exp(-np.abs(z)))
     return float(weights @ (softplus - (1 - targets) * z))
+
+
+def log_logistic(z: np.ndarray) -> np.ndarray:
+    """The logarithm of `logistic`."""
+    return np.asarray(np.minimum(z, 0.0) - np.log1p(np.exp(-np.abs(z))))
 
 
 def logistic(z: Any) -> np.ndarray:

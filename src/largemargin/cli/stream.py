@@ -22,7 +22,7 @@ SIGNALLED = 128  # exit code of what a signal ended, to which the signal is adde
 MAX_FEATURES = 1000  # columns of a stream of named numbers
 
 
-@takes_model_options([card for card in CARDS if card.streams], without=["max_seconds"])
+@takes_model_options([card for card in CARDS if card.streams], without=["calibrate", "max_seconds"])
 def stream(
     model: Annotated[
         str,

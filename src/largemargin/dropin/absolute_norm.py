@@ -5,8 +5,8 @@
 
 The threshold, if there is one, is a column of X like the others. A pass of coordinate descent finds
 which weights are zero, and is slow to find the others exactly; Newton steps for these, among
-vectors of the same signs, do that. One follows the other until the duality gap is at most tol P(w). The
-multipliers of the gap are 2 c_i xi_i, made as small as the constraints of the dual ask for.
+vectors of the same signs, do that. One follows the other until the duality gap is at most tol P(w).
+The multipliers of the gap are 2 c_i xi_i, made as small as the constraints of the dual ask for.
 
 Yuan, G.-X., Chang, K.-W., Hsieh, C.-J. and Lin, C.-J. (2010). A comparison of optimization methods
 and software for large-scale L1-regularized linear classification. JMLR 11, 3183-3234.

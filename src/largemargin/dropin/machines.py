@@ -47,7 +47,8 @@ class SVC(Classifier, scikit_learn.SVC):
     Attributes
     ----------
     support_, support_vectors_, n_support_, dual_coef_, intercept_, coef_, classes_, \
-    class_weight_, fit_status_, shape_fit_, n_iter_, n_features_in_, feature_names_in_, probA_, probB_ :
+    class_weight_, fit_status_, shape_fit_, n_iter_, n_features_in_, feature_names_in_, probA_, \
+    probB_ :
         As in scikit-learn, in the layout of LIBSVM. Of `n_iter_` the numbers are those of this
         solver.
 
@@ -89,7 +90,8 @@ class NuSVC(Classifier, scikit_learn.NuSVC):
     Attributes
     ----------
     support_, support_vectors_, n_support_, dual_coef_, intercept_, coef_, classes_, \
-    class_weight_, fit_status_, shape_fit_, n_iter_, n_features_in_, feature_names_in_, probA_, probB_ :
+    class_weight_, fit_status_, shape_fit_, n_iter_, n_features_in_, feature_names_in_, probA_, \
+    probB_ :
         As for `largemargin.dropin.SVC`.
 
     See Also

@@ -10,8 +10,8 @@ along a line. With the right active rows a step ends in the solution, so that a 
 enough.
 
 Of w, with g the gradient, the multipliers a_i = 2 c_i xi_i make v = w - g and
-P(w) - D(a) = |g|^2 / 2. P is at least as curved as 1/2 w.w, so |w - w*| <= |g|: to stop at |g| <= tol |w| means that w is
-right to the fraction tol of its length.
+P(w) - D(a) = |g|^2 / 2. P is at least as curved as 1/2 w.w, so |w - w*| <= |g|: to stop at
+|g| <= tol |w| means that w is right to the fraction tol of its length.
 """
 
 from __future__ import annotations

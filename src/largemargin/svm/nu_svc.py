@@ -37,7 +37,7 @@ class NuSVC(SupportVectorMachine):
     min_margin : float, default=1e-6
         With nu=0: data that is shown not to be separable with this margin is said to be so.
     kernel, degree, gamma, coef0, matern_nu, class_weight, fit_intercept, max_iter, max_seconds, \
-    warm_start, memory, n_jobs, precision, verbose :
+    warm_start, memory, n_jobs, precision, verbose, calibrate :
         As for `SVC`.
 
     Attributes
@@ -91,6 +91,7 @@ class NuSVC(SupportVectorMachine):
         n_jobs: int | None = None,
         precision: str = "auto",
         verbose: int = 0,
+        calibrate: bool = False,
     ) -> None:
         self.nu = nu
         self.kernel = kernel
@@ -110,6 +111,7 @@ class NuSVC(SupportVectorMachine):
         self.n_jobs = n_jobs
         self.precision = precision
         self.verbose = verbose
+        self.calibrate = calibrate
 
     @property
     def _no_margin(self) -> str:
@@ -161,7 +163,7 @@ class NuSVC(SupportVectorMachine):
             for split in parts
         ]
         short = [nu for nu in largest if nu < self.nu]
-        if short and session.n_classes == 2 and self.class_weight is None:
+        if short and session.n_classes == 2 and self.class_weight is None and len(weightings) == 1:
             raise ValueError(
                 f"nu={self.nu} is infeasible for these classes: the largest feasible nu is "
                 f"{min(short):.6g}, twice the smaller class's share"
