@@ -13,7 +13,7 @@ from largemargin.cli.app import app
 DOCS = Path(__file__).parents[1] / "docs"
 
 
-@pytest.mark.parametrize("page", ["tutorial", "model_file", "probabilities"])
+@pytest.mark.parametrize("page", ["tutorial", "model_file", "probabilities", "coming_from_sklearn"])
 def test_code_of_a_page(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     found = doctest.testfile(str(DOCS / f"{page}.rst"), module_relative=False)

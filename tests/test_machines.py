@@ -162,7 +162,7 @@ COMPARED_WITH = {"perceptron": {"svm"}, "online": {"svm"}, "hyperplane": {"svm",
 @pytest.mark.parametrize(
     "family",
     [
-        family if family in ("lp", "svm") else pytest.param(family, marks=pytest.mark.full)
+        family if family == "svm" else pytest.param(family, marks=pytest.mark.full)
         for family in FAMILIES
     ],
 )
