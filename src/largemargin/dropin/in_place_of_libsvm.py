@@ -19,7 +19,11 @@ from largemargin.dropin.scoring import Scorer, as_table, signs_are_told
 from largemargin.kernels.engine import largest_square
 from largemargin.kernels.functions import KERNELS, Kernel
 from largemargin.runtime.arrays import Matrix
+from largemargin.runtime.progress import Watch
+from largemargin.svm.certification import certify
 from largemargin.svm.estimator import Fit, SupportVectorEstimator, unwarned
+from largemargin.svm.jobs import Job
+from largemargin.svm.session import Session
 
 MEGABYTE = 1 << 20
 DENSE_VALUES = 1 << 20  # sparse data of so many entries, zeros counted, is trained on as dense
@@ -72,7 +76,7 @@ class Machine(BaseEstimator):
             rows = rows.toarray()
         data = self._training_set(model, rows, labels, np.maximum(weights, 0.0))
         with model.session(data, 1) as (session, watch), unwarned():
-            (fit,) = model.train(session, [data.weights], [None], watch)
+            fit = solved(model, session, data.weights, watch)
             model.set_fitted(data, fit)
             self._probA = self._probB = np.empty(0)
             if self._wants_probabilities and not watch.stopped:
@@ -282,6 +286,26 @@ class Classifier(Machine):
         return np.asarray(coupling.predict_proba(self._signed(scores.T)))
 
     _sparse_predict_proba = _dense_predict_proba
+
+
+def solved(model: Any, session: Session, weights: np.ndarray, watch: Watch) -> Fit:
+    """The machine, without the duality gaps that `model.train` would compute: nobody is told."""
+    jobs = [
+        Job(split, model._formulation(session, split, weights), weights)
+        for split in model._splits(session.n_classes)
+    ]
+    trained = session.train(jobs, tol=model.tol, max_steps=model._max_steps, watch=watch)
+    found = []
+    for one in trained:
+        if one.result.witness is not None:  # is there a machine at all?
+            (one,) = certify(session, [one], watch, model.tol)
+        found.append(one)
+    return Fit(
+        np.array([one.coefs(session.n) for one in found]),
+        np.array([one.result.intercept for one in found]),
+        [one.result for one in found],
+        found,
+    )
 
 
 def sparse_like_scikit_learn(values: Any) -> Any:
