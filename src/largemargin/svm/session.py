@@ -220,9 +220,9 @@ class Session:
         return [run.solution() for run in runs]
 
     def _are_small(self, stated: Sequence[StatedProblem]) -> bool:
-        """Whether each problem has few examples, as pairs of many classes do."""
+        """Whether each problem has few of the examples: pairs of many classes."""
         return not isinstance(self.X, DistantRows) and all(
-            len(one.examples) <= CORNER_ROWS for one in stated
+            len(one.examples) <= min(CORNER_ROWS, self.n - 1) for one in stated
         )
 
     def _solve_in_corners(
