@@ -25,6 +25,7 @@ if TYPE_CHECKING:  # what type checkers and editors read; a test holds it to the
     from largemargin import online as online
     from largemargin import report as report
     from largemargin import svm as svm
+    from largemargin import tables as tables
     from largemargin.boosting import AdaBoost as AdaBoost
     from largemargin.boosting import RBFNetwork as RBFNetwork
     from largemargin.calibration import calibrated as calibrated
@@ -50,7 +51,7 @@ if TYPE_CHECKING:  # what type checkers and editors read; a test holds it to the
 
 _PACKAGES = (
     "boosting", "calibration", "certificates", "data", "dropin", "kernels", "lp", "online",
-    "report", "svm",
+    "report", "svm", "tables",
 )  # fmt: skip
 _HOMES = (
     {card.name: card.package for card in CARDS}

@@ -29,8 +29,17 @@ from largemargin.calibration.cross_fitting import CrossFitting, assign_folds
 from largemargin.machines import CARDS, CLASSIFIER
 
 CLASSIFIERS = [card for card in CARDS if card.kind == CLASSIFIER]
-FEW = {"AdaBoost": {"n_rounds": 5}, "KernelAdatron": {"C": 1.0}, "VotedPerceptron": {"degree": 2}}
-QUICK = ("SVC", "NuSVC", "MIRA", "VotedPerceptron", "MaxMarginHyperplane", "AdaBoost")
+FEW = {
+    "AdaBoost": {"n_rounds": 5},
+    "KernelAdatron": {"C": 1.0},
+    "RBFNetwork": {"random_state": 0},
+    "VotedPerceptron": {"degree": 2},
+}
+QUICK = ("SVC", "MIRA", "VotedPerceptron", "MaxMarginHyperplane", "AdaBoost")
+
+
+def in_full(machine):
+    return pytest.param(machine, marks=pytest.mark.full)
 
 
 @pytest.fixture(scope="module")
@@ -89,7 +98,7 @@ def test_folds_over_shared_rows_are_those_of_fits_on_parts(machine, three):
     X, y = three
     model = clone(machine).set_params(tol=1e-6).fit(X, y)
     folds = CrossFitting(model, X, y)
-    together, again = folds._trained_together(model, None), folds._fitted_again(model, None)
+    together, again = folds._over_shared_rows(model, None), folds._fitted_again(model, None)
     assert together.shape == again.shape
     assert np.allclose(together, again, atol=1e-5)
 
@@ -98,7 +107,7 @@ def test_folds_over_shared_rows_are_those_of_fits_on_parts(machine, three):
 def test_the_sigmoid_is_that_of_held_out_scores(machine, two):
     X, y = two
     model = clone(machine).set_params(calibrate=True).fit(X, y)
-    folds = assign_folds(X, (y == "yes").astype(int), np.array(["no", "yes"]))
+    folds = assign_folds(X, (y == "yes").astype(int), np.ones(len(y)), np.array(["no", "yes"]))
     scores = np.empty(len(y))
     for fold in range(5):
         part = clone(machine).fit(X[folds != fold], y[folds != fold])
@@ -114,14 +123,23 @@ def test_folds_have_equal_rows_together_and_all_classes():
     rng = np.random.default_rng(0)
     X = rng.integers(0, 6, (200, 2)).astype(float)
     labels = rng.integers(0, 3, 200)
-    folds = assign_folds(X, labels, np.arange(3))
-    for c in range(3):
-        mine = labels == c
-        assert set(folds[mine]) == set(range(5))
-        for row in np.unique(X[mine], axis=0):
-            assert len(set(folds[mine & (row == X).all(axis=1)])) == 1
-    order = rng.permutation(200)
-    assert np.array_equal(assign_folds(X[order], labels[order], np.arange(3)), folds[order])
+    weights = rng.integers(1, 4, 200)
+    folds = assign_folds(X, labels, weights, np.arange(3))
+    assert all(set(folds[labels == c]) == set(range(5)) for c in range(3))
+    for row in np.unique(X, axis=0):
+        assert len(set(folds[(row == X).all(axis=1)])) == 1
+    order = rng.permutation(np.repeat(np.arange(200), weights))
+    copies = assign_folds(X[order], labels[order], np.ones(len(order)), np.arange(3))
+    assert np.array_equal(copies, folds[order])
+
+
+def test_folds_of_different_rows_are_stratified():
+    rng = np.random.default_rng(1)
+    labels = np.repeat([0, 1, 2], [100, 30, 7])
+    folds = assign_folds(rng.normal(size=(137, 2)), labels, np.ones(137), np.arange(3))
+    for c, share in enumerate((20, 6, 1.4)):
+        counts = np.bincount(folds[labels == c], minlength=5)
+        assert np.abs(counts - share).max() < 1
 
 
 @pytest.mark.parametrize("machine", [SVC(tol=1e-6), MaxMarginHyperplane(), AdaBoost(n_rounds=5)])
@@ -134,7 +152,9 @@ def test_weights_are_copies(machine, two):
     assert np.allclose(weighted, clone(model).fit(X[copies], y[copies]).predict_proba(X), atol=1e-5)
 
 
-@pytest.mark.parametrize("machine", [SVC(multiclass="ovo"), VotedPerceptron(degree=2), LPSVC()])
+@pytest.mark.parametrize(
+    "machine", [SVC(multiclass="ovo"), VotedPerceptron(degree=2), in_full(LPSVC())]
+)
 def test_not_a_bit_depends_on_threads_or_memory(machine, three):
     X, y = three
     found = [
@@ -147,7 +167,9 @@ def test_not_a_bit_depends_on_threads_or_memory(machine, three):
     assert np.array_equal(*found)
 
 
-@pytest.mark.parametrize("machine", [SVC(), LPSVC(), KernelAdatron(C=1.0), VotedPerceptron()])
+@pytest.mark.parametrize(
+    "machine", [SVC(), VotedPerceptron(), in_full(LPSVC()), in_full(KernelAdatron(C=1.0))]
+)
 def test_a_kernel_matrix_is_parted_in_both_directions(machine, two):
     X, y = two
     names = {"kernel": "rbf", "gamma": 0.5, "calibrate": True}
@@ -163,16 +185,17 @@ def test_a_kernel_matrix_is_parted_in_both_directions(machine, two):
     assert np.allclose(one, two_, atol=1e-3)
 
 
-def test_few_rows_of_a_class_make_fewer_folds(two):
+def test_a_class_of_few_rows_is_parted_or_refused(two):
     X, y = two
     few = np.r_[np.flatnonzero(y == "no")[:40], np.flatnonzero(y == "yes")[:3]]
     model = SVC(calibrate=True).fit(X[few], y[few])
-    assert model.calibration.n_folds == 3
     assert np.isfinite(model.predict_proba(X)).all()
+    tiny = few[[0, 1, -2, -1]]
+    assert SVC(calibrate=True).fit(X[tiny], y[tiny]).calibration.n_folds == 3
     alone = few[:-2]
-    with pytest.raises(ValueError, match=r"all rows of class 'yes' are equal \(1 in number\)"):
+    with pytest.raises(ValueError, match="class 'yes' cannot be parted, with 1 rows: give more"):
         SVC(calibrate=True).fit(X[alone], y[alone])
-    with pytest.raises(ValueError, match=r"are equal \(2 in number\)"):
+    with pytest.raises(ValueError, match="cannot be parted, with 2 rows"):
         MIRA(calibrate=True).fit(X[[*alone, alone[-1]]], y[[*alone, alone[-1]]])
 
 
@@ -206,7 +229,7 @@ def test_a_fit_that_fails_leaves_the_last_one(two):
     with pytest.raises(ValueError, match="calibrate must be True or False, got 'yes'"):
         model.set_params(calibrate="yes").fit(X, y)
     model.set_params(calibrate=True)
-    with pytest.raises(ValueError, match="all rows of class"):
+    with pytest.raises(ValueError, match="cannot be parted"):
         model.fit(X[:30], np.arange(30) == 0)
     assert np.array_equal(model.predict_proba(X), before)
 
@@ -276,7 +299,7 @@ def test_ctrl_c_leaves_a_model_without_probabilities(cls, two, monkeypatch):
         signal.raise_signal(signal.SIGINT)
         return assign(self, *given)
 
-    monkeypatch.setattr(CrossFitting, "_trained_together", pressed)
+    monkeypatch.setattr(CrossFitting, "_over_shared_rows", pressed)
     monkeypatch.setattr(CrossFitting, "_fitted_again", pressed)
     with pytest.warns(ConvergenceWarning, match="was interrupted before its scores were calibr"):
         model.fit(X, y)
@@ -300,3 +323,11 @@ def test_scores_are_in_the_unit_of_the_whole_fit(two):
     X, y = two
     model = VotedPerceptron(epochs=3).fit(X, y)
     assert np.abs(scores_of(model, X)).max() <= 1
+
+
+@pytest.mark.parametrize("machine", [NuSVC(nu=0.3), in_full(KernelAdatron(C=1.0))])
+def test_certificates_are_those_of_the_machine(machine, two):
+    X, y = two[0][:24], two[1][:24]
+    plain = machine.fit(X, y).certificate(X, y)
+    model = clone(machine).set_params(calibrate=True).fit(X, y)
+    assert str(model.certificate(X, y)) == str(plain)

@@ -12,6 +12,7 @@ from sklearn.preprocessing import StandardScaler, scale
 import largemargin
 from largemargin import MIRA, SVC, OneClassSVM, calibrated
 from largemargin.calibration import PairwiseCoupling, PlattScaling
+from largemargin.tables import TablePreprocessor
 
 
 @pytest.fixture(scope="module")
@@ -64,6 +65,26 @@ def test_pipelines_stay_pipelines(wine):
     assert np.array_equal(sure.predict_proba(X), inside.predict_proba(model[0].transform(X)))
     with pytest.raises(ValueError, match="are those that this SVC was trained on"):
         calibrated(model, X[::2], y[::2])
+
+
+def test_tables_with_text_and_gaps(tmp_path):
+    rng = np.random.default_rng(0)
+    table = {
+        "age": np.where(rng.random(120) < 0.1, np.nan, rng.normal(40, 10, 120)),
+        "job": rng.choice(np.array(["baker", "smith", None], object), 120),
+    }
+    y = np.where(table["job"] == "smith", "rich", rng.choice(["rich", "poor"], 120))
+
+    def rows(part):
+        return {name: values[part] for name, values in table.items()}
+
+    model = make_pipeline(TablePreprocessor(), SVC()).fit(rows(slice(60)), y[:60])
+    sure = calibrated(model, rows(slice(60, None)), y[60:])
+    largemargin.save(sure, tmp_path / "model.safetensors")
+    loaded = largemargin.load(tmp_path / "model.safetensors")
+    assert np.array_equal(loaded.predict_proba(table), sure.predict_proba(table))
+    with pytest.raises(ValueError, match="these 60 rows are those"):
+        calibrated(model, rows(slice(60)), y[:60])
 
 
 def test_training_rows_are_refused_in_any_form(wine, tmp_path):

@@ -47,7 +47,8 @@ class Estimator(BaseEstimator):
     PROTOCOL: ClassVar[tuple[str, ...]] = (
         "calibrating", "calibration", "check_calibrate", "check_parameters", "check_streaming",
         "check_uncalibrated", "classes_of", "cross_fit", "cross_fitting", "expansion", "is_valid",
-        "join_scores", "margins_of", "n_trained", "positions", "precomputed", "problem_scores",
+        "join_scores", "margins_of", "n_trained", "part", "positions", "precomputed",
+        "problem_scores",
         "read_with", "record_with", "remember", "restore_expansion", "rolled_back_on_error",
         "score_unit", "set_expansion", "set_fitted", "training_record", "validate",
         "warn_unless_converged", "watch",
@@ -58,7 +59,7 @@ class Estimator(BaseEstimator):
     max_seconds: float | None
     verbose: int
     _record: TrainingRecord | None = None
-    _part: Part | None = None  # of a longer computation that the fit which runs is
+    part: Part | None = None  # of a longer computation that the fit which runs is
     n_trained: int | None = None  # examples of training, where a model knows without a record
     _chosen_later: Collection[str] = ()  # parameters that are about reading the model alone
 
@@ -88,7 +89,7 @@ class Estimator(BaseEstimator):
     def watch(self, total: int | None, name: str = "", **how: Any) -> Watch:
         """A watch over a fit of this estimator."""
         settings = {"verbose": self.verbose, "max_seconds": self.max_seconds, **how}
-        return Watch(name or type(self).__name__, total, part=self._part, **settings)
+        return Watch(name or type(self).__name__, total, part=self.part, **settings)
 
     @contextmanager
     def rolled_back_on_error(self) -> Iterator[None]:

@@ -45,7 +45,7 @@ class WithProbabilities:
     calibrate: bool = False
     max_seconds: float | None
     _calibration: Any = None
-    _part: Part | None
+    part: Part | None
 
     @property
     def calibration(self) -> Any:
@@ -108,11 +108,11 @@ class WithProbabilities:
             yield
             return
         start, part = clock(), Part(MACHINE_SHARE)
-        self._part = part
+        self.part = part
         try:
             yield
         finally:
-            del self._part
+            del self.part
         self.cross_fit(folds, clock() - start, part.interrupted)
 
     def cross_fitting(self, X: MatrixLike, y: VectorLike, sample_weight: VectorLike) -> Any:

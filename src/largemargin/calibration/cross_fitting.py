@@ -1,12 +1,12 @@
 """Scores of training rows by machines that were trained without them.
 
 The rows of each class are dealt out to five folds, and each fold is scored by a machine trained on
-the others. The fold of a row depends on its numbers alone: equal rows are in the same fold, so that
-none is scored by a machine that has seen its copy, a weight of 2 is a row twice, and the order of
-rows does not matter. A class of few different rows makes for fewer folds.
+the others. The fold of a row depends on its numbers alone: equal rows are in the same fold, also
+those of different classes, so that none is scored by a machine that has seen it, a weight of 2 is a
+row twice, and the order of rows does not matter. Where few rows make no five folds, there are less.
 
-Support vector machines train all folds together, over the same kernel rows; other machines are
-fitted again on each part. All folds have the parameters of the machine itself.
+Support vector machines train all folds over the same kernel rows; other machines are fitted again
+on each part. All folds have the parameters of the machine itself, and equal shares of its time.
 """
 
 from __future__ import annotations
@@ -49,7 +49,9 @@ class CrossFitting:
         self.X, self.y, self.weights = X, y, weights
         classes, self.labels = find_classes(y)
         # data of one class are refused by the fit
-        self.folds = assign_folds(X, self.labels, classes) if len(classes) > 1 else self.labels
+        self.folds = (
+            assign_folds(X, self.labels, weights, classes) if len(classes) > 1 else self.labels
+        )
 
     @property
     def n_folds(self) -> int:
@@ -60,20 +62,18 @@ class CrossFitting:
 
         `seconds` is the time that all folds may take, None is no limit.
         """
-        together = type(model).__module__ in ("largemargin.svm.svc", "largemargin.svm.nu_svc")
+        shared = type(model).__module__ in ("largemargin.svm.svc", "largemargin.svm.nu_svc")
         try:
             with warnings.catch_warnings():  # the machine itself has said what there is to say
                 warnings.simplefilter("ignore")
-                scores = (self._trained_together if together else self._fitted_again)(
-                    model, seconds
-                )
+                scores = (self._over_shared_rows if shared else self._fitted_again)(model, seconds)
         except KeyboardInterrupt:
             if signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
                 raise  # somebody else counts on it
             return None
         return fit_calibration(model, scores, self.labels, self.weights, self.n_folds)
 
-    def _trained_together(self, model: Any, seconds: float | None) -> np.ndarray:
+    def _over_shared_rows(self, model: Any, seconds: float | None) -> np.ndarray:
         from largemargin.svm.cross_validation import held_out_scores
 
         return held_out_scores(_alike(model, seconds), self.X, self.y, self.weights, self.folds)
@@ -90,17 +90,17 @@ class CrossFitting:
 
     def _scores_without(self, rows: np.ndarray, one: Any) -> np.ndarray:
         """Scores of some rows by a machine that is trained on all others."""
-        one._part = part = Part(1.0)
+        one.part = part = Part(1.0)
         kept = np.setdiff1d(np.arange(len(self.y)), rows)
         given = {}
         if has_fit_parameter(one, "sample_weight"):
             given["sample_weight"] = self.weights[kept]
-        one.fit(self._part(kept, kept), self.y[kept], **given)
+        one.fit(self._rows(kept, kept), self.y[kept], **given)
         if part.interrupted:
             raise KeyboardInterrupt
-        return scores_of(one, self._part(rows, kept))
+        return scores_of(one, self._rows(rows, kept))
 
-    def _part(self, rows: np.ndarray, against: np.ndarray) -> Matrix:
+    def _rows(self, rows: np.ndarray, against: np.ndarray) -> Matrix:
         """Some rows, of a kernel matrix their values against others."""
         return self.X[np.ix_(rows, against)] if self.precomputed else self.X[rows]
 
@@ -111,20 +111,26 @@ def _alike(model: Any, seconds: float | None) -> Any:
     return clone(model).set_params(calibrate=False, verbose=0, max_seconds=limit)
 
 
-def assign_folds(X: Matrix, labels: np.ndarray, classes: np.ndarray) -> np.ndarray:
-    """The number of each row's fold, with different rows of a class in all of them."""
-    hashes = row_hashes(X)
-    places = np.empty(len(labels), np.int64)
-    n_folds = FOLDS
-    for c, name in enumerate(classes.tolist()):
-        rows = np.flatnonzero(labels == c)
-        different, places[rows] = np.unique(hashes[rows], return_inverse=True)
-        places[rows] += c  # so that classes of few rows are not all in the first folds
-        n_folds = min(n_folds, len(different))
-        if n_folds < 2:
-            raise ValueError(
-                "calibrate=True holds out a part of each class in turn, and all rows of class "
-                f"{shown(name)} are equal ({len(rows)} in number): give more rows of it, or leave "
-                "calibrate out"
-            )
-    return np.asarray(places % n_folds)
+def assign_folds(
+    X: Matrix, labels: np.ndarray, weights: np.ndarray, classes: np.ndarray
+) -> np.ndarray:
+    """The number of each row's fold, such that every class is in two of them at least."""
+    different, group = np.unique(row_hashes(X), return_inverse=True)
+    totals = np.zeros((len(different), len(classes)))
+    np.add.at(totals, (group, labels), weights)
+    main = totals.argmax(axis=1)  # the class that a row of these numbers is of, mostly
+    places = np.empty(len(different), np.int64)
+    for c in range(len(classes)):
+        mine = np.flatnonzero(main == c)
+        places[mine] = np.arange(len(mine)) + c  # classes of few rows begin at different folds
+    for n_folds in range(FOLDS, 1, -1):
+        folds = np.unique(places % n_folds, return_inverse=True)[1][group]
+        parts = [len(np.unique(folds[labels == c])) for c in range(len(classes))]
+        if min(parts) > 1:
+            return np.asarray(folds)
+    short = int(np.argmin(parts))
+    raise ValueError(
+        "calibrate=True holds out a part of each class in turn, and class "
+        f"{shown(classes.tolist()[short])} cannot be parted, with {(labels == short).sum()} rows: "
+        "give more rows of it, or leave calibrate out"
+    )

@@ -16,6 +16,7 @@ negative numbers only, so that none overflows.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,11 +27,14 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, c
 from largemargin.base.classifier import checked_weights
 from largemargin.base.labels import plain_labels
 from largemargin.runtime.arrays import VectorLike
+from largemargin.runtime.threads import single_thread
 
 MAX_STEPS = 100
 TOLERANCE = 1e-12  # of the gradient, per unit of weight
+ROUNDING = 1e-16  # of the loss: no smaller decrease is seen in it
 SUFFICIENT = 1e-4  # of the decrease that the gradient promises, a step must keep this share
 SHORTEST = 1e-10  # step of the line search
+RIDGE = 1e-12  # of the trace, so that every Hessian has an inverse
 EQUAL = 1e-14  # scores that differ by this share of their size are equal, up to rounding
 SMALLEST = 1e-290  # spread of scores that has a slope below infinity
 
@@ -123,7 +127,11 @@ def fit_sigmoid(
 ) -> Sigmoid:
     """The sigmoid of scores, of which `positive` says which belong to the positive class."""
     weights = np.ones(len(values)) if weights is None else weights
-    values, positive, weights = (part[weights > 0] for part in (values, positive, weights))
+    with single_thread():  # the bits of a sum depend on its threads
+        return _fit(*(part[weights > 0] for part in (values, positive, weights)))
+
+
+def _fit(values: np.ndarray, positive: np.ndarray, weights: np.ndarray) -> Sigmoid:
     total, n_positive = weights.sum(), weights[positive].sum()
     n_negative = weights[np.logical_not(positive)].sum()
     targets = np.where(positive, (n_positive + 1) / (n_positive + 2), 1 / (n_negative + 2))
@@ -142,10 +150,13 @@ def fit_sigmoid(
 def _minimise(
     values: np.ndarray, targets: np.ndarray, weights: np.ndarray, start: float
 ) -> np.ndarray:
-    """A and B for scores of mean 0 and variance 1."""
+    """A and B for scores of mean 0 and variance 1, by Newton's method."""
     design = np.column_stack([values, np.ones_like(values)])
+
+    def loss(point: np.ndarray) -> float:
+        return cross_entropy(design @ point, targets, weights)
+
     point = np.array([0.0, start])
-    best = cross_entropy(design @ point, targets, weights)
     for _ in range(MAX_STEPS):
         probability = logistic(-(design @ point))
         gradient = design.T @ (weights * (targets - probability))
@@ -153,20 +164,27 @@ def _minimise(
             break
         curvature = weights * probability * (1 - probability)
         hessian = design.T @ (curvature[:, None] * design)
-        hessian[np.diag_indices(2)] += 1e-12 * max(float(np.trace(hessian)), 1e-300)
+        hessian[np.diag_indices(2)] += RIDGE * max(float(np.trace(hessian)), 1e-300)
         direction = -np.linalg.solve(hessian, gradient)
-        slope = float(gradient @ direction)
-        length = 1.0
-        while length >= SHORTEST:
-            moved = point + length * direction
-            value = cross_entropy(design @ moved, targets, weights)
-            if value < best + SUFFICIENT * length * slope:
-                break
-            length /= 2
-        else:  # rounding hides any further decrease
+        if -(gradient @ direction) <= ROUNDING * loss(point):
+            return np.asarray(point + direction)  # no later one would be seen in the loss
+        step = _step(loss, point, direction, float(gradient @ direction))
+        point = point + step * direction
+        if step == 0:
             break
-        point, best = moved, value
     return point
+
+
+def _step(
+    loss: Callable[[np.ndarray], float], point: np.ndarray, direction: np.ndarray, slope: float
+) -> float:
+    """The first of 1, 1/2, 1/4, ... that decreases the loss; 0 if rounding hides any decrease."""
+    before, step = loss(point), 1.0
+    while step >= SHORTEST:
+        if loss(point + step * direction) < before + SUFFICIENT * step * slope:
+            return step
+        step /= 2
+    return 0.0
 
 
 def cross_entropy(z: np.ndarray, targets: np.ndarray, weights: np.ndarray) -> float:

@@ -195,7 +195,7 @@ class MaxMarginHyperplane(KernelClassifier):
             C=self.C, kernel="linear", fit_intercept=self.fit_intercept, tol=min(SVM_TOL, self.tol),
             min_margin=self.min_margin, max_seconds=self.max_seconds, verbose=self.verbose,
         )  # fmt: skip
-        machine._part = self._part
+        machine.part = self.part
         with machine.session(data, len(programs)) as (session, watch):
             (fit,) = machine.train(session, [data.weights], [None], watch)
         return [

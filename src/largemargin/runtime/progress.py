@@ -58,12 +58,12 @@ class Watch:
         self._total = total
         self._verbose = verbose
         self._interruptible = interruptible
-        self._limit = max_seconds
+        self._limit = self._whole = max_seconds
         self._told = f"max_seconds={max_seconds:g}" if max_seconds is not None else ""
         if part is not None:
             part.watches.append(self)
             if max_seconds is not None:
-                self._limit = max_seconds * part.share
+                self._limit = self._whole = max_seconds * part.share
                 self._told = f"its share of {self._told}, {self._limit:.3g} seconds,"
         self._bar: Any = None
         self._previous: Any = None
@@ -107,6 +107,14 @@ class Watch:
         if self._bar is not None:
             self._bar.update(self._task, advance=amount, note=note)
         self.look()
+
+    def allow(self, share: float) -> None:
+        """Let what comes next take so much of the time that is left, though what came before may
+        have taken all of its own.
+        """
+        if self._whole is not None and self.stopped != INTERRUPTED:
+            self.stopped = ""
+            self._limit = self.elapsed + share * max(self._whole - self.elapsed, 0.0)
 
     def look(self) -> str:
         """Notice when the time is up, from any thread; returns `stopped`."""

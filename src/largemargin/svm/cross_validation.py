@@ -128,28 +128,29 @@ def held_out_scores(
     machine: SVC | NuSVC, X: Matrix, y: np.ndarray, weights: np.ndarray, folds: np.ndarray
 ) -> np.ndarray:
     """Scores of every example by a machine trained without its fold: one per row for two classes,
-    else one per row and problem. All folds are trained together, over the same kernel rows.
+    else one per row and problem. All are trained over the same kernel rows, each in its share of
+    `max_seconds`.
 
     `weights` are positive, and `folds` has the number of each example's. Ctrl-C is raised.
     """
     data = machine.training_set(X, y, weights)
-    numbers = range(int(folds.max()) + 1)
-    weightings = [np.where(folds == fold, 0.0, data.weights) for fold in numbers]
-    total = len(numbers) * len(splits(data.n_classes, machine.multiclass))
-    scores: list[np.ndarray] = []
-    held_out = [np.flatnonzero(folds == fold) for fold in numbers]
-    with machine.session(data, total) as (session, watch):
-        with unwarned():
-            fits = machine.train(session, weightings, [None] * len(weightings), watch)
-        if watch.stopped == INTERRUPTED:
-            raise KeyboardInterrupt
-        for fit, rows in zip(fits, held_out, strict=True):
+    parts = splits(data.n_classes, machine.multiclass)
+    n_folds = int(folds.max()) + 1
+    scores = np.empty((1 if data.n_classes == 2 else len(parts), len(data)))
+    with machine.session(data, n_folds * len(parts)) as (session, watch):
+        for fold in range(n_folds):
+            held_out = np.flatnonzero(folds == fold)
+            watch.allow(1 / (n_folds - fold))
+            kept = np.where(folds == fold, 0.0, data.weights)
+            if isinstance(machine, NuSVC):
+                machine.lower_nu(session, kept)
+            with unwarned():
+                (fit,) = machine.train(session, [kept], [None], watch)
+            if watch.stopped == INTERRUPTED:
+                raise KeyboardInterrupt
             machine.set_fitted(data, fit)
-            scores.append(_problem_scores(machine, data, rows))
-    found = np.empty((len(data), len(scores[0])))
-    for rows, values in zip(held_out, scores, strict=True):
-        found[rows] = values.T
-    return found[:, 0] if data.n_classes == 2 else found
+            scores[:, held_out] = _problem_scores(machine, data, held_out)
+    return scores[0] if data.n_classes == 2 else scores.T
 
 
 def _problem_scores(model: SVC | NuSVC, data: TrainingSet, rows: np.ndarray) -> np.ndarray:

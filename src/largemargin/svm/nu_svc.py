@@ -113,6 +113,8 @@ class NuSVC(SupportVectorMachine):
         self.verbose = verbose
         self.calibrate = calibrate
 
+    PROTOCOL = (*SupportVectorMachine.PROTOCOL, "lower_nu")
+
     @property
     def _no_margin(self) -> str:
         if self.nu == 0:
@@ -149,6 +151,12 @@ class NuSVC(SupportVectorMachine):
         positive = weights[labels == split.positive].sum()
         return largest_nu(positive, weights[np.isin(labels, split.classes)].sum() - positive)
 
+    def lower_nu(self, session: Session, weights: np.ndarray) -> None:
+        """Have no larger nu than two classes of these weights allow."""
+        if session.n_classes == 2:
+            (split,) = splits(2, self.multiclass)
+            self.nu = min(self.nu, self._largest(session.labels, split, weights))
+
     def train(
         self,
         session: Session,
@@ -163,7 +171,7 @@ class NuSVC(SupportVectorMachine):
             for split in parts
         ]
         short = [nu for nu in largest if nu < self.nu]
-        if short and session.n_classes == 2 and self.class_weight is None and len(weightings) == 1:
+        if short and session.n_classes == 2 and self.class_weight is None:
             raise ValueError(
                 f"nu={self.nu} is infeasible for these classes: the largest feasible nu is "
                 f"{min(short):.6g}, twice the smaller class's share"
