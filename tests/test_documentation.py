@@ -1,4 +1,4 @@
-"""The tutorial and the pages on tables, files and probabilities run as they stand."""
+"""The tutorial and the pages on tables, files, probabilities and other tools run as they stand."""
 
 import doctest
 import re
@@ -15,8 +15,11 @@ DOCS = Path(__file__).parents[1] / "docs"
 
 @pytest.mark.parametrize(
     "page",
-    ["tutorial", "model_file", "files", "tables", "probabilities", "coming_from_sklearn"],
-)
+    [
+        "tutorial", "model_file", "files", "tables", "probabilities", "interchange",
+        "coming_from_sklearn",
+    ],
+)  # fmt: skip
 def test_code_of_a_page(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     found = doctest.testfile(str(DOCS / f"{page}.rst"), module_relative=False)
