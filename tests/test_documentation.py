@@ -14,8 +14,12 @@ DOCS = Path(__file__).parents[1] / "docs"
 
 
 @pytest.mark.parametrize(
-    "page", ["tutorial", "model_file", "files", "tables", "interchange", "probabilities"]
-)
+    "page",
+    [
+        "tutorial", "model_file", "files", "tables", "probabilities", "interchange",
+        "coming_from_sklearn",
+    ],
+)  # fmt: skip
 def test_code_of_a_page(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     found = doctest.testfile(str(DOCS / f"{page}.rst"), module_relative=False)

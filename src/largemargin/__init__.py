@@ -19,6 +19,7 @@ if TYPE_CHECKING:  # what type checkers and editors read; a test holds it to the
     from largemargin import calibration as calibration
     from largemargin import certificates as certificates
     from largemargin import data as data
+    from largemargin import dropin as dropin
     from largemargin import interchange as interchange
     from largemargin import kernels as kernels
     from largemargin import lp as lp
@@ -50,8 +51,8 @@ if TYPE_CHECKING:  # what type checkers and editors read; a test holds it to the
 
 
 _PACKAGES = (
-    "boosting", "calibration", "certificates", "data", "interchange", "kernels", "lp", "online",
-    "report", "svm", "tables",
+    "boosting", "calibration", "certificates", "data", "dropin", "interchange", "kernels", "lp",
+    "online", "report", "svm", "tables",
 )  # fmt: skip
 _HOMES = (
     {card.name: card.package for card in CARDS}

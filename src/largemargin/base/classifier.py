@@ -22,6 +22,7 @@ from sklearn.utils.validation import (
 )
 
 from largemargin.base.fingerprint import Fingerprint, fingerprint
+from largemargin.base.foreign_names import explaining
 from largemargin.base.labels import LABELS, as_common_labels, plain_labels
 from largemargin.base.probabilities import WithProbabilities
 from largemargin.base.training_record import TrainingRecord, parameters_of
@@ -61,6 +62,11 @@ class Estimator(BaseEstimator):
     part: Part | None = None  # of a longer computation that the fit which runs is
     n_trained: int | None = None  # examples of training, where a model knows without a record
     _chosen_later: Collection[str] = ()  # parameters that are about reading the model alone
+
+    def __init_subclass__(cls, **arguments: Any) -> None:
+        super().__init_subclass__(**arguments)
+        if "__init__" in vars(cls):
+            cls.__init__ = explaining(cls.__init__)  # type: ignore[method-assign]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
