@@ -85,7 +85,7 @@ def variable_cache() -> Iterator[Row]:
     for name, model in (
         ("MIRA, distill", MIRA(gamma=1.0, n_jobs=OPTIONS.threads, **POLYNOMIAL)),
         ("MIRA, distill, average", MIRA(gamma=1.0, average=True, **POLYNOMIAL)),
-        ("voted perceptron, one epoch", VotedPerceptron(gamma=1.0, **POLYNOMIAL)),
+        ("voted perceptron, one epoch", VotedPerceptron(gamma=1.0, epochs=1, shuffle=False, **POLYNOMIAL)),
         ("Crammer-Singer machine", SVC(gamma=1.0, multiclass="crammer-singer", **POLYNOMIAL)),
     ):
         model.set_params(n_jobs=OPTIONS.threads)

@@ -252,9 +252,9 @@ def project(inverse, values, size, square, d):
 def grow_inverse(inverse, d, size, residual):
     """The inverse with the next example, for which `project` gave d and the residual."""
     for i in range(size):
-        for j in range(i + 1):  # the same both ways to the last bit
-            inverse[i, j] += d[i] * d[j] / residual
-            inverse[j, i] = inverse[i, j]
+        row, own = inverse[i], d[i]
+        for j in range(size):  # the same both ways to the last bit: products commute
+            row[j] += own * d[j] / residual
         inverse[i, size] = inverse[size, i] = -d[i] / residual
     inverse[size, size] = 1.0 / residual
 
