@@ -79,7 +79,10 @@ def tables() -> Iterator[tuple[str, Table, Table]]:
     """Name, training rows and test rows of each data set, standardised by the training rows."""
     for name in (*NAMED, *GENERATED):
         X, y = GENERATED[name](TRAIN + TEST) if name in GENERATED else _named(name)
-        X, y = X[: OPTIONS.size(60_000)], np.unique(y, return_inverse=True)[1][: OPTIONS.size(60_000)]
+        X, y = (
+            X[: OPTIONS.size(60_000)],
+            np.unique(y, return_inverse=True)[1][: OPTIONS.size(60_000)],
+        )
         n = min(TRAIN, 3 * len(y) // 4)
         X = (X - X[:n].mean(axis=0)) / np.maximum(X[:n].std(axis=0), 1e-9)
         yield name, (X[:n], y[:n]), (X[n:], y[n:])
@@ -155,9 +158,7 @@ def choice() -> Iterator[Row]:
     groups += [(f"{name}, all budgets", bounded, {"learner": name}) for name in LEARNERS]
     groups += [(f"noise {noise:.0%}, all budgets", bounded, {"noise": noise}) for noise in NOISE]
     groups += [(f"budget {budget}", rows, {"budget": budget}) for budget in (*BUDGETS, None)]
-    groups += [
-        (f"{name}, no budget", rows, {"learner": name, "budget": None}) for name in LEARNERS
-    ]
+    groups += [(f"{name}, no budget", rows, {"learner": name, "budget": None}) for name in LEARNERS]
     for what, some, chosen in groups:
         found = sorted(regrets(some, **chosen).items(), key=lambda pair: pair[1][1])
         told = (f"{way} {100 * e:.1f} (+{100 * r:.1f})" for way, (e, r) in found)

@@ -57,7 +57,9 @@ def fit() -> Iterator[Row]:
     vectors.
     """
     X, y, *_ = mnist()
-    VotedPerceptron(gamma=1.0, epochs=1, shuffle=False, precision="float32").fit(X[:500], y[:500])  # compile
+    VotedPerceptron(gamma=1.0, epochs=1, shuffle=False, precision="float32").fit(
+        X[:500], y[:500]
+    )  # compile
     vectors = np.ascontiguousarray(fitted().support_vectors_)
     product = np.zeros(
         (len(X), len(vectors)), np.float32
@@ -113,7 +115,9 @@ def linear() -> Iterator[Row]:
 
     X, y, X_test, y_test = mnist()
     threads = len(os.sched_getaffinity(0))
-    ours = VotedPerceptron(kernel="linear", epochs=10, shuffle=False, fit_intercept=True, method="last")
+    ours = VotedPerceptron(
+        kernel="linear", epochs=10, shuffle=False, fit_intercept=True, method="last"
+    )
     theirs = Perceptron(max_iter=10, tol=None, n_jobs=threads)
     ours.fit(X[:500], y[:500])
     mine, peer = best_of(3, lambda: ours.fit(X, y), lambda: theirs.fit(X, y))

@@ -76,7 +76,7 @@ def parameters_of(name: str) -> dict[str, Parameter]:
     """The parameters of a machine, in their order.
 
     >>> parameters_of("NuSVC")["nu"].default
-    '0.5'
+    'auto'
     >>> parameters_of("NuSVC")["gamma"].default  # as for SVC
     'scale'
     """

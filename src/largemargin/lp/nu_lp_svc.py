@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,9 @@ from largemargin.lp.duplicates import DistinctSet
 from largemargin.lp.estimator import LinearProgramMachine, sides
 from largemargin.lp.programs import Program, largest_nu, nu_machine
 from largemargin.lp.proof import Solution
+from largemargin.svm.nu_svc import check_nu
 
+AUTO_NU = 0.1  # what nu="auto" is where that is feasible with something to spare
 NU_ROUNDING = 1e-12  # relative error of the largest feasible nu, which is a quotient of sums
 
 
@@ -30,9 +31,9 @@ class NuLPSVC(LinearProgramMachine):
 
     Parameters
     ----------
-    nu : float, default=0.1
-        Between 0 and twice the smaller class's share of the weight. For two classes a larger value
-        is an error; in problems of one class against the rest, or with class weights, it is lowered
+    nu : float or "auto", default="auto"
+        Between 0 and twice the smaller class's share of the weight; "auto" is 0.1, or that share
+        itself in a problem where it is smaller. For two classes a larger value is an error; in problems of one class against the rest, or with class weights, it is lowered
         where it has to be, with one warning; with class weights the threshold then gives way too,
         to the side of more weight. 0 is the limit of small values: the largest margin without
         errors or, if there is none, the least loss.
@@ -73,7 +74,7 @@ class NuLPSVC(LinearProgramMachine):
     def __init__(
         self,
         *,
-        nu: float = 0.1,
+        nu: float | str = "auto",
         kernel: Any = "rbf",
         degree: int = 3,
         gamma: float | str = "scale",
@@ -103,11 +104,11 @@ class NuLPSVC(LinearProgramMachine):
 
     def check_parameters(self) -> None:
         super().check_parameters()
-        nu = self.nu
-        if not isinstance(nu, Real) or isinstance(nu, bool) or not 0 <= nu <= 1:
-            raise ValueError(f"nu must lie between 0 and 1, got {nu!r}")
+        check_nu(self.nu)
 
     def check_data(self, data: DistinctSet) -> None:
+        if isinstance(self.nu, str):
+            return
         largest = [largest_nu(signs, data.weights) for signs in sides(data)]
         short = [nu for nu in largest if nu < self.nu * (1 - NU_ROUNDING)]
         if short and data.n_classes == 2 and self.class_weight is None:
@@ -126,8 +127,9 @@ class NuLPSVC(LinearProgramMachine):
 
     def program(self, signs: np.ndarray, weights: np.ndarray, diagonal: np.ndarray) -> Program:
         largest = largest_nu(signs, weights)
-        lowered = self.class_weight is not None and self.nu > largest
-        return nu_machine(signs, weights, diagonal, min(float(self.nu), largest), lowered)
+        nu = min(AUTO_NU, largest / 2) if isinstance(self.nu, str) else float(self.nu)
+        lowered = self.class_weight is not None and nu > largest
+        return nu_machine(signs, weights, diagonal, min(nu, largest), lowered)
 
     def set_fitted(self, data: DistinctSet, solved: Sequence[Solution]) -> None:
         super().set_fitted(data, solved)
@@ -137,7 +139,7 @@ class NuLPSVC(LinearProgramMachine):
         super().warn_unless_converged(solved)
         if self.converged_ and not self.margin_.all():
             warnings.warn(
-                f"nu={self.nu:g} is less than the fraction of margin errors that the training data "
+                f"nu={self.nu} is less than the fraction of margin errors that the training data "
                 "force: no margin is left. Give a larger nu",
                 ConvergenceWarning,
                 stacklevel=3,

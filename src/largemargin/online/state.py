@@ -57,6 +57,7 @@ _COUNTS = {
 }  # fmt: skip
 _FACTS = {
     *BASIS_FACTS, *_COUNTS, "classes_given", "averages", "random", "newest", "policy", "beginning",
+    "clearance",
 }  # fmt: skip
 # Arrays of the file, and which of the weights each of them is
 _BY_SLOT = {"coefs": "coefs", "others": "loo_scores", "debts": "average_offset"}
@@ -79,6 +80,7 @@ def pack(model: Any) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         "random": f"{int(learner.random[0]):016x}",
         "newest": int(state.tally[NEWEST]),
         "policy": _policy_name(learner.policy),
+        "clearance": float(state.clearance),
         "beginning": None,
     }
     arrays |= {"slots": slots, "labels": cache.labels[slots], "squares": cache.squares[slots]}
@@ -117,7 +119,7 @@ def _pack_beginning(beginning: Beginning) -> tuple[dict[str, Any], dict[str, np.
 def unpack(model: Any, facts: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
     """Give an estimator the fitted state that `pack` took from another."""
     # which older files do not have; "auto" was another policy then
-    old = {"newest": -1, "beginning": None, "policy": model.policy}
+    old = {"newest": -1, "beginning": None, "policy": model.policy, "clearance": None}
     if model.policy == "auto":
         old["policy"] = OLD_UNBOUNDED if model.budget is None else OLD_BOUNDED
     facts = {**old, **facts}
@@ -133,6 +135,7 @@ def unpack(model: Any, facts: dict[str, Any], arrays: dict[str, np.ndarray]) -> 
         facts["averages"], model.rule_settings(), int(facts["random"], 16),
     )  # fmt: skip
     state.n_classes = len(model.classes_)
+    state.clearance = _clearance_of(facts)
     _restore_cache(state, basis, facts, arrays)
     _restore_weights(state, arrays)
     _restore_tally(state, facts, arrays)
@@ -153,6 +156,16 @@ def _policy_of(model: Any, facts: dict[str, Any]) -> int:
     if type(name) is not str or name not in fitting or model.policy not in ("auto", name):
         raise ValueError("the policy of the stream is not that of its parameters")
     return fitting[name]
+
+
+def _clearance_of(facts: dict[str, Any]) -> float:
+    """What a projectron stores an example from: of older files, the root of the rounding."""
+    found = facts["clearance"]
+    if found is None:
+        return float(np.sqrt(np.finfo(facts["precision"]).eps))
+    if type(found) is not float or not 0 < found < 1:
+        raise ValueError("the clearance of the stored examples is not a part of 1")
+    return found
 
 
 def _unpack_beginning(
