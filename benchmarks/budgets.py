@@ -1,4 +1,4 @@
-"""Which policy, and whether to average: the online learners with a budget on noisy and clean streams.
+"""Which policy, and whether to average: online learners on a budget, noisy and clean streams.
 
 Every learner goes once over every stream with every policy, and the test error is measured of the
 last weight vectors and of their average, which one pass gives together. A stream is 3,000 examples

@@ -2,10 +2,8 @@
 
 import warnings
 
-import largemargin
 import numpy as np
 import pytest
-from largemargin.machines import CARDS, CLASSIFIER
 from sklearn.datasets import (
     load_breast_cancer,
     load_digits,
@@ -16,6 +14,9 @@ from sklearn.datasets import (
     make_moons,
 )
 from sklearn.metrics import balanced_accuracy_score
+
+import largemargin
+from largemargin.machines import CARDS, CLASSIFIER
 
 QUICK = {"iris, sorted", "imbalanced"}  # of the usual run
 

@@ -82,7 +82,7 @@ def test_other_data_are_only_measured(model):
 @pytest.mark.parametrize(
     "model",
     [
-        largemargin.SVC(), largemargin.VotedPerceptron(epochs=1, shuffle=False), largemargin.MIRA(), largemargin.LPSVC(),
+        largemargin.SVC(), largemargin.VotedPerceptron(), largemargin.MIRA(), largemargin.LPSVC(),
         largemargin.AdaBoost(n_rounds=3),
     ],
     ids=str,

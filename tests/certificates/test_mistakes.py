@@ -207,7 +207,9 @@ def test_a_function_that_is_a_kernel_is_recognised_and_so_is_its_matrix():
         .fit(X, y)
         .certificate(X, y)
     )
-    function = VotedPerceptron(kernel=lambda A, B: (A @ B.T + 1) ** 2).fit(X, y)
+    function = VotedPerceptron(kernel=lambda A, B: (A @ B.T + 1) ** 2, epochs=1, shuffle=False).fit(
+        X, y
+    )
     K = (X @ X.T + 1) ** 2
     matrix = VotedPerceptron(kernel="precomputed", epochs=1, shuffle=False).fit(K, y)
     for found in (function.certificate(X, y), matrix.certificate(K, y)):

@@ -25,7 +25,7 @@ WEIGHTED = [
     largemargin.AdaBoost(n_rounds=3), largemargin.RBFNetwork(2, max_iter=1, random_state=0),
 ]  # fmt: skip
 STREAMS = [
-    largemargin.VotedPerceptron(kernel="linear", epochs=1, shuffle=False), largemargin.AggressivePerceptron(),
+    largemargin.VotedPerceptron(kernel="linear"), largemargin.AggressivePerceptron(),
     largemargin.MIRA(), largemargin.ROMMA(), largemargin.ALMA(average=True),
 ]  # fmt: skip
 EVERY = [
@@ -249,8 +249,8 @@ CHANGES = [
     (largemargin.AggressivePerceptron(), {"margin": 3.0}),
     (largemargin.AdaBoost(n_rounds=3), {"regularization": 1.0}),
     (largemargin.AdaBoost(n_rounds=3), {"estimator": RBFNetwork(2)}),
-    (largemargin.VotedPerceptron(epochs=1, shuffle=False), {"epochs": 3}), (largemargin.VotedPerceptron(epochs=1, shuffle=False), {"degree": 1}),
-    (largemargin.VotedPerceptron(method="holdout", random_state=0, epochs=1, shuffle=False), {"method": "last"}),
+    (largemargin.VotedPerceptron(), {"epochs": 3}), (largemargin.VotedPerceptron(), {"degree": 1}),
+    (largemargin.VotedPerceptron(method="holdout", random_state=0), {"method": "last"}),
 ]  # fmt: skip
 
 

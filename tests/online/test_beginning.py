@@ -1,8 +1,11 @@
 """gamma="stream": the first hundred examples, held back until they give gamma."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
+
 from largemargin import ALMA, MIRA, ROMMA, AggressivePerceptron, load, save
 from largemargin.online.beginning import HELD_BACK
 from largemargin.online.progressive import answer_and_learn
@@ -12,7 +15,7 @@ LEARNERS = [AggressivePerceptron, MIRA, ROMMA, ALMA]
 
 
 def stream(n=140, n_classes=3, seed=0):
-    """Rows whose scale is far from 1, so that gamma matters, and labels that a map of them gives."""
+    """Rows whose scale is far from 1, so that gamma matters, with labels that they give."""
     rng = np.random.default_rng(seed)
     X = 50.0 + 20.0 * rng.normal(size=(n, 4))
     y = ((X - 50) @ rng.normal(size=(4, n_classes))).argmax(axis=1)
@@ -135,7 +138,7 @@ def test_every_example_is_answered_before_it_is_learned(classes):
     with workers(1) as team:
         for cuts in ([0, 135], [0, 1, 30, 118, 119, 135]):
             model, found = MIRA(budget=25), []
-            for start, stop in zip(cuts[:-1], cuts[1:], strict=True):
+            for start, stop in pairwise(cuts):
                 part = slice(start, stop)
                 found += answer_and_learn(
                     model, X[part], y[part][labelled[part]], labelled[part], team, classes

@@ -94,7 +94,9 @@ def test_precomputed_and_callable(problem, tiling, epochs, jobs):
     with small_tiles(**tiling):
         model = VotedPerceptron(kernel="precomputed", epochs=epochs, n_jobs=jobs, shuffle=False)
         assert mistakes_of(model.fit(K, y)) == expected
-        model = VotedPerceptron(kernel=lambda A, B: (A @ B.T + 1) ** 2, epochs=epochs, n_jobs=jobs)
+        model = VotedPerceptron(
+            kernel=lambda A, B: (A @ B.T + 1) ** 2, epochs=epochs, shuffle=False, n_jobs=jobs
+        )
         assert mistakes_of(model.fit(X, y)) == expected
 
 
@@ -152,7 +154,7 @@ def test_kernels_with_real_values(kernel, gram, params, sparse, kept):
     # away from zero rounding cannot change a decision; the score of the zero vector is exact
     assert min(abs(m.score) for m in expected if m.step > 0) > 1e-10
     with small_tiles(kept=kept):
-        model = VotedPerceptron(kernel=kernel, epochs=4, **params)
+        model = VotedPerceptron(kernel=kernel, epochs=4, shuffle=False, **params)
         found = mistakes_of(model.fit(sp.csr_array(X) if sparse else X, y))
     assert [(m.example, m.problem, m.sign, m.step) for m in found] == [
         (m.example, m.problem, m.sign, m.step) for m in expected

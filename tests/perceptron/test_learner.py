@@ -59,7 +59,7 @@ def test_a_fit_that_made_mistakes_to_the_end_has_not_converged():
 @pytest.mark.parametrize("kernel", ["linear", "poly"])
 def test_out_of_time(kernel):
     X, y = integers(1, 600, 4, 3)
-    settings = {"kernel": kernel, "degree": 2, "gamma": 1.0, "epochs": 5}
+    settings = {"kernel": kernel, "degree": 2, "gamma": 1.0, "epochs": 5, "shuffle": False}
     with small_tiles():
         whole = VotedPerceptron(**settings).fit(X, y)
         with pytest.warns(ConvergenceWarning, match="of 5 epochs because max_seconds=1e-09"):

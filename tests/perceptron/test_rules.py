@@ -81,7 +81,8 @@ def test_holdout(n_classes, normalize, kernel_name):
     K, signs = kernel(X, X), signs_of(y)
     model = VotedPerceptron(
         kernel=kernel_name, degree=2, gamma=1.0, epochs=2, method="holdout",
-        normalize=normalize, validation_fraction=0.25, random_state=5, shuffle=False).fit(X if kernel_name == "poly" else K, y)  # fmt: skip
+        normalize=normalize, validation_fraction=0.25, random_state=5, shuffle=False,
+    ).fit(X if kernel_name == "poly" else K, y)  # fmt: skip
     held = np.setdiff1d(np.arange(60), np.random.RandomState(5).permutation(60)[15:])
     assert len(held) == 15
     assert not np.isin(held, model.support_).any()
@@ -100,14 +101,14 @@ def test_holdout(n_classes, normalize, kernel_name):
 @pytest.mark.parametrize("kernel_name", ["poly", "linear"])
 def test_stages_are_runs_that_were_stopped_there(n_classes, kernel_name):
     X, y, X_test = data(n_classes)
-    settings = {"kernel": kernel_name, "degree": 2, "gamma": 1.0}
+    settings = {"kernel": kernel_name, "degree": 2, "gamma": 1.0, "shuffle": False}
     model = VotedPerceptron(epochs=3, **settings).fit(X, y)
     rules = [rule for rule in RULES if rule[0] != "random"]
     at = [2, 0.1, 1, 0.55, 3, 1]
     staged = model.staged_decision_functions(X_test, at, rules)
     for e, found in zip(at, staged, strict=True):
         whole, part = divmod(round(e * 60), 60)
-        stopped = VotedPerceptron(**settings)
+        stopped = VotedPerceptron(epochs=1, **settings)
         for _ in range(whole):
             stopped.partial_fit(X, y, classes=np.unique(y))
         if part:

@@ -55,7 +55,10 @@ def test_any_chunking_gives_the_trace_of_one_epoch(kernel, n_classes, sizes, for
     X, y = integers(0, 110, 4, n_classes)
     y = np.where(X[:, 0] > 0, y, 0)
     y[:n_classes] = np.arange(n_classes)
-    settings = {"kernel": kernel, "degree": 3, "gamma": 1.0, "fit_intercept": True}
+    settings = {
+        "kernel": kernel, "degree": 3, "gamma": 1.0, "fit_intercept": True, "epochs": 1,
+        "shuffle": False,
+    }  # fmt: skip
     model = VotedPerceptron(**settings)
     with small_tiles():
         whole = VotedPerceptron(**settings).fit(X, y)

@@ -33,10 +33,11 @@ class NuLPSVC(LinearProgramMachine):
     ----------
     nu : float or "auto", default="auto"
         Between 0 and twice the smaller class's share of the weight; "auto" is 0.1, or that share
-        itself in a problem where it is smaller. For two classes a larger value is an error; in problems of one class against the rest, or with class weights, it is lowered
-        where it has to be, with one warning; with class weights the threshold then gives way too,
-        to the side of more weight. 0 is the limit of small values: the largest margin without
-        errors or, if there is none, the least loss.
+        itself in a problem where it is smaller. For two classes a larger value is an error; in
+        problems of one class against the rest, or with class weights, it is lowered where it has to
+        be, with one warning; with class weights the threshold then gives way too, to the side of
+        more weight. 0 is the limit of small values: the largest margin without errors or, if there
+        is none, the least loss.
     kernel, degree, gamma, coef0, matern_nu, class_weight, tol, max_seconds, memory, n_jobs, \
     precision, verbose :
         As for `LPSVC`.
