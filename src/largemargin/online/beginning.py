@@ -43,7 +43,8 @@ class Beginning:
         if sp.issparse(self.rows):
             together = sp.csr_array(sp.vstack([self.rows, sp.csr_array(rows)]))
         else:
-            together = np.vstack([self.rows, rows.toarray() if sp.issparse(rows) else rows])
+            dense = rows if isinstance(rows, np.ndarray) else rows.toarray()
+            together = np.vstack([self.rows, dense])
         return replace(self, rows=together, labels=np.concatenate([places[self.labels], labels]))
 
     def kept(self) -> Beginning:
