@@ -72,14 +72,14 @@ def check(cls, given, name):
 
 
 @pytest.mark.parametrize("name", sorted(QUICK))
-@pytest.mark.parametrize(("cls", "given"), settings())
+@pytest.mark.parametrize(("cls", "given"), list(settings()))
 def test_defaults_learn(cls, given, name):
     check(cls, given, name)
 
 
 @pytest.mark.full
 @pytest.mark.parametrize("name", sorted(set(SETS) - QUICK))
-@pytest.mark.parametrize(("cls", "given"), settings())
+@pytest.mark.parametrize(("cls", "given"), list(settings()))
 def test_defaults_learn_on_every_set(cls, given, name):
     check(cls, given, name)
 

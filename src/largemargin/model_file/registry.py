@@ -72,10 +72,13 @@ SCALERS = _entries(
     Entry("MaxAbsScaler", "sklearn.preprocessing", "largemargin.model_file.scalers"),
 )
 
-# The parameters of each class that files of earlier versions do not have, with the values that mean
-# what those versions did. A parameter that is not here takes its default; one of a base learner
-# must be here.
-ADDED: dict[str, dict[str, Any]] = {}
+# The parameters of each class that files of earlier versions do not have, or had another default
+# for, with the values that mean what those versions did. A parameter that is not here takes its
+# default; one of a base learner must be here.
+ADDED: dict[str, dict[str, Any]] = {
+    name: {"average": False, "gamma": "auto"}
+    for name in ("AggressivePerceptron", "MIRA", "ROMMA", "ALMA")
+} | {"VotedPerceptron": {"epochs": 1, "shuffle": False}}
 
 
 def find_entry(model: Any, entries: dict[str, Entry]) -> Entry | None:

@@ -161,6 +161,8 @@ class OnlineLearner(ExpansionClassifier):
         after = self.classes_after(before, y, given) if len(y) else before
         labels, known = numbers_in(after, y), numbers_in(after, before)
         record = self.record_with(first, rows, after, labels)
+        if not first:
+            self._check_unchanged(self._state)
         beginning = self.begin(rows) if first else self._beginning
         if beginning is not None:  # all of it once more, with the gamma of more examples
             beginning = beginning.then(rows, labels, known)
@@ -169,7 +171,6 @@ class OnlineLearner(ExpansionClassifier):
             known = known if given else known[:0]
         else:
             state = self._state
-            self._check_unchanged(state)
             if state.kernel.on_products:
                 check_overflow(state.kernel, state.dtype, largest_square(rows))
             if state.block_length(len(y), memory) < len(y) or len(after) > len(before):
@@ -227,7 +228,7 @@ class OnlineLearner(ExpansionClassifier):
             )
         return after
 
-    def new_state(self, X: Matrix, double: bool, seed: int) -> LearnerState:
+    def new_state(self, X: Matrix, double: bool, seed: int = 0) -> LearnerState:
         """The state before the first example; raises ValueError for wrong parameters."""
         if self._holds_back():
             kernel = kernel_of(self, X[:HELD_BACK], gamma="scale")
