@@ -7,8 +7,7 @@ clean. What is compared is the regret: a way's test error less that of the best 
 stream, with the same learner, noise and budget. `policy="auto"` and `average="auto"` are chosen by
 its mean.
 
-1 the table of regrets and errors. `--json` gives the errors of every stream too;
-`docs/benchmarks/budgets.json` is that of a whole run.
+1 the table of regrets and errors. `benchmarks/budgets.json` has the errors of every stream.
 """
 
 from __future__ import annotations

@@ -107,13 +107,17 @@ def test_what_is_held_back_is_a_copy():
 
 def test_a_chunk_that_fails_leaves_the_beginning_as_it_was():
     X, y = stream()
-    model = MIRA(kernel="poly", degree=9).partial_fit(X[:50], y[:50])
-    with pytest.raises(ValueError, match="scale the data"):
-        model.partial_fit(1e60 * X[50:60], y[50:60])
+    model = MIRA().partial_fit(X[:50], y[:50], classes=[0, 1, 2])
+    with pytest.raises(ValueError, match="not in classes"):
+        model.partial_fit(X[50:60], [7] * 10)
     with pytest.raises(ValueError, match="features"):
         model.partial_fit(X[:, :2], y)
+    with pytest.raises(ValueError, match="fit again"):
+        model.set_params(margin=0.5).partial_fit(X[50:], y[50:])
+    model.set_params(margin=0.01)
     assert len(model.beginning) == 50
-    assert_same(MIRA(kernel="poly", degree=9).partial_fit(X, y), model.partial_fit(X[50:], y[50:]))
+    whole = MIRA().partial_fit(X, y, classes=[0, 1, 2])
+    assert_same(whole, model.partial_fit(X[50:], y[50:]))
 
 
 def test_only_kernels_with_gamma_hold_back():
