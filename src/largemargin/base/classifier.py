@@ -290,3 +290,10 @@ def checked_weights(X: Matrix, y: np.ndarray | None, sample_weight: VectorLike) 
 def check_positive(name: str, value: Any) -> None:
     if not isinstance(value, Real) or isinstance(value, bool) or not float(value) > 0:
         raise ValueError(f"{name} must be positive, got {shown(value)}")
+
+
+def check_nu(nu: Any) -> None:
+    """Refuse what is neither a share nor "auto"."""
+    number = isinstance(nu, Real) and not isinstance(nu, bool) and 0 <= nu <= 1
+    if not number and not (isinstance(nu, str) and nu == "auto"):
+        raise ValueError(f"nu must be 'auto' or lie between 0 and 1, got {nu!r}")

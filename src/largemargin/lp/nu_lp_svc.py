@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from largemargin.base.classifier import check_nu
 from largemargin.lp.duplicates import DistinctSet
 from largemargin.lp.estimator import LinearProgramMachine, sides
 from largemargin.lp.programs import Program, largest_nu, nu_machine
 from largemargin.lp.proof import Solution
-from largemargin.svm.nu_svc import check_nu
 
 AUTO_NU = 0.1  # what nu="auto" is where that is feasible with something to spare
 NU_ROUNDING = 1e-12  # relative error of the largest feasible nu, which is a quotient of sums

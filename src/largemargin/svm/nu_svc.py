@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from numbers import Real
 from typing import Any
 
 import numpy as np
 
-from largemargin.base.classifier import check_positive
+from largemargin.base.classifier import check_nu, check_positive
 from largemargin.runtime.progress import Watch
 from largemargin.svm.estimator import Fit, SupportVectorMachine
 from largemargin.svm.formulations import Formulation, HardMargin, Nu
@@ -177,13 +176,6 @@ class NuSVC(SupportVectorMachine):
                 stacklevel=3,
             )
         return super().train(session, weightings, starts, watch)
-
-
-def check_nu(nu: Any) -> None:
-    """Refuse what is neither a share nor "auto"."""
-    number = isinstance(nu, Real) and not isinstance(nu, bool) and 0 <= nu <= 1
-    if not number and not (isinstance(nu, str) and nu == "auto"):
-        raise ValueError(f"nu must be 'auto' or lie between 0 and 1, got {nu!r}")
 
 
 def largest_nu(positive: float, negative: float) -> float:
