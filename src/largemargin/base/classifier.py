@@ -293,7 +293,7 @@ def check_positive(name: str, value: Any) -> None:
 
 
 def check_nu(nu: Any) -> None:
-    """Refuse what is neither a share nor "auto"."""
-    number = isinstance(nu, Real) and not isinstance(nu, bool) and 0 <= nu <= 1
-    if not number and not (isinstance(nu, str) and nu == "auto"):
-        raise ValueError(f"nu must be 'auto' or lie between 0 and 1, got {nu!r}")
+    """Refuse what is neither a share nor None."""
+    number = isinstance(nu, Real) and not isinstance(nu, bool) and 0 <= float(nu) <= 1
+    if not number and nu is not None:
+        raise ValueError(f"nu must be None or lie between 0 and 1, got {nu!r}")

@@ -78,7 +78,7 @@ def parameters_of(name: str) -> dict[str, Parameter]:
     """The parameters of a machine, in their order.
 
     >>> parameters_of("NuSVC")["nu"].default
-    'auto'
+    'None'
     >>> parameters_of("NuSVC")["gamma"].default  # as for SVC
     'scale'
     """

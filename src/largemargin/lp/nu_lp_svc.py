@@ -15,7 +15,7 @@ from largemargin.lp.estimator import LinearProgramMachine, sides
 from largemargin.lp.programs import Program, largest_nu, nu_machine
 from largemargin.lp.proof import Solution
 
-AUTO_NU = 0.1  # what nu="auto" is where that is feasible with something to spare
+USUAL_NU = 0.1  # what nu=None is where that is feasible with something to spare
 NU_ROUNDING = 1e-12  # relative error of the largest feasible nu, which is a quotient of sums
 
 
@@ -31,9 +31,9 @@ class NuLPSVC(LinearProgramMachine):
 
     Parameters
     ----------
-    nu : float or "auto", default="auto"
-        Between 0 and twice the smaller class's share of the weight; "auto" is 0.1, or that share
-        itself in a problem where it is smaller. For two classes a larger value is an error; in
+    nu : float or None, default=None
+        Between 0 and twice the smaller class's share of the weight; None is 0.1 or that share
+        itself, whichever is smaller in a problem. For two classes a larger value is an error; in
         problems of one class against the rest, or with class weights, it is lowered where it has to
         be, with one warning; with class weights the threshold then gives way too, to the side of
         more weight. 0 is the limit of small values: the largest margin without errors or, if there
@@ -75,7 +75,7 @@ class NuLPSVC(LinearProgramMachine):
     def __init__(
         self,
         *,
-        nu: float | str = "auto",
+        nu: float | None = None,
         kernel: Any = "rbf",
         degree: int = 3,
         gamma: float | str = "scale",
@@ -108,7 +108,7 @@ class NuLPSVC(LinearProgramMachine):
         check_nu(self.nu)
 
     def check_data(self, data: DistinctSet) -> None:
-        if isinstance(self.nu, str):
+        if self.nu is None:
             return
         largest = [largest_nu(signs, data.weights) for signs in sides(data)]
         short = [nu for nu in largest if nu < self.nu * (1 - NU_ROUNDING)]
@@ -128,7 +128,7 @@ class NuLPSVC(LinearProgramMachine):
 
     def program(self, signs: np.ndarray, weights: np.ndarray, diagonal: np.ndarray) -> Program:
         largest = largest_nu(signs, weights)
-        nu = min(AUTO_NU, largest / 2) if isinstance(self.nu, str) else float(self.nu)
+        nu = min(USUAL_NU, largest / 2) if self.nu is None else float(self.nu)
         lowered = self.class_weight is not None and nu > largest
         return nu_machine(signs, weights, diagonal, min(nu, largest), lowered)
 

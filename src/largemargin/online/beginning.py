@@ -32,6 +32,13 @@ class Beginning:
     def __len__(self) -> int:
         return 0 if self.labels is None else len(self.labels)
 
+    @property
+    def examples(self) -> tuple[Matrix, np.ndarray]:
+        """The rows and the labels, once there are some."""
+        assert self.rows is not None
+        assert self.labels is not None
+        return self.rows, self.labels
+
     def then(self, rows: Matrix, labels: np.ndarray, places: np.ndarray) -> Beginning:
         """With more examples, in the form of the first: sparse or dense.
 

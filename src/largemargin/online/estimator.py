@@ -166,7 +166,7 @@ class OnlineLearner(ExpansionClassifier):
         beginning = self.begin(rows) if first else self._beginning
         if beginning is not None:  # all of it once more, with the gamma of more examples
             beginning = beginning.then(rows, labels, known)
-            rows, labels = beginning.rows, beginning.labels
+            rows, labels = beginning.examples
             state = self.new_state(rows, beginning.double, beginning.seed)
             known = known if given else known[:0]
         else:

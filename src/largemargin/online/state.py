@@ -188,8 +188,8 @@ def _unpack_beginning(
     check_range(labels, "held.labels", 0, len(model.classes_))
     if rows is None:
         rows = unpack_rows(arrays, "held", size, model.n_features_in_)
-    values = rows.data if sp.issparse(rows) else rows
-    if rows.shape != (size, model.n_features_in_) or values.dtype not in ("f4", "f8"):
+    values = np.asarray(rows.data if sp.issparse(rows) else rows)
+    if rows.shape != (size, model.n_features_in_) or values.dtype not in (np.float32, np.float64):
         raise ValueError("the rows held back are not those of the stream")
     check_finite(values, "held")
     return Beginning(held["double"], held["seed"], rows, labels)

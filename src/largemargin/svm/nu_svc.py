@@ -24,9 +24,9 @@ class NuSVC(SupportVectorMachine):
 
     Parameters
     ----------
-    nu : float or "auto", default="auto"
-        Between 0 and twice the smaller class's share of the weight; "auto" is that share itself,
-        half of the largest value, in each problem: 0.5 for two classes of equal size. For two
+    nu : float or None, default=None
+        Between 0 and twice the smaller class's share of the weight; None is that share itself. In
+        each problem this is half of the largest value, 0.5 for two classes of equal size. For two
         classes a larger value is an error; in a multiclass reduction it is lowered where it has to
         be, with one warning. So it is where class weights make it too large, and then the threshold
         also gives way, to the side of more weight. 0 is the limit of small values, the hard margin.
@@ -73,7 +73,7 @@ class NuSVC(SupportVectorMachine):
     def __init__(
         self,
         *,
-        nu: float | str = "auto",
+        nu: float | None = None,
         kernel: Any = "rbf",
         degree: int = 3,
         gamma: float | str = "scale",
@@ -133,7 +133,7 @@ class NuSVC(SupportVectorMachine):
         if self.nu == 0:
             return HardMargin(float(self.min_margin), bool(self.fit_intercept))
         largest = self._largest(session.labels, split, weights)
-        nu = largest / 2 if isinstance(self.nu, str) else float(self.nu)
+        nu = largest / 2 if self.nu is None else float(self.nu)
         return Nu(
             min(nu, largest), float(self.min_margin), bool(self.fit_intercept),
             is_lowered=self.class_weight is not None and nu > largest,
@@ -153,7 +153,7 @@ class NuSVC(SupportVectorMachine):
         starts: Sequence[np.ndarray | None],
         watch: Watch,
     ) -> list[Fit]:
-        if isinstance(self.nu, str):
+        if self.nu is None:
             return super().train(session, weightings, starts, watch)
         parts = splits(session.n_classes, self.multiclass)
         largest = [
