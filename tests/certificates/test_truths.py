@@ -136,7 +136,7 @@ def test_the_optimal_hyperplane_without_a_threshold():
     X, y = [[-1], [3]], [0, 1]
     for machine in (
         lm.SVC(kernel="linear", C=np.inf, fit_intercept=False),
-        lm.KernelAdatron(kernel="linear"),
+        lm.KernelAdatron(C=np.inf, kernel="linear"),
     ):
         found = machine.fit(X, y).certificate(X, y)["optimal hyperplane"]
         assert "no hyperplane through the origin of the feature space" in found.sentence

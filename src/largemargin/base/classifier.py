@@ -296,4 +296,4 @@ def check_nu(nu: Any) -> None:
     """Refuse what is neither a share nor None."""
     number = isinstance(nu, Real) and not isinstance(nu, bool) and 0 <= float(nu) <= 1
     if not number and nu is not None:
-        raise ValueError(f"nu must be None or lie between 0 and 1, got {nu!r}")
+        raise ValueError(f"nu must lie between 0 and 1, got {nu!r}")
