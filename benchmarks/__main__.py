@@ -20,6 +20,7 @@ NAMES = {
     "budget": "benchmarks.budget",
     "budgets": "benchmarks.budgets",
     "dask": "benchmarks.dask",
+    "interchange": "benchmarks.interchange",
     "limits": "benchmarks.limits",
     "linear": "benchmarks.linear",
     "lp": "benchmarks.lp",

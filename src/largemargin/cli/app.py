@@ -10,6 +10,7 @@ import typer
 from typer.core import TyperGroup
 
 from largemargin.cli.compare import compare
+from largemargin.cli.convert import convert
 from largemargin.cli.evaluate import evaluate
 from largemargin.cli.inspect import inspect
 from largemargin.cli.options import in_options
@@ -49,6 +50,10 @@ class Commands(TyperGroup):
             note(
                 f"error: there is not enough memory ({error}): use less data or a smaller --memory"
             )
+        except ImportError as error:
+            if "pip install" not in str(error):
+                raise
+            note(f"error: {error}")
         except OSError as error:
             note(f"error: {_told(error)}")
         except ValueError as error:
@@ -110,5 +115,6 @@ app.command()(evaluate)
 app.command()(inspect)
 app.command()(report)
 app.command()(compare)
+app.command()(convert)
 app.command()(stream)
 app.command()(reproduce)

@@ -12,14 +12,15 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE, BOM_UTF32_BE
-from collections.abc import Iterator
+from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE, BOM_UTF32_BE, BOM_UTF32_LE
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from importlib import import_module
-from typing import cast
+from typing import Any, cast
 
-from largemargin.data.errors import broken
+from largemargin.data.errors import DataError, broken
 from largemargin.data.files import COMPRESSION_SUFFIXES, Source
+from largemargin.data.label_rule import LabelChoice
 from largemargin.data.labels import LabelColumn, LabelKind, RawLabels
 from largemargin.runtime.arrays import Matrix
 from largemargin.runtime.showing import shown
@@ -49,6 +50,10 @@ FORMATS = (
         endings=(".csv", ".tsv"), aliases=("tsv",),
     ),
     Format(
+        name="json", title="JSON lines", reader="json_records.JsonReader",
+        endings=(".jsonl", ".ndjson", ".json"), aliases=("jsonl", "ndjson"),
+    ),
+    Format(
         name="parquet", title="Parquet", reader="parquet.ParquetReader",
         endings=(".parquet", ".pq"), magic=rb"PAR1",
         magic_words="a Parquet file, which starts with the bytes 'PAR1'",
@@ -72,6 +77,7 @@ FORMATS = (
     ),
 )  # fmt: skip
 
+TEXT_TABLES = ("csv",)  # formats that have separators
 FORMAT_NAMES = tuple(format.name for format in FORMATS)
 # Endings that file names of data have; .txt and .data tell no format, compression goes around one.
 ENDINGS = frozenset(
@@ -82,6 +88,7 @@ _BY_NAME = {name: format for format in FORMATS for name in (format.name, *format
 _BY_ENDING = {ending: format for format in FORMATS for ending in format.endings}
 # What follows the label in a line of svmlight.
 _PAIR = re.compile(rb"\d+:\S+|qid:\d+")
+_JSON = re.compile(rb"(\xef\xbb\xbf)?\s*(\[\s*)?\{")  # how text with JSON objects begins
 _HEAD_BYTES = 1 << 16  # bytes at the beginning of a file from which its format is told
 _HEAD_LINES = 20  # lines among them that must look like svmlight
 
@@ -93,6 +100,10 @@ class ReadOptions:
     label: LabelColumn = None
     header: bool | None = None
     n_features: int | None = None
+    mixed: bool = False
+    sep: str | None = None
+    decimal: str | None = None
+    names: tuple[str, ...] = ()  # of columns that are expected, which tell a header line
 
 
 @dataclass(frozen=True)
@@ -112,10 +123,20 @@ class Reader(ABC):
         The names of the features, where the file gives them.
     width_by_survey : bool
         Whether only `survey` tells the width, since a block need not have the last features.
+    column_names : tuple of str
+        The names of all columns, the label's too, of a file that `read_columns` reads; those
+        without a name are called by their positions.
+    label_choice : LabelChoice, or None
+        Which of these columns holds the labels.
+    notes : tuple of str
+        What was told from the content, a sentence each.
     """
 
     feature_names: tuple[str, ...] | None = None
     width_by_survey = False
+    column_names: tuple[str, ...] = ()
+    label_choice: LabelChoice | None = None
+    notes: tuple[str, ...] = ()
 
     @abstractmethod
     def __init__(self, source: Source, options: ReadOptions) -> None: ...
@@ -129,6 +150,14 @@ class Reader(ABC):
     def blocks(self, rows: int) -> Iterator[Block]:
         """The examples in order, `rows` at a time; the last block may be shorter."""
 
+    def read_columns(self, kinds: Mapping[str, str]) -> dict[str, Any]:
+        """All columns, of whatever kind: arrays as a `Table` has them, and raw labels.
+
+        A column is "number", "bool" or "text", or "label" for raw labels, where `kinds` says so,
+        and else what its values are.
+        """
+        raise NotImplementedError
+
 
 def reader_of(format: str) -> type[Reader]:
     """The class that reads a format."""
@@ -140,8 +169,14 @@ def detect_format(source: Source, format: str | None = None) -> str:
     """The name of a file's format; `format` overrides what the name and content say."""
     head = source.head(_HEAD_BYTES)
     found = _told_by_bytes(head)
-    if head.startswith((BOM_UTF16_LE, BOM_UTF16_BE, BOM_UTF32_BE)):
-        raise broken(source.path, "is text in UTF-16 or UTF-32; save it as UTF-8", byte=0)
+    if told_encoding(source) is not None:
+        raise broken(
+            source.path,
+            "is text in UTF-16 or UTF-32; save it as UTF-8, or pass encoding='utf-16'",
+            byte=0,
+        )
+    if head.startswith(b"PK") and (b"[Content_Types].xml" in head or b"xl/" in head):
+        raise _workbook(source)
     wanted = _asked_for(format) if format is not None else _told_by_name(source)
     if wanted is not None and wanted.magic and found is not wanted:
         raise broken(source.path, f"expected {wanted.magic_words}; saw {head[:8]!r}", byte=0)
@@ -149,6 +184,8 @@ def detect_format(source: Source, format: str | None = None) -> str:
         return found.name
     if wanted is not None:
         return wanted.name
+    if head.startswith(b"\xd0\xcf\x11\xe0"):
+        raise _workbook(source)
     if head.startswith(b"\x93NUMPY"):
         raise broken(
             source.path,
@@ -162,7 +199,26 @@ def detect_format(source: Source, format: str | None = None) -> str:
             f"{head[:8]!r}",
             byte=head.index(b"\0"),
         )
+    if _JSON.match(head):
+        return "json"
     return "svmlight" if _looks_like_svmlight(head) else "csv"
+
+
+def _workbook(source: Source) -> DataError:
+    return broken(source.path, "is an Excel workbook; save the sheet with the examples as CSV")
+
+
+def told_encoding(source: Source) -> str | None:
+    """The encoding of which a file begins with the mark, unless it is UTF-8."""
+    head = source.head(4)
+    if head.startswith((BOM_UTF32_LE, BOM_UTF32_BE)):
+        return "utf-32"
+    return "utf-16" if head.startswith((BOM_UTF16_LE, BOM_UTF16_BE)) else None
+
+
+def is_binary(source: Source) -> bool:
+    """Whether the first bytes are those of a format that is not text."""
+    return _told_by_bytes(source.head(_HEAD_BYTES)) is not None
 
 
 def _asked_for(name: str) -> Format:
