@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from largemargin.cli.stream_columns import rows_by_name
 from largemargin.runtime.showing import shown
 
 if TYPE_CHECKING:
@@ -130,6 +131,9 @@ def read_whole_for(
     no_label: bool = False,
 ) -> Dataset:
     """Data for a model to look at, with all their parts: as wide as what it was trained on."""
+    served = rows_by_name(model, info, source, label, no_label)
+    if served is not None:
+        return served
     width, labelled = int(model.n_features_in_), knows_labels(model)
     as_text = not labelled or model.classes_.dtype.kind in "UTO"
     if not labelled and label is None:  # as `read_unlabelled_data` has it

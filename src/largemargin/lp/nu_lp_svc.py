@@ -39,7 +39,7 @@ class NuLPSVC(LinearProgramMachine):
         more weight. 0 is the limit of small values: the largest margin without errors or, if there
         is none, the least loss.
     kernel, degree, gamma, coef0, matern_nu, class_weight, tol, max_seconds, memory, n_jobs, \
-    precision, verbose :
+    precision, verbose, calibrate :
         As for `LPSVC`.
 
     Attributes
@@ -88,6 +88,7 @@ class NuLPSVC(LinearProgramMachine):
         n_jobs: int | None = None,
         precision: str = "auto",
         verbose: int = 0,
+        calibrate: bool = False,
     ) -> None:
         self.nu = nu
         self.kernel = kernel
@@ -102,6 +103,7 @@ class NuLPSVC(LinearProgramMachine):
         self.n_jobs = n_jobs
         self.precision = precision
         self.verbose = verbose
+        self.calibrate = calibrate
 
     def check_parameters(self) -> None:
         super().check_parameters()

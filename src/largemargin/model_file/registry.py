@@ -111,9 +111,15 @@ TRANSFORMERS = SCALERS | _entries(
 # for, with the values that mean what those versions did. A parameter that is not here takes its
 # default; one of a base learner must be here.
 ADDED: dict[str, dict[str, Any]] = {
-    name: {"average": False, "gamma": "auto"}
-    for name in ("AggressivePerceptron", "MIRA", "ROMMA", "ALMA")
-} | {"VotedPerceptron": {"epochs": 1, "shuffle": False}}
+    card.name: {"calibrate": False} for card in CARDS if card.kind == CLASSIFIER
+}
+for _card in CARDS:
+    if _card.streams:
+        ADDED[_card.name] |= {"average": False, "gamma": "auto"}
+ADDED["VotedPerceptron"] |= {"epochs": 1, "shuffle": False}
+
+# Where the functions are that pack and unpack how scores become probabilities.
+CALIBRATION = "largemargin.calibration.state"
 
 
 def find_entry(model: Any, entries: dict[str, Entry]) -> Entry | None:

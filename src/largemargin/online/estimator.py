@@ -61,6 +61,8 @@ class OnlineLearner(ExpansionClassifier):
         "policy_code", "rule_code", "rule_settings", "warn_if_nothing_is_stored",
     )  # fmt: skip
 
+    read_with = ("average",)
+
     average: bool | str
     degree: int
     gamma: float | str
@@ -92,7 +94,7 @@ class OnlineLearner(ExpansionClassifier):
         -------
         self
         """
-        with self.rolled_back_on_error():
+        with self.rolled_back_on_error(), self.calibrating(X, y):
             self.check_parameters()
             given, y = self.validate(X, y, reset=True)
             classes, labels = find_classes(y)
@@ -101,10 +103,7 @@ class OnlineLearner(ExpansionClassifier):
             seed = check_random_state(self.random_state).randint(2**31 - 1)
             state = self.new_state(given, given.shape[0] <= SMALL_PROBLEM, seed)
             X = prepare(given, state.kernel, state.dtype)
-            watch = Watch(
-                type(self).__name__, len(y), verbose=self.verbose, max_seconds=self.max_seconds
-            )
-            with watch, workers(self.n_jobs) as team:
+            with self.watch(len(y)) as watch, workers(self.n_jobs) as team:
                 every = np.arange(len(classes))
                 learned = state.learn(
                     X, labels, every, team, memory_bytes(self.memory), watch, apart=False
@@ -144,6 +143,7 @@ class OnlineLearner(ExpansionClassifier):
         with self.rolled_back_on_error():
             self.check_parameters()
             self.check_streaming()
+            self.check_uncalibrated()
             rows, y = self.validate(X, y, reset=not hasattr(self, "_state"))
             # Ctrl-C waits for the end of a block, so that what there is of the model is whole
             with Watch("stream", len(y)) as watch, workers(self.n_jobs) as team:
