@@ -152,7 +152,7 @@ class NuSVC(SupportVectorMachine):
 
     def lower_nu(self, session: Session, weights: np.ndarray) -> None:
         """Have no larger nu than two classes of these weights allow."""
-        if session.n_classes == 2:
+        if session.n_classes == 2 and self.nu is not None:
             (split,) = splits(2, self.multiclass)
             self.nu = min(self.nu, self._largest(session.labels, split, weights))
 
