@@ -18,6 +18,7 @@ from benchmarks.options import OPTIONS
 
 NAMES = {
     "budget": "benchmarks.budget",
+    "budgets": "benchmarks.budgets",
     "dask": "benchmarks.dask",
     "interchange": "benchmarks.interchange",
     "limits": "benchmarks.limits",

@@ -118,7 +118,7 @@ def test_a_missing_parameter_takes_its_default(tmp_path):
     assert load(path).warm_start is False
     assert "warm_start" not in describe(path)["steps"][0]["parameters"]
     path = without("mira", ("parameters", "average"), tmp_path)
-    assert load(path).average is False
+    assert load(path).average is False  # as it was, not as the default is now
 
 
 @each_file

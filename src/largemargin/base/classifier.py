@@ -309,3 +309,10 @@ def checked_weights(X: Matrix, y: np.ndarray | None, sample_weight: VectorLike) 
 def check_positive(name: str, value: Any) -> None:
     if not isinstance(value, Real) or isinstance(value, bool) or not float(value) > 0:
         raise ValueError(f"{name} must be positive, got {shown(value)}")
+
+
+def check_nu(nu: Any) -> None:
+    """Refuse what is neither a share nor None."""
+    number = isinstance(nu, Real) and not isinstance(nu, bool) and 0 <= float(nu) <= 1
+    if not number and nu is not None:
+        raise ValueError(f"nu must lie between 0 and 1, got {nu!r}")

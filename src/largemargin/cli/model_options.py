@@ -33,7 +33,9 @@ ON_THE_COMMAND_LINE = {
 # Options of two names, one for each answer.
 ANSWERS = {
     "aggressive": "--aggressive/--mistakes-only",
+    "average": "--average/--no-average",
     "fit_intercept": "--fit-intercept/--no-intercept",
+    "shuffle": "--shuffle/--no-shuffle",
 }
 _ENTRY = re.compile(r"(?P<names>\w+(?:, \\?\s*\w+)*) :(?P<kind>.*)")
 _REFERENCE = re.compile(r"[Aa]s (?:for|in) `(\w+)`")
@@ -95,7 +97,7 @@ def parameters_of(name: str) -> dict[str, Parameter]:
     """The parameters of a machine, in their order.
 
     >>> parameters_of("NuSVC")["nu"].default
-    '0.5'
+    'None'
     >>> parameters_of("NuSVC")["gamma"].default  # as for SVC
     'scale'
     """
@@ -215,7 +217,7 @@ def _told_default(parameter: Parameter) -> str:
     'every core'
     """
     if parameter.kind.startswith("bool"):
-        return "yes" if parameter.default == "True" else "no"
+        return "yes" if parameter.default in ("True", "auto") else "no"
     if parameter.default != "None":
         return parameter.default.removesuffix(".0")
     meant = _NONE.search(f". {parameter.sentence}")

@@ -237,7 +237,11 @@ def _from_kernel_sum(model: Any, decision: Decision) -> Any:
         )
     name = type(model).__name__ if type(model).__name__ in MACHINES else "SVC"
     theirs = getattr(svm, name)()
-    shared = [key for key in ("C", "nu") if hasattr(model, key) and key in theirs.get_params()]
+    shared = [
+        key
+        for key in ("C", "nu")
+        if getattr(model, key, None) is not None and key in theirs.get_params()
+    ]
     theirs.set_params(**{key: getattr(model, key) for key in shared})
     n_given = int(model.n_trained)
     if decision.joined == EACH:

@@ -7,6 +7,7 @@ whole, so whenever the process dies there is a checkpoint, and at least as much 
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field
+from inspect import signature
 from typing import Any, NamedTuple
 
 import scipy.sparse as sp
@@ -15,6 +16,7 @@ from largemargin.base.pipelines import final_step
 from largemargin.base.training_record import ASIDE
 from largemargin.machines import CARDS
 from largemargin.model_file.container import refusal
+from largemargin.model_file.registry import ADDED
 from largemargin.model_file.saving import load_with_info, save
 from largemargin.online.estimator import OnlineLearner
 from largemargin.streaming.schema import Schema
@@ -146,7 +148,8 @@ def resume_stream(
     learner = final_step(found)
     learner.set_params(**{name: asked[name] for name in ASIDE & asked.keys() & there.keys()})
     for name in asked | there:
-        if name not in ASIDE and asked.get(name) != there.get(name):
+        same = asked.get(name) == there.get(name) or _left_out(learner, name, asked, there)
+        if name not in ASIDE and not same:
             raise _changed(checkpoint, model, name, there.get(name), asked.get(name))
     for name, value in kept.items():
         # what an earlier version did not note, and what is left out, is as it was
@@ -158,6 +161,14 @@ def resume_stream(
             raise _changed(checkpoint, model, option, _told(before), _told(value))
     info = {} if place.names is None else {"feature_names": place.names}
     return found, schema_of(found, info, checkpoint, place.sparse), place
+
+
+def _left_out(learner: Any, name: str, asked: dict[str, Any], there: dict[str, Any]) -> bool:
+    """Whether a parameter has its default now, and had that of an earlier version then."""
+    before = ADDED.get(type(learner).__name__, {})
+    if name not in before or there.get(name) != before[name]:
+        return False
+    return bool(asked.get(name) == signature(type(learner)).parameters[name].default)
 
 
 def _changed(checkpoint: str, model: str, name: str, before: Any, asked: Any) -> ValueError:

@@ -40,8 +40,9 @@ class KernelAdatron(SupportVectorMachine):
 
     Parameters
     ----------
-    C : float, default=inf
-        The largest coefficient; `inf` is the hard margin.
+    C : float, default=1.0
+        The largest coefficient; `inf` is the hard margin, the algorithm of the paper, which ends
+        on data that can be separated only.
     learning_rate : float or "auto", default="auto"
         The step eta. It must lie between 0 and 2 / k(x, x) for every example; "auto" is
         1 / k(x, x) of each example.
@@ -93,7 +94,7 @@ class KernelAdatron(SupportVectorMachine):
     def __init__(
         self,
         *,
-        C: float = np.inf,
+        C: float = 1.0,
         learning_rate: float | str = "auto",
         kernel: Any = "rbf",
         degree: int = 3,
