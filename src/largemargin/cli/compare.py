@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from largemargin.cli.clusters import cluster
-from largemargin.cli.options import Dask, Header, Json, Label
+from largemargin.cli.options import Dask, Decimal, Encoding, Header, Json, Label, Reading, Sep
 from largemargin.cli.output import command_line, emit, emit_json, emit_table, note
 
 if TYPE_CHECKING:
@@ -21,11 +21,15 @@ def compare(
     test: Annotated[
         str | None,
         typer.Option(
-            help="Data to test on; without it and without a test set of its own, 30 percent of "
-            "the rows are held out.",
+            help="Data to test on; without it and without a test set of its own, a part of the "
+            "rows is held out, as --test-size says.",
             show_default=False,
         ),
     ] = None,
+    test_size: Annotated[
+        float,
+        typer.Option(help="Share of the rows that is held out, where there are no data to test on."),
+    ] = 0.25,
     only: Annotated[
         str | None,
         typer.Option(
@@ -61,6 +65,9 @@ def compare(
     seed: Annotated[int, typer.Option(help="For everything that is drawn.")] = 0,
     label: Label = None,
     header: Header = None,
+    sep: Sep = None,
+    encoding: Encoding = None,
+    decimal: Decimal = None,
     json: Json = False,
     report: Annotated[
         str | None,
@@ -87,7 +94,16 @@ def compare(
     if dask is not None and at_once is not None:
         raise ValueError("--at-once is for this machine, and --dask for a cluster: leave one out")
     check_report(report, data, test)
-    task = _task(data, test, label, header, scale, folds, seed, max_seconds, search_rows)
+    if not 0 < test_size < 1:
+        raise ValueError(
+            "--test-size must be a share of the rows between 0 and 1, since machines are compared "
+            f"on rows that they were not trained on, got {test_size:g}"
+        )
+    task = _task(
+        data, test, Reading(label, header, sep, encoding, decimal),
+        scale=scale, folds=folds, seed=seed, max_seconds=max_seconds, search_rows=search_rows,
+        held_out=test_size,
+    )  # fmt: skip
     names = [name.strip() for name in only.split(",") if name.strip()] if only else []
     machines = candidates(kernel, task.scale_gamma, names)
     with cluster(dask) as client, _progress(len(machines), quiet) as progress:
@@ -101,43 +117,31 @@ def compare(
         from largemargin.runtime.files import write_atomically
 
         command = command_line(
-            "compare", data, test=test, label=label, only=only, kernel=kernel, scale=scale,
+            "compare", data, test=test, test_size=test_size, label=label, only=only, kernel=kernel, scale=scale,
             max_seconds=max_seconds, folds=folds, search_rows=search_rows, seed=seed, report=report,
         )  # fmt: skip
         write_atomically(report, [render(found, command).encode("utf-8", "backslashreplace")])
         note(f"report written to {report}")
 
 
-def _task(
-    data: str,
-    test: str | None,
-    label: str | None,
-    header: bool | None,
-    scale: str,
-    folds: int,
-    seed: int,
-    max_seconds: float,
-    search_rows: int,
-) -> Task:
+def _task(data: str, test: str | None, reading: Reading, **settings: Any) -> Task:
     from largemargin.cli.inputs import read_test_data, read_training_data
     from largemargin.compare.task import make_task
 
-    training = read_training_data(data, label, header)
+    training = read_training_data(data, reading)
     assert training.y is not None
     X_test, y_test = training.X_test, training.y_test
     if test is not None:
-        X_test, y_test = read_test_data(test, training, label, header)
+        X_test, y_test = read_test_data(test, training, reading)
     return make_task(
-        training.name or data, training.X, training.y, X_test, y_test,
-        scale=scale, folds=folds, seed=seed, max_seconds=max_seconds, search_rows=search_rows,
-    )  # fmt: skip
+        training.name or data, training.X, training.y, X_test, y_test, **settings
+    )
 
 
 def _show(found: Comparison) -> None:
-    from largemargin.compare.results import COLUMNS, heading, row
+    from largemargin.compare.results import columns, heading, rows
 
-    rows = [row(result) for result in found.ranked]
-    emit_table(COLUMNS, rows, title=heading(found), right=True)
+    emit_table(columns(found), rows(found), title=heading(found), right=True)
     for result in found.ranked:
         _tell(result)
     emit("")

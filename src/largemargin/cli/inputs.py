@@ -9,6 +9,7 @@ from largemargin.runtime.showing import shown
 if TYPE_CHECKING:
     import numpy as np
 
+    from largemargin.cli.options import Reading
     from largemargin.data import Dataset
     from largemargin.runtime.arrays import Matrix, VectorLike
 
@@ -25,9 +26,8 @@ def column(label: str | None) -> str | int | None:
 
 def read_data(
     source: str,
+    reading: Reading,
     *,
-    label: str | None = None,
-    header: bool | None = None,
     no_label: bool = False,
     n_features: int | None = None,
     as_text: bool = False,
@@ -38,31 +38,31 @@ def read_data(
     from largemargin.data import NAMES, load, read
 
     if source in NAMES or not Path(source).exists():
-        if label is not None or header is not None:
-            data = load(source)
+        data = load(source)
+        if reading.label is not None or reading.given:
             raise ValueError(
                 f"--label and --header are for files, and {data.name} is a named data set"
             )
-        return load(source)
+        return data
     return read(
         source,
-        label=False if no_label else column(label),
-        header=header,
+        label=False if no_label else column(reading.label),
         n_features=n_features,
         labels="str" if as_text else None,
+        **reading.given,
     )
 
 
-def read_training_data(source: str, label: str | None, header: bool | None) -> Dataset:
+def read_training_data(source: str, reading: Reading) -> Dataset:
     """Data with labels of at least two classes."""
-    return _with_classes(read_data(source, label=label, header=header), source)
+    return _with_classes(read_data(source, reading), source)
 
 
-def read_parts(source: str, label: str | None, header: bool | None, client: Any) -> Dataset:
+def read_parts(source: str, reading: Reading, client: Any) -> Dataset:
     """The same from a folder or a pattern of files, which the workers of a cluster read."""
     from largemargin.dask.reading import read_parts as read
 
-    return _with_classes(read(source, column(label), header, client), source)
+    return _with_classes(read(source, column(reading.label), reading.header, client), source)
 
 
 def _with_classes(data: Dataset, source: str) -> Dataset:
@@ -79,16 +79,16 @@ def _with_classes(data: Dataset, source: str) -> Dataset:
     return data
 
 
-def read_unlabelled_data(source: str, label: str | None, header: bool | None) -> Dataset:
+def read_unlabelled_data(source: str, reading: Reading) -> Dataset:
     """Rows to learn from without labels: all columns of a file but the one that `label` names."""
     from dataclasses import replace
 
-    data = read_data(source, label=label, header=header, no_label=label is None)
+    data = read_data(source, reading, no_label=reading.label is None)
     return replace(data, y=None, X_test=None, y_test=None)
 
 
 def read_test_data(
-    source: str, training: Dataset, label: str | None, header: bool | None
+    source: str, training: Dataset, reading: Reading
 ) -> tuple[Matrix, np.ndarray]:
     """Data to test on a model of the training data: as wide, and with labels that occur there."""
     import numpy as np
@@ -96,7 +96,7 @@ def read_test_data(
     assert training.y is not None
     width = training.X.shape[1]
     as_text = training.y.dtype.kind in "UO"
-    data = read_data(source, label=label, header=header, n_features=width, as_text=as_text)
+    data = read_data(source, reading, n_features=width, as_text=as_text)
     X, y = (data.X, data.y) if data.X_test is None else (data.X_test, data.y_test)
     if y is None:
         raise ValueError(f"{source} has no labels to test with: name their column with --label")
@@ -110,13 +110,12 @@ def read_data_for(
     model: Any,
     info: dict[str, Any],
     source: str,
+    reading: Reading,
     *,
-    label: str | None = None,
-    header: bool | None = None,
     no_label: bool = False,
 ) -> tuple[Matrix, np.ndarray | None]:
     """Examples for a model to look at, and their labels: the test set, if the data set has one."""
-    data = read_whole_for(model, info, source, label=label, header=header, no_label=no_label)
+    data = read_whole_for(model, info, source, reading, no_label=no_label)
     return (data.X, data.y) if data.X_test is None else (data.X_test, data.y_test)
 
 
@@ -124,19 +123,18 @@ def read_whole_for(
     model: Any,
     info: dict[str, Any],
     source: str,
+    reading: Reading,
     *,
-    label: str | None = None,
-    header: bool | None = None,
     no_label: bool = False,
 ) -> Dataset:
     """Data for a model to look at, with all their parts: as wide as what it was trained on."""
     width, labelled = int(model.n_features_in_), knows_labels(model)
     as_text = not labelled or model.classes_.dtype.kind in "UTO"
-    if not labelled and label is None:  # as `read_unlabelled_data` has it
+    if not labelled and reading.label is None:  # as `read_unlabelled_data` has it
         no_label = True
     try:
         data = read_data(
-            source, label=label, header=header, no_label=no_label, n_features=width, as_text=as_text
+            source, reading, no_label=no_label, n_features=width, as_text=as_text
         )
     except ValueError as error:
         if f"n_features={width}" in str(error) and not no_label:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import Annotated
+from dataclasses import dataclass
+from typing import Annotated, Any
 
 import typer
 
@@ -29,7 +30,53 @@ Dask = Annotated[
         show_default=False,
     ),
 ]
+Sep = Annotated[
+    str | None,
+    typer.Option(
+        "--sep",
+        metavar="CHARACTER",
+        help="What divides the cells of a table in text, such as ';'; told from the file if not "
+        "given.",
+        show_default=False,
+    ),
+]
+Encoding = Annotated[
+    str | None,
+    typer.Option(
+        help="Of a table in text, such as latin-1; told from the file if not given.",
+        show_default=False,
+    ),
+]
+Decimal = Annotated[
+    str | None,
+    typer.Option(
+        metavar="CHARACTER",
+        help="The decimal mark of a table in text, a point or a comma; told from the file if not "
+        "given.",
+        show_default=False,
+    ),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How a file is to be read, as far as it was said."""
+
+    label: str | None = None
+    header: bool | None = None
+    sep: str | None = None
+    encoding: str | None = None
+    decimal: str | None = None
+
+    @property
+    def given(self) -> dict[str, Any]:
+        """What was said of the table, but for its labels."""
+        every = {
+            "header": self.header, "sep": self.sep, "encoding": self.encoding,
+            "decimal": self.decimal,
+        }  # fmt: skip
+        return {name: value for name, value in every.items() if value is not None}
 
 
 def in_options(message: str) -> str:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from largemargin.base import strata
 from largemargin.runtime.arrays import Matrix
 from largemargin.runtime.showing import shown
 
@@ -110,11 +111,9 @@ def make_task(
     seed: int = 0,
     max_seconds: float = 30.0,
     search_rows: int = 600,
-    held_out: float = 0.3,
+    held_out: float = 0.25,
 ) -> Task:
     """A task, with a test set drawn by strata if there is none."""
-    from sklearn.model_selection import train_test_split
-
     if scale not in SCALES:
         raise ValueError(f"scale must be one of {', '.join(SCALES)}, got {shown(scale)}")
     if not 0 < max_seconds < np.inf:
@@ -126,9 +125,8 @@ def make_task(
     smallest = int(np.unique(y, return_counts=True)[1].min())
     drawn = X_test is None
     if drawn and smallest >= 2:
-        X, X_test, y, y_test = train_test_split(
-            X, y, test_size=held_out, random_state=seed, stratify=y
-        )
+        rows, others = strata.held_out(y, held_out, seed)
+        X, X_test, y, y_test = X[rows], X[others], y[rows], y[others]
         smallest = int(np.unique(y, return_counts=True)[1].min())
     if smallest < folds:
         raise ValueError(

@@ -1,0 +1,78 @@
+"""Training within a command: warnings as they come, what stopped it, and its time."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from largemargin.base.pipelines import final_step
+from largemargin.cli.output import note, watched
+
+if TYPE_CHECKING:
+    from largemargin.data import Dataset
+
+
+@dataclass(frozen=True, eq=False)
+class Fit:
+    """A fitted estimator.
+
+    Attributes
+    ----------
+    seconds : float
+    warnings : tuple of str
+        What was said on the way.
+    stopped : bool
+        Whether Ctrl-C or the time limit ended it early.
+    interrupted : bool
+        Whether Ctrl-C did.
+    """
+
+    estimator: Any
+    seconds: float
+    warnings: tuple[str, ...]
+    stopped: bool
+    interrupted: bool
+
+
+def fit(
+    estimator: Any, data: Dataset, quiet: bool = False, seconds_left: float | None = None
+) -> Fit:
+    """Train an estimator; `seconds_left` takes the place of its own time limit meanwhile."""
+    from largemargin.runtime.progress import interruptions
+
+    final = final_step(estimator)
+    limit = final.get_params(deep=False).get("max_seconds")
+    limit_now = limit if seconds_left is None else seconds_left
+    before = interruptions()
+    start = time.perf_counter()
+    with _told_at_once() as told:
+        final.set_params(verbose=watched(quiet), **({"max_seconds": limit_now} if limit else {}))
+        try:
+            estimator.fit(data.X, data.y)
+        finally:
+            final.set_params(verbose=0, **({"max_seconds": limit} if limit else {}))
+    seconds = time.perf_counter() - start
+    interrupted = interruptions() > before
+    out_of_time = limit_now is not None and seconds >= limit_now
+    return Fit(estimator, seconds, tuple(told), interrupted or out_of_time, interrupted)
+
+
+@contextmanager
+def _told_at_once() -> Iterator[list[str]]:
+    """Tell each warning once, when it comes, in one line; the list has them all."""
+    told: list[str] = []
+
+    def tell(message: Warning | str, *others: Any, **more: Any) -> None:
+        text = " ".join(str(message).split())
+        if text not in told:
+            told.append(text)
+            note(f"warning: {text}")
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        warnings.showwarning = tell
+        yield told
