@@ -2,7 +2,8 @@
 
 from largemargin.data.dataset import Dataset
 from largemargin.data.errors import DataError
+from largemargin.data.mixed import Table
 from largemargin.data.named import NAMES, load
 from largemargin.data.reading import read, stream
 
-__all__ = ["NAMES", "DataError", "Dataset", "load", "read", "stream"]
+__all__ = ["NAMES", "DataError", "Dataset", "Table", "load", "read", "stream"]

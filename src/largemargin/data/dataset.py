@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from largemargin.runtime.arrays import Matrix
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -19,8 +18,9 @@ class Dataset:
 
     Parameters
     ----------
-    X : ndarray or csr_matrix of shape (n_samples, n_features)
-        The examples; sparse when the file was.
+    X : ndarray, csr_matrix or Table of shape (n_samples, n_features)
+        The examples; sparse when the file was, a `Table` where columns are text, truth values or
+        have missing values, and the caller asked for that (``mixed=True``).
     y : ndarray of shape (n_samples,), or None
         The labels, integers or strings; None for a file without labels.
     X_test, y_test : the same, or None
@@ -28,7 +28,14 @@ class Dataset:
     name : str
         The name of the data set, or of the file.
     feature_names : tuple of str, or None
-        The names of the columns of X, where the file gives them.
+        The names of the columns of X, where the file gives them; of a `Table` always.
+    label_name : str, or None
+        The name of the column of the labels. A column that has no name is called by its position,
+        x0 the first.
+    label_reason : str
+        Why this column was taken for the labels, where a rule decided it.
+    notes : tuple of str
+        What else was decided while the file was read, a sentence each.
 
     Examples
     --------
@@ -41,12 +48,15 @@ class Dataset:
     array([-1,  1])
     """
 
-    X: Matrix
+    X: Any  # a Matrix, or a Table
     y: np.ndarray | None
-    X_test: Any = None  # a Matrix for the data sets that have a test set
+    X_test: Any = None  # the same for the data sets that have a test set
     y_test: np.ndarray | None = None
     name: str = ""
     feature_names: tuple[str, ...] | None = None
+    label_name: str | None = None
+    label_reason: str = ""
+    notes: tuple[str, ...] = ()
 
     def __iter__(self) -> Iterator[Any]:
         yield self.X
