@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 
-
 @dataclass(frozen=True, eq=False, repr=False)
 class Dataset:
     """Examples and their labels, with a test set where there is one.

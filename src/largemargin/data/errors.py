@@ -20,6 +20,10 @@ class DataError(ValueError):
     """
 
 
+class EncodingError(DataError):
+    """A file whose bytes are not text in the encoding that was expected."""
+
+
 def broken(
     path: str | PathLike[str],
     problem: str,

@@ -7,6 +7,7 @@ already unpacked is read just the same.
 from __future__ import annotations
 
 import bz2
+import codecs
 import csv
 import gzip
 import io
@@ -43,6 +44,7 @@ class Source:
     path: Path
     size: int = 0  # bytes when the file was found
     changed: int = 0  # time of its last change then, in nanoseconds
+    encoding: str | None = None  # of text that is to be read as UTF-8
 
     def check_unchanged(self) -> None:
         """Raise if the file is not what it was when it was found. It may have grown: what was there
@@ -61,7 +63,14 @@ class Source:
             )
 
     def open(self) -> IO[bytes]:
-        """The decompressed bytes from the beginning; damage is a `DataError` while reading."""
+        """The decompressed bytes from the beginning, as UTF-8 if another encoding is known; damage
+        is a `DataError` while reading."""
+        stream = self._decompressed()
+        if self.encoding is None:
+            return stream
+        return io.BufferedReader(_Recoded(stream, self.encoding, self.path), _BUFFER_BYTES)
+
+    def _decompressed(self) -> IO[bytes]:
         raw = _open_raw(self.path)
         magic = raw.read(6)
         raw.seek(0)
@@ -154,6 +163,43 @@ class _Decompressed(io.RawIOBase):
         if not self.closed:
             self._stream.close()
             self._raw.close()
+        super().close()
+
+
+class _Recoded(io.RawIOBase):
+    """A stream of text in any encoding as UTF-8."""
+
+    def __init__(self, stream: IO[bytes], encoding: str, path: Path) -> None:
+        self._stream, self._encoding, self._path = stream, encoding, path
+        self._decoder = codecs.getincrementaldecoder(encoding)()
+        self._position = 0
+        self._pending = b""
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        while not self._pending:
+            chunk = self._stream.read(_BUFFER_BYTES)
+            try:
+                self._pending = self._decoder.decode(chunk, final=not chunk).encode()
+            except UnicodeError as error:
+                told = f"expected text in {self._encoding}, saw other bytes ({error})"
+                raise broken(
+                    self._path,
+                    f"{told}; pass encoding= with the right one, or save the file as UTF-8",
+                    byte=self._position + getattr(error, "start", 0),
+                ) from None
+            self._position += len(chunk)
+            if not chunk:
+                break
+        count = min(len(buffer), len(self._pending))
+        buffer[:count], self._pending = self._pending[:count], self._pending[count:]
+        return count
+
+    def close(self) -> None:
+        if not self.closed:
+            self._stream.close()
         super().close()
 
 

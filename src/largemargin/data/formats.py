@@ -12,14 +12,15 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE, BOM_UTF32_BE
-from collections.abc import Iterator
+from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE, BOM_UTF32_BE, BOM_UTF32_LE
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from importlib import import_module
-from typing import cast
+from typing import Any, cast
 
 from largemargin.data.errors import broken
 from largemargin.data.files import COMPRESSION_SUFFIXES, Source
+from largemargin.data.label_rule import LabelChoice
 from largemargin.data.labels import LabelColumn, LabelKind, RawLabels
 from largemargin.runtime.arrays import Matrix
 from largemargin.runtime.showing import shown
@@ -72,6 +73,7 @@ FORMATS = (
     ),
 )  # fmt: skip
 
+TEXT_TABLES = ("csv",)  # formats that have separators
 FORMAT_NAMES = tuple(format.name for format in FORMATS)
 # Endings that file names of data have; .txt and .data tell no format, compression goes around one.
 ENDINGS = frozenset(
@@ -93,6 +95,10 @@ class ReadOptions:
     label: LabelColumn = None
     header: bool | None = None
     n_features: int | None = None
+    mixed: bool = False
+    sep: str | None = None
+    decimal: str | None = None
+    names: tuple[str, ...] = ()  # of columns that are expected, which tell a header line
 
 
 @dataclass(frozen=True)
@@ -112,10 +118,20 @@ class Reader(ABC):
         The names of the features, where the file gives them.
     width_by_survey : bool
         Whether only `survey` tells the width, since a block need not have the last features.
+    column_names : tuple of str
+        The names of all columns, the label's too, of a file that `columns` reads; those without a
+        name are called by their positions.
+    label_choice : LabelChoice, or None
+        Which of these columns holds the labels.
+    notes : tuple of str
+        What was told from the content, a sentence each.
     """
 
     feature_names: tuple[str, ...] | None = None
     width_by_survey = False
+    column_names: tuple[str, ...] = ()
+    label_choice: LabelChoice | None = None
+    notes: tuple[str, ...] = ()
 
     @abstractmethod
     def __init__(self, source: Source, options: ReadOptions) -> None: ...
@@ -129,6 +145,14 @@ class Reader(ABC):
     def blocks(self, rows: int) -> Iterator[Block]:
         """The examples in order, `rows` at a time; the last block may be shorter."""
 
+    def columns(self, kinds: Mapping[str, str]) -> dict[str, Any]:
+        """All columns, of whatever kind: arrays as a `Table` has them, and raw labels.
+
+        A column is "number", "bool" or "text", or "label" for raw labels, where `kinds` says so,
+        and else what its values are.
+        """
+        raise NotImplementedError
+
 
 def reader_of(format: str) -> type[Reader]:
     """The class that reads a format."""
@@ -140,8 +164,12 @@ def detect_format(source: Source, format: str | None = None) -> str:
     """The name of a file's format; `format` overrides what the name and content say."""
     head = source.head(_HEAD_BYTES)
     found = _told_by_bytes(head)
-    if head.startswith((BOM_UTF16_LE, BOM_UTF16_BE, BOM_UTF32_BE)):
-        raise broken(source.path, "is text in UTF-16 or UTF-32; save it as UTF-8", byte=0)
+    if told_encoding(source) is not None:
+        raise broken(
+            source.path,
+            "is text in UTF-16 or UTF-32; save it as UTF-8, or pass encoding='utf-16'",
+            byte=0,
+        )
     wanted = _asked_for(format) if format is not None else _told_by_name(source)
     if wanted is not None and wanted.magic and found is not wanted:
         raise broken(source.path, f"expected {wanted.magic_words}; saw {head[:8]!r}", byte=0)
@@ -163,6 +191,19 @@ def detect_format(source: Source, format: str | None = None) -> str:
             byte=head.index(b"\0"),
         )
     return "svmlight" if _looks_like_svmlight(head) else "csv"
+
+
+def told_encoding(source: Source) -> str | None:
+    """The encoding of which a file begins with the mark, unless it is UTF-8."""
+    head = source.head(4)
+    if head.startswith((BOM_UTF32_LE, BOM_UTF32_BE)):
+        return "utf-32"
+    return "utf-16" if head.startswith((BOM_UTF16_LE, BOM_UTF16_BE)) else None
+
+
+def is_binary(source: Source) -> bool:
+    """Whether the first bytes are those of a format that is not text."""
+    return _told_by_bytes(source.head(_HEAD_BYTES)) is not None
 
 
 def _asked_for(name: str) -> Format:

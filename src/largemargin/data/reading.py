@@ -9,22 +9,12 @@ from os import PathLike
 import numpy as np
 
 from largemargin.data.dataset import Dataset
-from largemargin.data.errors import broken
-from largemargin.data.features import join_features
-from largemargin.data.files import Source, find_file
-from largemargin.data.formats import Block, Reader, ReadOptions, detect_format, reader_of
-from largemargin.data.labels import (
-    LabelColumn,
-    LabelKind,
-    check_label_argument,
-    join_labels,
-    parse_labels,
-)
+from largemargin.data.files import Source
+from largemargin.data.formats import Reader, ReadOptions
+from largemargin.data.labels import LabelColumn, LabelKind, parse_labels
+from largemargin.data.mixed_reading import read_mixed
+from largemargin.data.opening import check_width, open_reader, read_blocks
 from largemargin.runtime.arrays import Matrix
-from largemargin.runtime.showing import shown
-
-# Rows of a block: so many that its fixed costs vanish, so few that two copies do not matter.
-_READ_ROWS = 4096
 
 
 def read(
@@ -35,6 +25,10 @@ def read(
     format: str | None = None,
     labels: LabelKind | None = None,
     n_features: int | None = None,
+    mixed: bool = False,
+    sep: str | None = None,
+    encoding: str | None = None,
+    decimal: str | None = None,
 ) -> Dataset:
     """Read a file of examples: svmlight, CSV, Parquet, Arrow, NPZ or IDX, also compressed.
 
@@ -94,18 +88,13 @@ def read(
     >>> y
     array(['iris', 'rose'], dtype='<U4')
     """
-    source, reader = _open_reader(path, label, header, format, labels, n_features)
-    parts, raw = [], []
-    for block in reader.blocks(_READ_ROWS):
-        _check_width(source, block, n_features)
-        parts.append(block.X)
-        if block.labels is not None:
-            raw.append(block.labels)
-    source.check_unchanged()
-    if not parts:
-        raise broken(source.path, "expected at least one example, saw none")
-    y = parse_labels(join_labels(raw), labels, source.path) if raw else None
-    return _dataset(join_features(parts), y, source, reader)
+    options = ReadOptions(label, header, n_features, mixed, sep, decimal)
+    if mixed:
+        return read_mixed(path, options, format, labels, encoding)
+    source, reader = open_reader(path, options, format, labels, encoding)
+    X, raw = read_blocks(source, reader, n_features)
+    y = None if raw is None else parse_labels(raw, labels, source.path)
+    return _dataset(X, y, source, reader)
 
 
 def stream(
@@ -117,6 +106,9 @@ def stream(
     format: str | None = None,
     labels: LabelKind | None = None,
     n_features: int | None = None,
+    sep: str | None = None,
+    encoding: str | None = None,
+    decimal: str | None = None,
 ) -> Iterator[Dataset]:
     """Read a file a chunk at a time, for `partial_fit` on what does not fit in memory.
 
@@ -130,7 +122,7 @@ def stream(
         The file.
     chunk : int, default=1000
         How many rows a chunk has; the last one may have fewer.
-    label, header, format, labels, n_features
+    label, header, format, labels, n_features, sep, encoding, decimal
         As for `read`.
 
     Returns
@@ -155,7 +147,8 @@ def stream(
     """
     if (rows := operator.index(chunk)) < 1:
         raise ValueError(f"chunk must be at least 1, got {chunk}")
-    source, reader = _open_reader(path, label, header, format, labels, n_features)
+    options = ReadOptions(label, header, n_features, sep=sep, decimal=decimal)
+    source, reader = open_reader(path, options, format, labels, encoding)
     width_unknown = reader.width_by_survey and n_features is None
     kind = reader.survey() if labels is None or width_unknown else labels
     return _chunks(source, reader, rows, labels or kind, n_features)
@@ -165,37 +158,10 @@ def _chunks(
     source: Source, reader: Reader, rows: int, kind: LabelKind | None, n_features: int | None
 ) -> Iterator[Dataset]:
     for block in reader.blocks(rows):
-        _check_width(source, block, n_features)
+        check_width(source, block.X.shape[1], n_features)
         y = None if block.labels is None else parse_labels(block.labels, kind, source.path)
         yield _dataset(block.X, y, source, reader)
     source.check_unchanged()
-
-
-def _open_reader(
-    path: str | PathLike[str],
-    label: LabelColumn,
-    header: bool | None,
-    format: str | None,
-    labels: LabelKind | None,
-    n_features: int | None,
-) -> tuple[Source, Reader]:
-    check_label_argument(label)
-    if labels not in (None, "int", "str"):
-        raise ValueError(f"labels must be 'int', 'str' or None, got {shown(labels)}")
-    if n_features is not None and operator.index(n_features) < 1:
-        raise ValueError(f"n_features must be at least 1, got {n_features}")
-    source = find_file(path)
-    reader = reader_of(detect_format(source, format))
-    return source, reader(source, ReadOptions(label, header, n_features))
-
-
-def _check_width(source: Source, block: Block, n_features: int | None) -> None:
-    if n_features is not None and block.X.shape[1] != n_features:
-        raise broken(
-            source.path,
-            f"expected n_features={n_features} features, saw {block.X.shape[1]}; "
-            "check which column is the label, and that there is one if one was read",
-        )
 
 
 def _dataset(X: Matrix, y: np.ndarray | None, source: Source, reader: Reader) -> Dataset:

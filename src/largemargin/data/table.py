@@ -8,60 +8,68 @@ find the cell that is wrong (`line_problem`).
 
 from __future__ import annotations
 
-import csv
 import io
-import math
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from itertools import chain, islice
-from os import PathLike
-from typing import IO
+from typing import IO, Any
 
 import numpy as np
 
-from largemargin.data.errors import MAX_NAME, DataError, broken
+from largemargin.data.cells import swap_points
+from largemargin.data.column_builder import ColumnBuilder
+from largemargin.data.errors import DataError, EncodingError, broken
 from largemargin.data.files import Source, all_whole, each_line, take_lines, whole_record
 from largemargin.data.formats import Block, Reader, ReadOptions
-from largemargin.data.labels import (
-    LABEL_NAMES,
-    LabelColumn,
-    LabelKind,
-    first_bad_label,
-    label_kind,
-    label_position,
-    label_problem,
-)
+from largemargin.data.label_rule import check_distinct, choose_label, default_name
+from largemargin.data.labels import LabelKind, first_bad_label, label_kind, label_position
+from largemargin.data.layout import TableLayout, check_text, find_layout, line_problem
+from largemargin.data.sniffing import tell_layout
 from largemargin.runtime.showing import shown
 
+_COLUMN_ROWS = 1 << 15  # rows that columns are made of together
 _SURVEY_ROWS = 4096  # rows that a survey reads together
 _EXACT_FLOATS = 1 << 53  # integers below this are floats
-# Cells, in lower case, that stand for a missing value.
-_MISSING = frozenset({"", "?", "na", "n/a", "nan", "null", "none"})
 
 
 class TableReader(Reader):
-    """A table in text; every column but the label is a number."""
+    """A table in text. Blocks are numbers, beside the label; columns are of any kind."""
 
     def __init__(self, source: Source, options: ReadOptions) -> None:
         self._source = source
-        label = options.label
-        with _text(source) as stream:
-            lines = each_line(stream, "", source.path)
-            self._layout: TableLayout = find_layout(
-                source.path, source.suffix, lines, options.header, label
-            )
+        self._layout: TableLayout = self._find_layout(options)
         names, width = self._layout.names, self._layout.width
-        self._label = label_position(source.path, label, names, width)
+        if options.mixed:
+            self.column_names = tuple(
+                name or default_name(j) for j, name in enumerate(names or [""] * width)
+            )
+            check_distinct(source.path, self.column_names)
+            self.label_choice = choose_label(source.path, options.label, names, width)
+            self._label = self.label_choice.position
+            self.notes = self._layout.notes
+        else:
+            self._label = label_position(source.path, options.label, names, width)
         if width == 1 and self._label is not None:
+            sep = ", or sep= if something else parts the cells" if options.mixed else ""
             raise broken(
                 source.path,
                 "expected features beside the label, saw a single column; pass label=False if "
-                "there are no labels",
+                f"there are no labels{sep}",
                 line=self._layout.first_line,
             )
         if names is not None:
+            names = self.column_names or names
             self.feature_names = tuple(n for i, n in enumerate(names) if i != self._label)
+
+    def _find_layout(self, options: ReadOptions) -> TableLayout:
+        path, suffix = self._source.path, self._source.suffix
+        with _text(self._source) as stream:
+            lines = each_line(stream, "", path)
+            if options.mixed:
+                return tell_layout(path, suffix, lines, options)
+            return find_layout(
+                path, suffix, lines, options.header, options.label, options.sep, options.decimal
+            )
 
     def survey(self) -> LabelKind | None:
         if self._label is None:
@@ -74,6 +82,44 @@ class TableReader(Reader):
     def blocks(self, rows: int) -> Iterator[Block]:
         for first, lines in self._line_blocks(rows):
             yield self._parse(lines, first)
+
+    def columns(self, kinds: Mapping[str, str]) -> dict[str, Any]:
+        build = ColumnBuilder(self._source.path, self.column_names, kinds, self._layout.decimal)
+        self._fill(build)
+        if late := build.late_texts():  # columns that were numbers at first
+            again = ColumnBuilder(
+                self._source.path, self.column_names, dict.fromkeys(late, "text"),
+                self._layout.decimal, late,
+            )  # fmt: skip
+            self._fill(again)
+            return build.columns() | again.columns()
+        return build.columns()
+
+    def _fill(self, build: ColumnBuilder) -> None:
+        for first, lines in self._line_blocks(_COLUMN_ROWS):
+            rows = [line for line in lines if line]
+            if "\0" in "".join(rows):
+                for number, line in enumerate(lines, first):
+                    check_text(self._source.path, line, number)
+            cells = self._layout.cells_of(rows)
+            if any(len(row) != self._layout.width for row in cells):
+                raise self._ragged(lines, first)
+            build.add(cells, [n for n, line in enumerate(lines, first) if line])
+
+    def _ragged(self, lines: list[str], first: int) -> DataError:
+        width = self._layout.width
+        number, line = next(
+            (number, line)
+            for number, line in enumerate(lines, first)
+            if line and len(self._layout.cells(line)) != width
+        )
+        seen, sep = len(self._layout.cells(line)), shown(self._layout.delimiter or " ")
+        return broken(
+            self._source.path,
+            f"expected {width} columns between {sep}, as in the lines above, saw {seen}; put cells "
+            "that hold the separator between quotes, or pass sep=',' or what else parts the cells",
+            line=number,
+        )
 
     def _line_blocks(self, rows: int) -> Iterator[tuple[int, list[str]]]:
         """Blocks of `rows` records that are not blank, each with the number of its first line;
@@ -121,7 +167,7 @@ class TableReader(Reader):
         rows = [line for line in lines if line]
         features, labels = self._cut_out_labels(rows)
         try:
-            X = _parse_numbers(features, self._layout.delimiter)
+            X = _parse_numbers(features, self._layout)
         except ValueError as error:
             raise self._diagnose(lines, first, str(error)) from None
         if X.shape != (len(rows), self._layout.width - (self._label is not None)):
@@ -177,9 +223,14 @@ def _has_quotes(lines: list[str]) -> bool:
     return '"' in "".join(lines)
 
 
-def _parse_numbers(rows: list[str], delimiter: str | None) -> np.ndarray:
+def _parse_numbers(rows: list[str], layout: TableLayout) -> np.ndarray:
     if "" in rows:
         raise ValueError("a row has no features")
+    delimiter = layout.delimiter
+    if layout.decimal == ",":
+        if delimiter == ",":
+            raise ValueError("a decimal comma needs another separator")
+        rows = [swap_points(row) for row in rows]
     X = _parse_whole_numbers(rows, delimiter) if delimiter is not None else None
     if X is not None:
         return X
@@ -223,205 +274,11 @@ def _not_text(source: Source) -> DataError:
             try:
                 line.decode("utf-8")
             except UnicodeDecodeError as error:
-                return broken(
+                told = broken(
                     source.path,
                     f"expected text in UTF-8, saw the byte 0x{line[error.start]:02x}; save the "
                     "file as UTF-8, or pass format= if it is not a table in text",
                     line=number,
                 )
-    return broken(source.path, "expected text in UTF-8")
-
-
-@dataclass(frozen=True)
-class TableLayout:
-    """What the first lines of a table tell about the rest.
-
-    A `delimiter` of None is any run of blanks; `first_line` is the number of the first line that
-    can hold an example.
-    """
-
-    delimiter: str | None
-    names: tuple[str, ...] | None
-    width: int
-    first_line: int
-
-    def cells(self, line: str) -> list[str]:
-        """The cells of a line, without quotes and surrounding blanks."""
-        return split_cells(line, self.delimiter)
-
-    def cells_of(self, lines: list[str]) -> list[list[str]]:
-        """The cells of each of many lines, with one CSV reader for all: to make one for each line
-        takes longer than to read the line."""
-        if self.delimiter is not None:
-            with suppress(csv.Error):
-                reader = csv.reader(lines, delimiter=self.delimiter, skipinitialspace=True)
-                found = [[cell.strip() for cell in cells] for cells in reader]
-                if len(found) == len(lines):
-                    return found
-        return [self.cells(line) for line in lines]
-
-
-def find_layout(
-    path: str | PathLike[str],
-    suffix: str,
-    lines: Iterable[str],
-    header: bool | None,
-    label: LabelColumn,
-) -> TableLayout:
-    """The layout told by the first two lines, not counting blank ones and comments at the top."""
-    lines = iter(lines)
-    number, first = next(_content(lines), (0, ""))
-    if not first:
-        raise broken(path, "expected at least one example, saw no line with any")
-    delimiter = "\t" if suffix == ".tsv" else _find_delimiter(first)
-    first, height = whole_record(first, lines, delimiter, path, number)
-    if not height:
-        raise broken(path, "a quote is not closed", line=number)
-    top = split_cells(first, delimiter)
-    next_line = number + height
-    below_number, below = next(_content(lines, next_line), (next_line, ""))
-    below, _ = whole_record(below, lines, delimiter, path, below_number)
-    if header is None:
-        header = _has_header(path, number, top, split_cells(below, delimiter), label)
-    if not header:
-        return TableLayout(delimiter, None, len(top), number)
-    if not below:
-        raise broken(path, "expected an example below the header line", line=below_number)
-    if max(map(len, top)) > MAX_NAME:
-        name = max(top, key=len)
-        raise broken(
-            path,
-            f"expected names of at most {MAX_NAME} characters, saw {shown(name)}",
-            line=number,
-            column=top.index(name) + 1,
-        )
-    return TableLayout(delimiter, tuple(top), len(top), next_line)
-
-
-def split_cells(line: str, delimiter: str | None) -> list[str]:
-    """The cells of a line, without quotes and surrounding blanks.
-
-    Examples
-    --------
-    >>> split_cells('1, 2,"a,b"', ",")
-    ['1', '2', 'a,b']
-    """
-    if delimiter is None:
-        return line.replace('"', "").split()
-    cells = line.split(delimiter)
-    if '"' in line:
-        # a cell that is longer than a cell can be is found out as it stands
-        with suppress(csv.Error):
-            cells = next(csv.reader([line], delimiter=delimiter, skipinitialspace=True), [])
-    return [cell.strip() for cell in cells]
-
-
-def _content(lines: Iterator[str], first: int = 1) -> Iterator[tuple[int, str]]:
-    """Numbered lines that are not blank, after the comments with which the file may start."""
-    in_comments = first == 1
-    for number, line in enumerate(lines, first):
-        line = line.rstrip("\r\n")
-        if in_comments and line.startswith("#"):
-            continue
-        if line.strip():
-            in_comments = False
-            yield number, line
-
-
-def _find_delimiter(line: str) -> str | None:
-    """A semicolon wins over commas, which beside it are decimal commas or part of the text."""
-    unquoted = "".join(line.split('"')[::2])
-    if ";" in unquoted:
-        return ";"
-    counts = {delimiter: unquoted.count(delimiter) for delimiter in (",", "\t")}
-    best = max(counts, key=lambda delimiter: counts[delimiter])
-    if counts[best]:
-        return best
-    return None if len(unquoted.split()) > 1 else ","
-
-
-def _has_header(
-    path: str | PathLike[str], number: int, top: list[str], below: list[str], label: LabelColumn
-) -> bool:
-    """Whether the first line names the columns: it has text wherever the next has numbers, or one
-    of its cells is a usual name of a label. Text over only some numbers could be either a header
-    or a slip in an example, and a row silently lost is worse than a question."""
-    words = [not is_number(cell) and not is_missing(cell) for cell in top]
-    if not any(words):
-        return False
-    known = set(LABEL_NAMES) | ({label.lower()} if isinstance(label, str) else set())
-    if any(cell.lower() in known for cell in top):
-        return True
-    if not any(below):
-        return all(words)
-    over_numbers = [
-        (column, word)
-        for column, (word, cell) in enumerate(zip(words, below, strict=False), 1)
-        if is_number(cell)
-    ]
-    if not any(word for _, word in over_numbers):
-        return False
-    if all(word for _, word in over_numbers):
-        return True
-    column = next(column for column, word in over_numbers if word)
-    raise broken(
-        path,
-        f"expected a number as in the line below, saw {shown(top[column - 1])}; correct it, or "
-        "pass header=True if this line names the columns",
-        line=number,
-        column=column,
-    )
-
-
-def is_number(cell: str) -> bool:
-    """Whether a cell is a number, infinities included and NaN not.
-
-    Examples
-    --------
-    >>> is_number("1e-3"), is_number("nan"), is_number("1_000")
-    (True, False, False)
-    """
-    try:
-        value = float(cell)
-    except ValueError:
-        return False
-    return not math.isnan(value) and "_" not in cell and cell.isascii()
-
-
-def is_missing(cell: str) -> bool:
-    """Whether a cell stands for a missing value.
-
-    Examples
-    --------
-    >>> is_missing("?"), is_missing("0")
-    (True, False)
-    """
-    return cell.lower() in _MISSING
-
-
-def line_problem(line: str, table: TableLayout, label: int | None) -> tuple[str, str | None] | None:
-    """What is wrong with a line and in which column, or None."""
-    cells = table.cells(line)
-    if len(cells) != table.width:
-        hint = "; a quote is not closed" if line.count('"') % 2 else ""
-        return f"expected {table.width} columns, saw {len(cells)}{hint}", None
-    for position, cell in enumerate(cells):
-        problem = label_problem(cell) if position == label else _feature_problem(cell, position)
-        if problem:
-            name = f" ({shown(table.names[position])[1:-1]})" if table.names else ""
-            return problem, f"{position + 1}{name}"
-    return None
-
-
-def _feature_problem(cell: str, position: int) -> str | None:
-    seen = shown(cell)
-    if is_missing(cell):
-        return f"expected a number, saw the missing value {seen}; remove the row or fill it in"
-    if not is_number(cell):
-        return (
-            f"expected a number, saw {seen}; write categories as numbers, or pass "
-            f"label={position} if this column is the label"
-        )
-    if math.isinf(float(cell)):
-        return f"expected a finite number, saw {seen}; remove the row or fill in the value"
-    return None
+                return EncodingError(str(told))
+    return EncodingError(str(broken(source.path, "expected text in UTF-8")))
