@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from largemargin.cli.columns import Columns, read_like
 from largemargin.runtime.showing import shown
 
 if TYPE_CHECKING:
@@ -24,6 +25,15 @@ def column(label: str | None) -> str | int | None:
         return label
 
 
+def is_named(source: str) -> bool:
+    """Whether a source is a data set by name, and no file."""
+    from pathlib import Path
+
+    from largemargin.data import NAMES
+
+    return source in NAMES or not Path(source).exists()
+
+
 def read_data(
     source: str,
     reading: Reading,
@@ -31,13 +41,12 @@ def read_data(
     no_label: bool = False,
     n_features: int | None = None,
     as_text: bool = False,
+    mixed: bool = True,
 ) -> Dataset:
     """A named data set or a file."""
-    from pathlib import Path
+    from largemargin.data import load, read
 
-    from largemargin.data import NAMES, load, read
-
-    if source in NAMES or not Path(source).exists():
+    if is_named(source):
         data = load(source)
         if reading.label is not None or reading.given:
             raise ValueError(
@@ -49,6 +58,7 @@ def read_data(
         label=False if no_label else column(reading.label),
         n_features=n_features,
         labels="str" if as_text else None,
+        mixed=mixed,
         **reading.given,
     )
 
@@ -72,9 +82,10 @@ def _with_classes(data: Dataset, source: str) -> Dataset:
         raise ValueError(f"{source} has no labels to learn from: name their column with --label")
     classes = np.unique(data.y)
     if len(classes) < 2:
+        told = f", in the column {shown(data.label_name)}" if data.label_name else ""
         raise ValueError(
-            f"{source} has only one class, {shown(str(classes[0]))[1:-1]}: give data with two "
-            "classes or more, or name the column of the labels with --label"
+            f"{source} has only one class, {shown(str(classes[0]))[1:-1]}{told}: give data with "
+            "two classes or more, or name the column of the labels with --label"
         )
     return data
 
@@ -94,14 +105,10 @@ def read_test_data(
     import numpy as np
 
     assert training.y is not None
-    width = training.X.shape[1]
-    as_text = training.y.dtype.kind in "UO"
-    data = read_data(source, reading, n_features=width, as_text=as_text)
+    data = read_like(source, reading, Columns.of_data(training))
     X, y = (data.X, data.y) if data.X_test is None else (data.X_test, data.y_test)
     if y is None:
         raise ValueError(f"{source} has no labels to test with: name their column with --label")
-    if X.shape[1] != width:
-        raise ValueError(f"{source} has {X.shape[1]} features, and the training data {width}")
     numbers_of(y, np.unique(training.y), source)
     return X, y
 
@@ -127,40 +134,10 @@ def read_whole_for(
     *,
     no_label: bool = False,
 ) -> Dataset:
-    """Data for a model to look at, with all their parts: as wide as what it was trained on."""
-    width, labelled = int(model.n_features_in_), knows_labels(model)
-    as_text = not labelled or model.classes_.dtype.kind in "UTO"
-    if not labelled and reading.label is None:  # as `read_unlabelled_data` has it
+    """Data for a model to look at, with all their parts: the columns that it was trained on."""
+    if not knows_labels(model) and reading.label is None:  # as `read_unlabelled_data` has it
         no_label = True
-    try:
-        data = read_data(
-            source, reading, no_label=no_label, n_features=width, as_text=as_text
-        )
-    except ValueError as error:
-        if f"n_features={width}" in str(error) and not no_label:
-            raise ValueError(
-                f"{error}: if the file has no column of labels, add --no-label; if it is not the "
-                "last one, name it with --label"
-            ) from error
-        if f"n_features={width}" in str(error) and not labelled:
-            raise ValueError(
-                f"{error}: if a column is to be left out, name it with --label"
-            ) from error
-        raise
-    X = data.X if data.X_test is None else data.X_test
-    if X.shape[1] != width:
-        raise ValueError(
-            f"{source} has {X.shape[1]} features, and the model was trained on {width}"
-        )
-    names = info.get("feature_names", ())
-    for seen, known in zip(data.feature_names or (), names, strict=False):
-        if seen == known:
-            continue
-        raise ValueError(
-            f"{source} has the column {shown(seen)} where the model was trained on "
-            f"{shown(known)}: put the columns in the order of the training data"
-        )
-    return data
+    return read_like(source, reading, Columns.of_model(model, info), no_label=no_label)
 
 
 def numbers_of(labels: VectorLike, classes: np.ndarray, source: str) -> np.ndarray:

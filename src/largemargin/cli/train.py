@@ -11,6 +11,7 @@ from largemargin.cli.model_options import MODELS, takes_model_options
 from largemargin.cli.options import Dask, Decimal, Encoding, Header, Json, Label, Reading, Sep
 from largemargin.cli.output import note
 from largemargin.cli.report import ReportFile, check_report, write_report
+from largemargin.cli.tables import Categorical, Drop, Missing, TableOptions
 from largemargin.machines import CARDS, CLASSIFIER, by_command
 from largemargin.runtime.showing import shown
 
@@ -85,6 +86,9 @@ def train(
             help="Whether the model is fitted again on all rows after rows were held out.",
         ),
     ] = True,
+    drop: Drop = None,
+    categorical: Categorical = None,
+    missing: Missing = "impute",
     label: Label = None,
     header: Header = None,
     sep: Sep = None,
@@ -138,7 +142,7 @@ def train(
     order = Order(
         data, model, given, output if output is not None else default_file(data),
         Reading(label, header, sep, encoding, decimal), seed, scale, tuple(cv or ()), scoring,
-        test, test_size, refit, dask, report, json, quiet,
+        test, test_size, refit, TableOptions.of(drop, categorical, missing), dask, report, json, quiet,
         labelled=by_command()[model].kind == CLASSIFIER,
     )  # fmt: skip
     _check(order, stream)
@@ -192,10 +196,9 @@ def _train(order: Any) -> bool:
     if told:
         result["warnings"] = [*result.get("warnings", []), *told]
     info = write(done.kept.estimator, order, done.parts.whole, result)
-    why = f" ({done.why_scaled})" if done.why_scaled else ""
-    missing = f"no test data, {done.parts.why_none}"
-    facts = [*held_out_facts(done), *tested_facts(result, done.measures, missing)]
-    show(order, done.kept.estimator, {**result, "scaling": f"{order.scale}{why}"}, facts)
+    why_none = f"no test data, {done.parts.why_none}"
+    facts = [*held_out_facts(done), *tested_facts(result, done.measures, why_none)]
+    show(order, done.kept.estimator, result, facts, done.reasons)
     if order.report is not None:
         _write_page(order, done, info)
     return done.interrupted

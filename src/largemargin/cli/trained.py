@@ -50,8 +50,16 @@ def write(
     return info
 
 
-def show(order: Order, estimator: Any, result: dict[str, Any], facts: Facts) -> None:
-    """Print what was found: as JSON, or `facts` after what every model has."""
+def show(
+    order: Order,
+    estimator: Any,
+    result: dict[str, Any],
+    facts: Facts,
+    words: dict[str, str] | None = None,
+) -> None:
+    """Print what was found: as JSON, or `facts` after what every model has; `words` take the place
+    of some of its values.
+    """
     if order.quiet:
         return
     parameters = final_step(estimator).get_params(deep=False)
@@ -60,22 +68,28 @@ def show(order: Order, estimator: Any, result: dict[str, Any], facts: Facts) -> 
         own = {"model": order.model, "scale": order.scale, "parameters": chosen, "file": order.file}
         emit_json({**result, **own})
         return
-    every = [*_machine_facts(order, result, chosen), *facts, ("model file", order.file)]
-    emit_facts(every, title=f"{order.data}, trained")
+    own = [(n, (words or {}).get(n, v)) for n, v in _machine_facts(order, result, chosen)]
+    emit_facts([*own, *facts, ("model file", order.file)], title=f"{order.data}, trained")
 
 
 def _machine_facts(order: Order, result: dict[str, Any], parameters: dict[str, Any]) -> Facts:
     return [
         ("rows", f"{result['rows']} x {result['features']}"),
-        *([("label", result["label"])] if result.get("label") else []),
+        *([("label", result["label"])] if "label" in result else []),
+        *decision_facts(result.get("decisions", [])),
         *([("classes", result["classes"])] if "classes" in result else []),
         ("model", f"{order.model}, {machine_words(parameters)}"),
         *([("kernel", kernel_words(parameters))] if "kernel" in parameters else []),
-        ("scale", result.get("scaling", order.scale)),
+        ("scale", order.scale),
         *learned_words(result),
         *([("cluster", cluster_words(result["cluster"]))] if result.get("cluster") else []),
         ("seconds", f"{result['seconds']:.2f}"),
     ]
+
+
+def decision_facts(decisions: list[str]) -> Facts:
+    """What is done with the columns, a line for each group of them."""
+    return [("" if k else "columns", sentence) for k, sentence in enumerate(decisions)]
 
 
 def tested_facts(result: dict[str, Any], measures: Measures | None, missing: str) -> Facts:

@@ -21,6 +21,7 @@ from largemargin.cli.model_options import make_estimator
 from largemargin.cli.options import Reading
 from largemargin.cli.output import note, watched
 from largemargin.cli.scaling import resolved, scaler_for
+from largemargin.cli.tables import TableOptions, decisions_of, is_table, prepared, preprocessor
 from largemargin.report.fit.words import learned
 
 if TYPE_CHECKING:
@@ -44,6 +45,7 @@ class Order:
     test: str | None = None
     test_size: float = FRACTION
     refit: bool = True
+    table: TableOptions = field(default_factory=TableOptions)
     dask: str | None = None
     report: str | None = None
     json: bool = False
@@ -86,6 +88,8 @@ class Run:
         self.cluster: dict[str, Any] | None = None
         self.interrupted, self.words, self.found = False, "", {}
         data = self._read(order)
+        for sentence in data.notes:
+            note(f"note: {sentence}")
         machine = order.machine()
         scale, self.why_scaled = resolved(order.scale, data, machine)
         self.order = replace(order, scale=scale)
@@ -102,7 +106,9 @@ class Run:
         elif order.labelled:
             data = inputs.read_training_data(order.data, order.reading)
         else:
-            return inputs.read_unlabelled_data(order.data, order.reading)
+            return prepared(inputs.read_unlabelled_data(order.data, order.reading), order.table)
+        if not self.in_shards:
+            data = prepared(data, order.table)
         if order.test is None:
             return data
         X, y = inputs.read_test_data(order.test, data, order.reading)
@@ -125,6 +131,9 @@ class Run:
         machine = self.order.machine().set_params(**self.found.get("chosen", {}))
         if self._client is not None:
             machine = for_cluster(machine, self.order.model, self._client)
+        if is_table(part.X):
+            first = preprocessor(part.X, self.order.table, self.order.scale)
+            return Pipeline([("table", first), ("model", machine)])
         scaler = scaler_for(self.order.scale, part)
         return machine if scaler is None else Pipeline([("scale", scaler), ("model", machine)])
 
@@ -189,6 +198,8 @@ class Run:
         part = self.parts.whole if self.refitted else self.parts.training
         found: dict[str, Any] = {
             "data": order.data, "rows": part.X.shape[0], "features": part.X.shape[1],
+            **({"label": part.label_name} if part.label_name else {}),
+            **({"decisions": told} if (told := decisions_of(kept.estimator)) else {}),
             **({"cv": self.found} if self.found else {}), **learned(final),
             "seconds": kept.seconds,
         }  # fmt: skip
@@ -205,6 +216,15 @@ class Run:
         if self.parts.held_out:
             found["held_out"] = self._held_out()
         return found
+
+    @property
+    def reasons(self) -> dict[str, str]:
+        """What was decided unasked, with the reason."""
+        label, why = self.parts.whole.label_name, self.parts.whole.label_reason
+        found = {"label": f"{label} ({why})" if why else label, "scale": self.order.scale}
+        if self.why_scaled:
+            found["scale"] += f" ({self.why_scaled})"
+        return {name: words for name, words in found.items() if words}
 
     @property
     def refitted(self) -> bool:

@@ -92,14 +92,14 @@ def measure(
     """
     counts = np.bincount(truth[truth >= 0], minlength=len(classes))
     right = np.bincount(truth[(truth >= 0) & (truth == predicted)], minlength=len(classes))
-    there = np.flatnonzero(counts)
+    there = np.flatnonzero(counts) if counts.any() else np.arange(len(classes))
     labels = classes.tolist()
-    recalls = {labels[k]: float(right[k] / counts[k]) for k in there.tolist()}
+    recalls = {labels[k]: float(right[k] / max(counts[k], 1)) for k in there.tolist()}
     rarest = int(there[counts[there].argmin()])
     share = float(counts[rarest] / max(counts.sum(), 1))
     return Measures(
         ErrorRate(int((truth != predicted).sum()), len(truth)),
-        1.0 - float(counts.max() / len(truth)),
+        guess_error(truth),
         labels[int(counts.argmax())],
         labels[rarest],
         share,
@@ -108,6 +108,16 @@ def measure(
         recalls,
         area_under_curve(truth, scores),
     )
+
+
+def guess_error(truth: np.ndarray) -> float:
+    """The error of always answering with the commonest class of some rows.
+
+    >>> guess_error(np.array([0, 0, 1, -1]))
+    0.5
+    """
+    known = truth[truth >= 0]
+    return 1.0 - (float(np.bincount(known).max()) / len(truth) if len(known) else 0.0)
 
 
 def area_under_curve(truth: np.ndarray, scores: np.ndarray | None) -> float | None:
