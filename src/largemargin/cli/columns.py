@@ -11,7 +11,7 @@ from largemargin.runtime.showing import listed, shown
 
 if TYPE_CHECKING:
     from largemargin.cli.options import Reading
-    from largemargin.data import Dataset
+    from largemargin.data import Dataset, Table
 
 
 @dataclass(frozen=True)
@@ -116,17 +116,10 @@ def _matched(data: Dataset, columns: Columns, source: str, no_label: bool) -> Da
     """The columns of training, in their order."""
     names = data.feature_names
     if columns.mixed:
-        tables = {"X": as_table(data)}
+        table, X_test = _in_order(as_table(data), columns, source), None
         if data.X_test is not None:
-            tables["X_test"] = as_table(replace(data, X=data.X_test))
-        names = tables["X"].names
-        if _only_positions(names) and len(names) == columns.width:
-            tables = {part: _renamed(table, columns.names) for part, table in tables.items()}
-            names = columns.names
-        _check_names(names, columns, source)
-        return replace(data, feature_names=columns.names, **{
-            part: table.select(columns.names) for part, table in tables.items()
-        })  # fmt: skip
+            X_test = _in_order(as_table(replace(data, X=data.X_test)), columns, source)
+        return replace(data, X=table, X_test=X_test, feature_names=columns.names)
     X = data.X if data.X_test is None else data.X_test
     if names and columns.names and names != columns.names:
         _check_names(names, columns, source)
@@ -141,15 +134,18 @@ def _matched(data: Dataset, columns: Columns, source: str, no_label: bool) -> Da
     return data
 
 
+def _in_order(table: Table, columns: Columns, source: str) -> Table:
+    from largemargin.data import Table
+
+    if _only_positions(table.names) and len(table.names) == columns.width:
+        table = Table(dict(zip(columns.names, table.columns.values(), strict=True)))
+    _check_names(table.names, columns, source)
+    return table.select(columns.names)
+
+
 def _only_positions(names: tuple[str, ...]) -> bool:
     """Whether columns have no names but those that their positions give them."""
     return all(name[:1] == "x" and name[1:].isdecimal() for name in names)
-
-
-def _renamed(table: Any, names: tuple[str, ...]) -> Any:
-    from largemargin.data import Table
-
-    return Table(dict(zip(names, table.columns.values(), strict=True)))
 
 
 def _check_names(names: tuple[str, ...], columns: Columns, source: str) -> None:

@@ -28,7 +28,9 @@ def compare(
     ] = None,
     test_size: Annotated[
         float,
-        typer.Option(help="Share of the rows that is held out, where there are no data to test on."),
+        typer.Option(
+            help="Share of the rows that is held out, where there are no data to test on."
+        ),
     ] = 0.25,
     only: Annotated[
         str | None,
@@ -133,9 +135,7 @@ def _task(data: str, test: str | None, reading: Reading, **settings: Any) -> Tas
     X_test, y_test = training.X_test, training.y_test
     if test is not None:
         X_test, y_test = read_test_data(test, training, reading)
-    return make_task(
-        training.name or data, training.X, training.y, X_test, y_test, **settings
-    )
+    return make_task(training.name or data, training.X, training.y, X_test, y_test, **settings)
 
 
 def _show(found: Comparison) -> None:

@@ -158,9 +158,7 @@ def _error_facts(result: dict[str, Any], measures: Measures) -> list[tuple[str, 
         name, error = "held-out error", f"{error[:-1]} that the model was not trained on)"
     if result["training_rows"] == ALL:
         name = "training error"
-        told.append(
-            ("", "the model was trained on these rows, so this says little of new rows")
-        )
+        told.append(("", "the model was trained on these rows, so this says little of new rows"))
     if result["training_rows"] == ALL and held_out:
         recorded = f"{percent(held_out['error'])} of {held_out['rows']} rows"
         told.append(("held-out error", f"{recorded}, measured before it was fitted on all rows"))

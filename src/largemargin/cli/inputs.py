@@ -98,9 +98,7 @@ def read_unlabelled_data(source: str, reading: Reading) -> Dataset:
     return replace(data, y=None, X_test=None, y_test=None)
 
 
-def read_test_data(
-    source: str, training: Dataset, reading: Reading
-) -> tuple[Matrix, np.ndarray]:
+def read_test_data(source: str, training: Dataset, reading: Reading) -> tuple[Matrix, np.ndarray]:
     """Data to test on a model of the training data: as wide, and with labels that occur there."""
     import numpy as np
 

@@ -8,8 +8,6 @@ from largemargin.base.pipelines import final_step
 from largemargin.runtime.showing import percent, shown
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from largemargin.report.measures import Measures
     from largemargin.runtime.arrays import Matrix, VectorLike
 

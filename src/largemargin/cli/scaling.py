@@ -38,9 +38,7 @@ def _are_pictures(data: Dataset) -> bool:
 
     from largemargin.report.fit.examples import album_of
 
-    return "-idx" in data.name or (
-        isinstance(data.X, np.ndarray) and album_of(data.X, ()).pictures
-    )
+    return "-idx" in data.name or (isinstance(data.X, np.ndarray) and album_of(data.X, ()).pictures)
 
 
 def scaler_for(scale: str, data: Dataset) -> Any:

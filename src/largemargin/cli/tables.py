@@ -98,7 +98,6 @@ def prepared(data: Dataset, options: TableOptions) -> Dataset:
     """Data as they are trained on: a table where columns are mixed, or to be dropped or encoded,
     without rows of missing values if these are not wanted.
     """
-    from largemargin.data import Dataset
 
     if not is_table(data.X):
         if not _needs_table(data, options):

@@ -60,9 +60,9 @@ def train_stream(order: Order, chunk: int | None) -> bool:
     result["test_rows"] = result["test_error"] = None
     try:
         if order.test is not None:
-            test = _test_rows(order, data)
-            result["test_rows"] = test[0].shape[0]
-            measures = measured(machine, *test, order.test)
+            test = X_test, y_test = _test_rows(order, data)
+            result["test_rows"] = X_test.shape[0]
+            measures = measured(machine, X_test, y_test, order.test)
             result |= {"test_error": measures.error, **measures.as_json()}
     except KeyboardInterrupt:
         note("warning: the test was interrupted; the model is written without it")
@@ -102,9 +102,7 @@ def learn_file(machine: Any, order: Order, chunk: int | None) -> tuple[Dataset, 
     from largemargin.runtime.progress import Watch
 
     start, rows, seen, data = time.perf_counter(), 0, None, order.data
-    watch = Watch(
-        "stream", None, verbose=watched(order.quiet), max_seconds=machine.max_seconds
-    )
+    watch = Watch("stream", None, verbose=watched(order.quiet), max_seconds=machine.max_seconds)
     before = os.stat(data) if os.path.isfile(data) else None
     with watch:
         chunks: Iterator[Dataset] = stream(

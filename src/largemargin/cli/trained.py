@@ -21,9 +21,7 @@ _UNTOLD = ("verbose", "warm_start", "validation_fraction")  # parameters that ar
 Facts = list[tuple[str, Any]]
 
 
-def write(
-    estimator: Any, order: Order, data: Dataset, result: dict[str, Any]
-) -> dict[str, Any]:
+def write(estimator: Any, order: Order, data: Dataset, result: dict[str, Any]) -> dict[str, Any]:
     """Write the model; returns the notes that are in the file with it."""
     import platform
     from datetime import UTC, datetime
@@ -65,8 +63,8 @@ def show(
     parameters = final_step(estimator).get_params(deep=False)
     chosen = {name: value for name, value in parameters.items() if name not in _UNTOLD}
     if order.json:
-        own = {"model": order.model, "scale": order.scale, "parameters": chosen, "file": order.file}
-        emit_json({**result, **own})
+        asked = {"model": order.model, "scale": order.scale}
+        emit_json({**result, **asked, "parameters": chosen, "file": order.file})
         return
     own = [(n, (words or {}).get(n, v)) for n, v in _machine_facts(order, result, chosen)]
     emit_facts([*own, *facts, ("model file", order.file)], title=f"{order.data}, trained")

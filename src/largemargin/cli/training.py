@@ -15,7 +15,7 @@ from largemargin.cli.clusters import (
     to_local,
 )
 from largemargin.cli.fitting import Fit, fit
-from largemargin.cli.holdout import FRACTION, Parts, divided
+from largemargin.cli.holdout import FRACTION, divided
 from largemargin.cli.measuring import measured
 from largemargin.cli.model_options import make_estimator
 from largemargin.cli.options import Reading
@@ -86,7 +86,8 @@ class Run:
         self._client = client
         self.in_shards = client is not None and in_parts(order.data)
         self.cluster: dict[str, Any] | None = None
-        self.interrupted, self.words, self.found = False, "", {}
+        self.interrupted, self.words = False, ""
+        self.found: dict[str, Any] = {}
         data = self._read(order)
         for sentence in data.notes:
             note(f"note: {sentence}")
@@ -221,10 +222,10 @@ class Run:
     def reasons(self) -> dict[str, str]:
         """What was decided unasked, with the reason."""
         label, why = self.parts.whole.label_name, self.parts.whole.label_reason
-        found = {"label": f"{label} ({why})" if why else label, "scale": self.order.scale}
+        found = {"label": f"{label} ({why})"} if label and why else {}
         if self.why_scaled:
-            found["scale"] += f" ({self.why_scaled})"
-        return {name: words for name, words in found.items() if words}
+            found["scale"] = f"{self.order.scale} ({self.why_scaled})"
+        return found
 
     @property
     def refitted(self) -> bool:

@@ -99,9 +99,8 @@ class Album:
     def show(self, X: Matrix, captions: Sequence[Caption]) -> tuple[Example, ...]:
         """The rows of X, with what is said of each."""
         if isinstance(X, Table):
-            features = [_cells(X, row) for row in range(len(X))]
             return tuple(
-                Example(*caption, features=row) for row, caption in zip(features, captions, strict=True)
+                Example(*caption, features=_cells(X, row)) for row, caption in enumerate(captions)
             )
         rows = dense(X)
         return tuple(

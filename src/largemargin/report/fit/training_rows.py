@@ -45,8 +45,8 @@ def trained_on(model: Any, info: dict[str, Any], X: Any, truth: np.ndarray) -> s
 
 def held_out_of(info: dict[str, Any]) -> dict[str, Any]:
     """What a file notes of rows that were held out; empty if there were none."""
-    noted = info.get("held_out")
-    return noted if is_held_out(noted) else {}
+    noted: Any = info.get("held_out")
+    return dict(noted) if is_held_out(noted) else {}
 
 
 def is_held_out(value: Any) -> bool:
