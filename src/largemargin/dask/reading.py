@@ -35,7 +35,7 @@ from largemargin.data.labels import (
     label_problem,
     parse_labels,
 )
-from largemargin.data.table import find_layout
+from largemargin.data.layout import find_layout
 
 PARQUET = (".parquet", ".pq")
 TABLES = (".csv", ".tsv", ".txt")

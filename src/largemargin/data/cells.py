@@ -92,7 +92,7 @@ def numbers_of(cells: Sequence[str]) -> np.ndarray | None:
         return np.fromiter(map(float, cells), np.float64, len(cells))
     except ValueError:
         pass
-    marks = {cell for cell in set(cells) if is_missing(cell)}
+    marks = {cell for cell in set(cells) if is_missing(cell.strip())}
     if not marks:
         return None
     values = (math.nan if cell in marks else float(cell) for cell in cells)
@@ -103,10 +103,12 @@ def numbers_of(cells: Sequence[str]) -> np.ndarray | None:
 
 
 class Texts(dict[str, str | None]):
-    """Each text that was seen, held once; None for marks of missing values."""
+    """Each text that was seen, held once and without blanks around it; None for marks of missing
+    values."""
 
     def __missing__(self, cell: str) -> str | None:
-        self[cell] = value = None if is_missing(cell) else cell
+        text = cell.strip()
+        self[cell] = value = None if is_missing(text) else text
         return value
 
     def of(self, cells: Sequence[str]) -> np.ndarray:

@@ -68,10 +68,11 @@ class ColumnBuilder:
     def _add_cells(self, name: str, cells: Sequence[str], lines: list[int]) -> None:
         kind = self._kinds.get(name)
         if kind == "label":
-            self._parts[name].append(list(cells))
+            stripped = {cell: cell.strip() for cell in set(cells)}
+            self._parts[name].append([stripped[cell] for cell in cells])
             return
         if self._comma:
-            cells = [with_point(cell) for cell in cells]
+            cells = [with_point(cell.strip()) for cell in cells]
         if kind in (None, "number"):
             numbers = numbers_of(cells)
             if numbers is not None:
@@ -127,7 +128,11 @@ class ColumnBuilder:
             )
 
     def _not_a_number(self, name: str, cells: Sequence[str], lines: list[int]) -> Exception:
-        at = next(i for i, cell in enumerate(cells) if not is_number(cell) and not is_missing(cell))
+        at = next(
+            i
+            for i, cell in enumerate(cells)
+            if not is_number(cell) and not is_missing(cell.strip())
+        )
         return broken(
             self._path,
             f"expected a number, as in the training data, saw {shown(cells[at])}; correct the "

@@ -119,7 +119,7 @@ class Reader(ABC):
     width_by_survey : bool
         Whether only `survey` tells the width, since a block need not have the last features.
     column_names : tuple of str
-        The names of all columns, the label's too, of a file that `columns` reads; those without a
+        The names of all columns, the label's too, of a file that `read_columns` reads; those without a
         name are called by their positions.
     label_choice : LabelChoice, or None
         Which of these columns holds the labels.
@@ -145,7 +145,7 @@ class Reader(ABC):
     def blocks(self, rows: int) -> Iterator[Block]:
         """The examples in order, `rows` at a time; the last block may be shorter."""
 
-    def columns(self, kinds: Mapping[str, str]) -> dict[str, Any]:
+    def read_columns(self, kinds: Mapping[str, str]) -> dict[str, Any]:
         """All columns, of whatever kind: arrays as a `Table` has them, and raw labels.
 
         A column is "number", "bool" or "text", or "label" for raw labels, where `kinds` says so,

@@ -39,10 +39,13 @@ class TableLayout:
     def cells_of(self, lines: list[str]) -> list[list[str]]:
         """The cells of each of many lines, with one CSV reader for all: to make one for each line
         takes longer than to read the line."""
+        return [[cell.strip() for cell in cells] for cells in self.raw_cells_of(lines)]
+
+    def raw_cells_of(self, lines: list[str]) -> list[list[str]]:
+        """The same, where blanks may be left behind a cell."""
         if self.delimiter is not None:
             with suppress(csv.Error):
-                reader = csv.reader(lines, delimiter=self.delimiter, skipinitialspace=True)
-                found = [[cell.strip() for cell in cells] for cells in reader]
+                found = list(csv.reader(lines, delimiter=self.delimiter, skipinitialspace=True))
                 if len(found) == len(lines):
                     return found
         return [self.cells(line) for line in lines]

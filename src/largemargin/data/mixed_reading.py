@@ -74,7 +74,7 @@ def _read_content(
     except DataError:  # not numbers alone; or damage, which is met again below
         pass
     label = label_name(reader)
-    columns = reader.columns({} if label is None else {label: "label"})
+    columns = reader.read_columns({} if label is None else {label: "label"})
     source.check_unchanged()
     raw = None if label is None else columns.pop(label)
     table = Table(columns)

@@ -83,7 +83,7 @@ class TableReader(Reader):
         for first, lines in self._line_blocks(rows):
             yield self._parse(lines, first)
 
-    def columns(self, kinds: Mapping[str, str]) -> dict[str, Any]:
+    def read_columns(self, kinds: Mapping[str, str]) -> dict[str, Any]:
         build = ColumnBuilder(self._source.path, self.column_names, kinds, self._layout.decimal)
         self._fill(build)
         if late := build.late_texts():  # columns that were numbers at first
@@ -101,7 +101,7 @@ class TableReader(Reader):
             if "\0" in "".join(rows):
                 for number, line in enumerate(lines, first):
                     check_text(self._source.path, line, number)
-            cells = self._layout.cells_of(rows)
+            cells = self._layout.raw_cells_of(rows)
             if any(len(row) != self._layout.width for row in cells):
                 raise self._ragged(lines, first)
             build.add(cells, [n for n, line in enumerate(lines, first) if line])

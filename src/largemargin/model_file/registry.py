@@ -9,6 +9,14 @@ The estimators are those of the table of machines; the `state` module of a famil
         the reverse, on an estimator that has its parameters and these three attributes; must raise
         ValueError for anything that `pack` cannot have made
 
+The states of transformers, which are the steps of a pipeline before the last, have a third.
+
+    width(model) -> int
+        the number of columns that it makes
+
+A transformer that holds others has `parts(model)`, the list of them. They are stored as the steps
+of a pipeline are, and `unpack` has the list of them, made again, as its last argument.
+
 To add a parameter to an estimator: a line in `ADDED` if files of earlier versions, which do not
 have it, must be read with another value than its default.
 """
@@ -32,6 +40,8 @@ class Entry:
     home: str
     states: str
     n_labels: int = 0  # the least number of labels; 0 is a step that knows no labels
+    has_parts: bool = False  # whether it holds transformers
+    unsaved: tuple[str, ...] = ()  # parameters that the facts say, or that say nothing
 
     @property
     def cls(self) -> type:
@@ -44,9 +54,20 @@ class Entry:
         packed = import_module(self.states).pack(model)
         return packed
 
-    def unpack(self, model: Any, facts: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
-        """Give an estimator the facts and arrays of a fitted one."""
-        import_module(self.states).unpack(model, facts, arrays)
+    def unpack(
+        self, model: Any, facts: dict[str, Any], arrays: dict[str, np.ndarray], *parts: list[Any]
+    ) -> None:
+        """Give an estimator the facts and arrays of a fitted one, and a transformer its parts."""
+        import_module(self.states).unpack(model, facts, arrays, *parts)
+
+    def parts(self, model: Any) -> list[Any]:
+        """The transformers that a transformer holds."""
+        parts: list[Any] = import_module(self.states).parts(model) if self.has_parts else []
+        return parts
+
+    def width(self, model: Any) -> int:
+        """The number of columns that a transformer makes."""
+        return int(import_module(self.states).width(model))
 
 
 def _entries(*entries: Entry) -> dict[str, Entry]:
@@ -70,6 +91,20 @@ SCALERS = _entries(
     Entry("StandardScaler", "sklearn.preprocessing", "largemargin.model_file.scalers"),
     Entry("MinMaxScaler", "sklearn.preprocessing", "largemargin.model_file.scalers"),
     Entry("MaxAbsScaler", "sklearn.preprocessing", "largemargin.model_file.scalers"),
+)
+# The steps of a pipeline before the last, and what these may hold.
+TRANSFORMERS = SCALERS | _entries(
+    Entry("SimpleImputer", "sklearn.impute", "largemargin.model_file.imputers"),
+    Entry("MissingIndicator", "sklearn.impute", "largemargin.model_file.imputers"),
+    Entry("OneHotEncoder", "sklearn.preprocessing", "largemargin.model_file.encoders"),
+    Entry(
+        "ColumnTransformer",
+        "sklearn.compose",
+        "largemargin.model_file.column_transformers",
+        has_parts=True,
+        unsaved=("transformers", "force_int_remainder_cols"),
+    ),
+    Entry("TablePreprocessor", "largemargin.tables", "largemargin.tables.state", has_parts=True),
 )
 
 # The parameters of each class that files of earlier versions do not have, with the values that mean

@@ -1,4 +1,4 @@
-"""Models to files and back: estimators of the registry, alone or after scalers in a pipeline."""
+"""Models to files and back: estimators of the registry, alone or as the last step of a pipeline."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from largemargin.base.fingerprint import PARTS, Fingerprint
 from largemargin.base.training_record import TrainingRecord, parameters_of
 from largemargin.model_file.arrays import LARGEST_COUNT
 from largemargin.model_file.container import ModelFileError, named, read, refusal, write
-from largemargin.model_file.registry import ADDED, ESTIMATORS, SCALERS, Entry, find_entry
+from largemargin.model_file.refitting import width_of
+from largemargin.model_file.registry import ADDED, ESTIMATORS, TRANSFORMERS, Entry, find_entry
 from largemargin.model_file.values import (
     decode,
     decode_labels,
@@ -43,7 +44,9 @@ def save(model: Any, path: str | PathLike[str], info: Mapping[str, Any] | None =
     ----------
     model : estimator
         A fitted estimator of this library, or a scikit-learn `Pipeline` that ends in one and
-        otherwise has StandardScaler, MinMaxScaler or MaxAbsScaler steps.
+        otherwise has steps of `TablePreprocessor` or of scikit-learn's StandardScaler,
+        MinMaxScaler, MaxAbsScaler, SimpleImputer, MissingIndicator, OneHotEncoder, and
+        ColumnTransformer or Pipeline of these.
     path : str or path-like
         The file, by custom with the ending .safetensors.
     info : dict, default=None
@@ -135,8 +138,8 @@ def describe(path: str | PathLike[str]) -> dict[str, Any]:
     -------
     dict
         With the keys path, size (bytes), sha256, format, library, steps, arrays (type and shape of
-        each) and info. `steps` has a dict for each scaler and, last, for the estimator: name,
-        class, parameters, n_features, labels and facts.
+        each) and info. `steps` has a dict for each step before the last and, last, for the
+        estimator: name, class, parameters, n_features, labels and facts.
 
     Raises
     ------
@@ -149,7 +152,7 @@ def describe(path: str | PathLike[str]) -> dict[str, Any]:
         info, top = header["info"], header["model"]
         decode(info)
         steps = []
-        for name, node in top["steps"] if top["class"] == "Pipeline" else [[None, top]]:
+        for name, node in _flat(top):
             decode([node["parameters"], node["facts"]])
             labels = decode_labels(node["labels"], 1).tolist() if "labels" in node else None
             shown = {
@@ -175,16 +178,45 @@ def describe(path: str | PathLike[str]) -> dict[str, Any]:
     }
 
 
+def _flat(node: Any) -> list[Any]:
+    """The names and nodes of the steps of a pipeline, those of pipelines within it too."""
+    if node["class"] != "Pipeline":
+        return [[None, node]]
+    return [
+        [name if inner is None else f"{name}/{inner}", part]
+        for name, step in node["steps"]
+        for inner, part in _flat(step)
+    ]
+
+
 def _pack_model(model: Any, arrays: dict[str, np.ndarray]) -> Node:
+    if not _is_pipeline(model):
+        return _pack(model, _entry_for(model, ESTIMATORS), "0/", arrays)
+    return _pack_pipeline(model, "", arrays, ESTIMATORS)
+
+
+def _pack_step(
+    step: Any, prefix: str, arrays: dict[str, np.ndarray], entries: dict[str, Entry]
+) -> Node:
+    """A step of a pipeline, which may be a pipeline unless it is the last, or a part of a step."""
+    if entries is TRANSFORMERS and _is_pipeline(step):
+        return _pack_pipeline(step, prefix, arrays, TRANSFORMERS)
+    return _pack(step, _entry_for(step, entries), prefix, arrays)
+
+
+def _is_pipeline(model: Any) -> bool:
     from sklearn.pipeline import Pipeline
 
-    if type(model) is not Pipeline:
-        return _pack(model, _entry_for(model, ESTIMATORS), "0/", arrays)
+    return type(model) is Pipeline
+
+
+def _pack_pipeline(
+    model: Any, prefix: str, arrays: dict[str, np.ndarray], last: dict[str, Entry]
+) -> Node:
     steps = []
     for i, (name, step) in enumerate(model.steps):
-        last = i == len(model.steps) - 1
-        entry = _entry_for(step, ESTIMATORS if last else SCALERS)
-        steps.append([str(name), _pack(step, entry, f"{i}/", arrays)])
+        entries = last if i == len(model.steps) - 1 else TRANSFORMERS
+        steps.append([str(name), _pack_step(step, f"{prefix}{i}/", arrays, entries)])
     for name in ("memory", "transform_input"):
         if getattr(model, name, None) is not None:
             raise ValueError(f"the {name} of a Pipeline cannot be saved: set it to None first")
@@ -201,7 +233,7 @@ def _entry_for(model: Any, entries: dict[str, Entry]) -> Entry:
         kind = type(model).__name__
         raise ValueError(
             f"a model file cannot hold this {kind}: it holds {', '.join(ESTIMATORS)}, alone or as "
-            f"the last step of a Pipeline after {', '.join(SCALERS)}"
+            f"the last step of a Pipeline after {', '.join(TRANSFORMERS)}"
         )
     try:
         check_is_fitted(model)
@@ -213,14 +245,22 @@ def _entry_for(model: Any, entries: dict[str, Entry]) -> Entry:
 def _pack(model: Any, entry: Entry, prefix: str, arrays: dict[str, np.ndarray]) -> Node:
     facts, found = entry.pack(model)
     arrays.update({prefix + name: array for name, array in found.items()})
+    parameters = model.get_params(deep=False)
+    for name in entry.unsaved:
+        parameters.pop(name, None)
     node: Node = {
         "class": entry.name,
-        "parameters": _encode_parameters(model.get_params(deep=False), entry.name),
+        "parameters": _encode_parameters(parameters, entry.name),
         "n_features": int(model.n_features_in_),
         "facts": encode(facts, "what was learned"),
     }
     if hasattr(model, "classes_"):
         node["labels"] = encode_labels(model.classes_)
+    if entry.has_parts:
+        node["parts"] = [
+            _pack_step(part, f"{prefix}{i}/", arrays, TRANSFORMERS)
+            for i, part in enumerate(entry.parts(model))
+        ]
     if hasattr(model, "feature_names_in_"):
         node["feature_names"] = [str(name) for name in model.feature_names_in_]
     if getattr(model, "training_record", None) is not None:
@@ -263,20 +303,34 @@ def _encode_parameters(parameters: dict[str, Any], name: str) -> Node:
 
 def _unpack_model(node: Any, arrays: dict[str, np.ndarray]) -> tuple[Any, set[str]]:
     """The model, and the names of the arrays that it is made from."""
-    from sklearn.pipeline import Pipeline
-
     if node["class"] != "Pipeline":
         return _unpack(node, ESTIMATORS, "0/", arrays)
+    return _unpack_pipeline(node, "", arrays, ESTIMATORS)
+
+
+def _unpack_step(
+    node: Any, prefix: str, arrays: dict[str, np.ndarray], entries: dict[str, Entry]
+) -> tuple[Any, set[str]]:
+    if entries is TRANSFORMERS and node["class"] == "Pipeline":
+        return _unpack_pipeline(node, prefix, arrays, TRANSFORMERS)
+    return _unpack(node, entries, prefix, arrays)
+
+
+def _unpack_pipeline(
+    node: Any, prefix: str, arrays: dict[str, np.ndarray], last: dict[str, Entry]
+) -> tuple[Any, set[str]]:
+    from sklearn.pipeline import Pipeline
+
     steps: list[tuple[str, Any]] = []
     used: set[str] = set()
     if set(node) != {"class", "parameters", "steps"} or not isinstance(node["steps"], list):
         raise ValueError("the pipeline has no steps")
     for i, (name, part) in enumerate(node["steps"]):
-        last = i == len(node["steps"]) - 1
-        step, names = _unpack(part, ESTIMATORS if last else SCALERS, f"{i}/", arrays)
+        entries = last if i == len(node["steps"]) - 1 else TRANSFORMERS
+        step, names = _unpack_step(part, f"{prefix}{i}/", arrays, entries)
         if not isinstance(name, str) or "__" in name or name in dict(steps):
             raise ValueError("the steps of the pipeline have no proper names")
-        if steps and step.n_features_in_ != steps[-1][1].n_features_in_:
+        if steps and step.n_features_in_ != width_of(steps[-1][1]):
             raise ValueError("the steps of the pipeline differ in their number of features")
         steps.append((name, step))
         used |= names
@@ -295,6 +349,8 @@ def _unpack(
         )
     entry = entries[name]
     wanted = {"class", "parameters", "n_features", "facts"}
+    if entry.has_parts:
+        wanted.add("parts")
     others = {"feature_names", "output"}
     if entry.n_labels:
         wanted.add("labels")
@@ -303,6 +359,10 @@ def _unpack(
     if wanted - set(node) or set(node) - wanted - others:
         raise ValueError(f"{name} is described by {sorted(node)[:9]}")
     parameters = _decode_parameters(node["parameters"], entry.cls)
+    if set(parameters) & set(entry.unsaved):
+        raise ValueError(f"{name} has parameters that it cannot have here")
+    if "transformers" in entry.unsaved:
+        parameters["transformers"] = []
     model = entry.cls(**{**ADDED.get(name, {}), **parameters})
     n_features = node["n_features"]
     if type(n_features) is not int or not 0 < n_features < LARGEST_COUNT:
@@ -315,16 +375,26 @@ def _unpack(
         if len(names) != n_features or not all(type(n) is str for n in names):
             raise ValueError("there is not one name for each feature")
         model.feature_names_in_ = np.array(names, object)
+    # copies, since a model goes on learning in its own arrays; what has a slash is of a part
+    mine = {
+        name: array.copy()
+        for key, array in arrays.items()
+        if key.startswith(prefix) and "/" not in (name := key[len(prefix) :])
+    }
+    used = {prefix + key for key in mine}
+    parts = []
+    for i, part in enumerate(node.get("parts", [])):
+        made, names = _unpack_step(part, f"{prefix}{i}/", arrays, TRANSFORMERS)
+        parts.append(made)
+        used |= names
+    entry.unpack(model, decode(node["facts"]), mine, *[parts] * entry.has_parts)
     if "output" in node:
         if node["output"] not in _OUTPUTS or not hasattr(model, "set_output"):
             raise ValueError("the output of a scaler is of no known kind")
         model.set_output(transform=node["output"])
-    # copies, since a model goes on learning in its own arrays
-    mine = {k[len(prefix) :]: v.copy() for k, v in arrays.items() if k.startswith(prefix)}
-    entry.unpack(model, decode(node["facts"]), mine)
     if "training" in node:
         model.training_record = _unpack_record(node["training"], model)
-    return model, {prefix + key for key in mine}
+    return model, used
 
 
 def _decode_parameters(encoded: Any, cls: Any) -> dict[str, Any]:

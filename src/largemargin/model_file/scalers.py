@@ -50,6 +50,11 @@ def unpack(model: Any, facts: dict[str, Any], arrays: dict[str, np.ndarray]) -> 
     model.n_samples_seen_ = np.int64(seen) if optional else seen  # each as its own class leaves it
 
 
+def width(model: Any) -> int:
+    """A scaler makes as many columns as it is given."""
+    return int(model.n_features_in_)
+
+
 def _check_settings(model: Any, learned: set[str]) -> None:
     """Refuse parameters that ask for what was not learned."""
     for name in ("with_mean", "with_std", "clip", "copy"):

@@ -25,6 +25,7 @@ _DEEPEST = 32  # levels of lists and dicts that info may have, at most
 _LARGEST_INT = 2**63  # integers are below this: what fits no array is no parameter either
 # types of labels
 _NUMBERS = re.compile(r"[<>|]([iu][1248]|f[248]|b1)")
+_DTYPES = re.compile(r"(u?int(8|16|32|64)|float(16|32|64))")  # a type as a parameter
 _TEXT = re.compile(r"[<>]U([0-9]{1,9})")
 _OBJECTS = "object"
 _STRINGS = "string"  # NumPy's own type for text of any length
@@ -53,6 +54,8 @@ def encode(value: Any, what: str, depth: int = 0) -> Any:
         return {"$kernel": encode_kernel(value)}
     if isinstance(value, np.random.RandomState):
         return {"$random_state": _encode_random_state(value, what)}
+    if isinstance(value, type) and issubclass(value, np.number):
+        return {"$dtype": np.dtype(value).name}
     if isinstance(value, list | tuple):
         items = [encode(item, what, depth + 1) for item in value]
         return {"$tuple": items} if isinstance(value, tuple) else items
@@ -155,6 +158,8 @@ def _decode_tagged(tag: str, value: Any, depth: int) -> Any:
         return _decode_base_learner(value, depth)
     if tag == "$random_state":
         return _decode_random_state(value)
+    if tag == "$dtype" and isinstance(value, str) and _DTYPES.fullmatch(value):
+        return np.dtype(value).type
     raise ValueError(f"there is a value of the unknown kind {tag[:20]!r}")
 
 
@@ -173,7 +178,7 @@ def plain(value: Any) -> Any:
     if "$estimator" in value:
         base = value["$estimator"]
         return {"class": base["class"], **plain(base["parameters"])}
-    for tag in ("$tuple", "$kernel"):
+    for tag in ("$tuple", "$kernel", "$dtype"):
         if tag in value:
             return plain(value[tag])
     return {key: plain(item) for key, item in value.items()}

@@ -219,7 +219,7 @@ class TablePreprocessor(TransformerMixin, BaseEstimator):
         return tags
 
     def _fit(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
-        self._check_parameters()
+        self.check_parameters()
         columns, self._named = columns_of(X)
         if not _n_rows(columns):
             raise ValueError("Found array with 0 sample(s) while a minimum of 1 is required.")
@@ -241,7 +241,7 @@ class TablePreprocessor(TransformerMixin, BaseEstimator):
         self.decisions_ = sentences(self.plans_, self._findings(numbers, texts, columns))
         return numbers, texts
 
-    def _check_parameters(self) -> None:
+    def check_parameters(self) -> None:
         if self.missing not in _POLICIES:
             raise ValueError(f"missing must be one of {list(_POLICIES)}, got {self.missing!r}")
         if self.scale not in _SCALERS:
