@@ -59,7 +59,8 @@ def animals(tmp_path):
 
 @pytest.fixture
 def model(run, animals):
-    assert run("train", animals, "-q", "--epochs", 3, "-o", "animals.model").exit_code == 0
+    options = ("--epochs", 3, "--scale", "none", "--test-size", 0)
+    assert run("train", animals, "-q", *options, "-o", "animals.model").exit_code == 0
     return animals.parent / "animals.model"
 
 

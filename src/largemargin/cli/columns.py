@@ -10,6 +10,8 @@ from largemargin.cli.tables import as_table, is_table, preprocessor_of
 from largemargin.runtime.showing import listed, shown
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from largemargin.cli.options import Reading
     from largemargin.data import Dataset, Table
 
@@ -65,12 +67,16 @@ def read_like(
     """
     from largemargin.cli.inputs import is_named, read_data
 
-    if not is_named(source) and reading.label is None and not no_label:
-        reading, no_label = _remembered(source, reading, columns)
     by_name = columns.mixed or bool(columns.names)
+    if not is_named(source):
+        names = names_in(source, reading) if by_name or columns.label else ()
+        if reading.label is None and not no_label:
+            reading, no_label = _remembered(names, reading, columns)
+        if names and columns.names and not _only_positions(names):
+            _check_none_missing(names, columns, source)
     try:
         data = read_data(
-            source, reading, no_label=no_label, as_text=columns.as_text, mixed=columns.mixed,
+            source, reading, no_label=no_label, as_text=columns.as_text, mixed=by_name,
             n_features=None if by_name else columns.width,
         )  # fmt: skip
     except ValueError as error:
@@ -78,14 +84,16 @@ def read_like(
     return _matched(data, columns, source, no_label)
 
 
-def _remembered(source: str, reading: Reading, columns: Columns) -> tuple[Reading, bool]:
+def _remembered(names: tuple[str, ...], reading: Reading, columns: Columns) -> tuple[Reading, bool]:
     """The column of the labels by its position, or that there is none."""
-    names = names_in(source, reading)
     if columns.label is None or not names:
         return reading, False
     if columns.label in names:
         return replace(reading, label=str(names.index(columns.label))), False
-    return reading, len(names) <= columns.width or bool(columns.names)
+    if not _only_positions(names):
+        return reading, True
+    has_label = len(names) > columns.width
+    return (replace(reading, label=str(len(names) - 1)) if has_label else reading), not has_label
 
 
 def names_in(source: str, reading: Reading) -> tuple[str, ...]:
@@ -114,32 +122,68 @@ def _with_a_hint(error: ValueError, columns: Columns, no_label: bool) -> ValueEr
 
 def _matched(data: Dataset, columns: Columns, source: str, no_label: bool) -> Dataset:
     """The columns of training, in their order."""
-    names = data.feature_names
-    if columns.mixed:
-        table, X_test = _in_order(as_table(data), columns, source), None
+    if columns.mixed or is_table(data.X):
+        table, X_test = _in_order(as_table(data), columns, source, no_label), None
         if data.X_test is not None:
-            X_test = _in_order(as_table(replace(data, X=data.X_test)), columns, source)
-        return replace(data, X=table, X_test=X_test, feature_names=columns.names)
-    X = data.X if data.X_test is None else data.X_test
-    if names and columns.names and names != columns.names:
-        _check_names(names, columns, source)
+            parts = replace(data, X=data.X_test)
+            X_test = _in_order(as_table(parts), columns, source, no_label)
+        X = table if columns.mixed else _numbers(table, source)
+        return replace(data, X=X, X_test=X_test, feature_names=columns.names)
+    names = data.feature_names
+    if names and columns.names and names != columns.names and not _only_positions(names):
+        _tell_new(names, columns, source)
         order = [names.index(name) for name in columns.names]
         return replace(data, X=data.X[:, order], feature_names=columns.names)
+    X = data.X if data.X_test is None else data.X_test
     if X.shape[1] != columns.width:
-        hint = "" if no_label else ": if the file has no column of labels, add --no-label"
-        raise ValueError(
-            f"{source} has {X.shape[1]} features, and the model was trained on {columns.width}"
-            f"{hint if not X.shape[1] > columns.width else ''}"
-        )
+        raise _wrong_width(source, X.shape[1], columns, no_label)
     return data
 
 
-def _in_order(table: Table, columns: Columns, source: str) -> Table:
+def _wrong_width(source: str, width: int, columns: Columns, no_label: bool) -> ValueError:
+    hint = ""
+    if not columns.labelled:
+        hint = ": if a column is to be left out, name it with --label"
+    elif not no_label:
+        hint = (
+            ": if the file has no column of labels, add --no-label; if it is not the last one, "
+            "name it with --label"
+        )
+    return ValueError(
+        f"{source} has {width} features, and the model was trained on {columns.width}{hint}"
+    )
+
+
+def _numbers(table: Table, source: str) -> np.ndarray:
+    """A table for a model of numbers: each column must be of numbers, none of them missing."""
+    import numpy as np
+
+    for name, column in table.columns.items():
+        if column.dtype.kind != "f":
+            raise ValueError(
+                f"{source}: the column {shown(name)} has text such as {shown(str(column[0]))}, and "
+                "the model was trained on numbers: write numbers, or train with such a file"
+            )
+        if np.isnan(column).any():
+            row = int(np.isnan(column).argmax()) + 1
+            raise ValueError(
+                f"{source}: the column {shown(name)} has a missing value in row {row}, and the "
+                "model was trained without: fill it in, or train with such a file"
+            )
+    return np.column_stack(list(table.columns.values()))
+
+
+def _in_order(table: Table, columns: Columns, source: str, no_label: bool) -> Table:
     from largemargin.data import Table
 
-    if _only_positions(table.names) and len(table.names) == columns.width:
+    if not columns.names or (_only_positions(table.names) and table.names != columns.names):
+        if len(table.names) != columns.width:
+            raise _wrong_width(source, len(table.names), columns, no_label)
+        if not columns.names:
+            return table
         table = Table(dict(zip(columns.names, table.columns.values(), strict=True)))
-    _check_names(table.names, columns, source)
+    _check_none_missing(table.names, columns, source)
+    _tell_new(table.names, columns, source)
     return table.select(columns.names)
 
 
@@ -148,10 +192,10 @@ def _only_positions(names: tuple[str, ...]) -> bool:
     return all(name[:1] == "x" and name[1:].isdecimal() for name in names)
 
 
-def _check_names(names: tuple[str, ...], columns: Columns, source: str) -> None:
-    """Name the columns that are missing, which is an error, and those that are new."""
+def _check_none_missing(names: tuple[str, ...], columns: Columns, source: str) -> None:
+    """Refuse a file that lacks columns of training, and name them."""
     missing = [name for name in columns.names if name not in names]
-    extra = [name for name in names if name not in columns.names]
+    extra = [name for name in names if name not in columns.names and name != columns.label]
     if missing:
         beside = f"; it has {listed(extra)[1:-1]} instead" if extra else ""
         many = "columns" if len(missing) > 1 else "column"
@@ -159,6 +203,11 @@ def _check_names(names: tuple[str, ...], columns: Columns, source: str) -> None:
             f"{source} lacks the {many} {listed(missing)[1:-1]} that the model was trained on"
             f"{beside}: give data with the columns of training"
         )
+
+
+def _tell_new(names: tuple[str, ...], columns: Columns, source: str) -> None:
+    """Name the columns that training did not have."""
+    extra = [name for name in names if name not in columns.names]
     if extra:
-        note(f"warning: {source} has columns that training did not have, which are left out: "
-             f"{', '.join(map(shown, extra))}")  # fmt: skip
+        told = f"{source} has columns that training did not have, which are left out"
+        note(f"warning: {told}: {listed(extra)[1:-1]}")

@@ -119,7 +119,8 @@ def compare(
         from largemargin.runtime.files import write_atomically
 
         command = command_line(
-            "compare", data, test=test, test_size=test_size, label=label, only=only, kernel=kernel, scale=scale,
+            "compare", data, test=test, test_size=None if test else test_size, label=label,
+            only=only, kernel=kernel, scale=scale,
             max_seconds=max_seconds, folds=folds, search_rows=search_rows, seed=seed, report=report,
         )  # fmt: skip
         write_atomically(report, [render(found, command).encode("utf-8", "backslashreplace")])

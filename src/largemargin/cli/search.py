@@ -149,7 +149,8 @@ def loss(scoring: str, model: Any, X: Any, y: Any) -> float:
         scores = np.asarray(model.decision_function(X))
         if scores.ndim == 1:
             return 1.0 - float(metrics.roc_auc_score(y, scores))
-        by_class = [metrics.roc_auc_score(y == c, s) for c, s in zip(model.classes_, scores.T)]
+        columns = zip(model.classes_, scores.T, strict=True)
+        by_class = [metrics.roc_auc_score(y == label, values) for label, values in columns]
         return 1.0 - float(np.mean(by_class))
     answers = model.predict(X)
     if scoring == "balanced":

@@ -67,7 +67,7 @@ def is_table(X: Any) -> bool:
     """Whether rows have columns that are not all numbers."""
     from largemargin.data import Table
 
-    return isinstance(X, Table) or getattr(X, "dtype", None) == object
+    return isinstance(X, Table) or getattr(getattr(X, "dtype", None), "kind", "") == "O"
 
 
 def as_table(data: Dataset) -> Table:
@@ -99,9 +99,8 @@ def prepared(data: Dataset, options: TableOptions) -> Dataset:
     without rows of missing values if these are not wanted.
     """
 
-    if not is_table(data.X):
-        if not _needs_table(data, options):
-            return data
+    if not is_table(data.X) and not _needs_table(data, options):
+        return data
     table = as_table(data)
     X_test = None if data.X_test is None else as_table(replace(data, X=data.X_test))
     if options.missing == "drop":

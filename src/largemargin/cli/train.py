@@ -142,7 +142,8 @@ def train(
     order = Order(
         data, model, given, output if output is not None else default_file(data),
         Reading(label, header, sep, encoding, decimal), seed, scale, tuple(cv or ()), scoring,
-        test, test_size, refit, TableOptions.of(drop, categorical, missing), dask, report, json, quiet,
+        test, test_size, refit, TableOptions.of(drop, categorical, missing), dask, report, json,
+        quiet,
         labelled=by_command()[model].kind == CLASSIFIER,
     )  # fmt: skip
     _check(order, stream)
@@ -190,7 +191,9 @@ def _train(order: Any) -> bool:
 
     done = run(order)
     order, result = done.order, done.notes()
-    told = advice(done.measures, done.first.estimator, order.scale) if done.measures else []
+    told = []
+    if done.measures and not done.interrupted:
+        told = advice(done.measures, done.first.estimator, order.scale)
     for sentence in told:
         note(f"warning: {sentence}")
     if told:

@@ -121,8 +121,8 @@ def page_command(order: Order, trained: bool) -> str:
     if trained:
         return command_line(
             "train", order.data, model=order.model, **order.given, scale=order.scale,
-            seed=order.seed, test_size=order.test_size, label=order.reading.label,
-            report=order.report,
+            cv=",".join(order.cv) or None, seed=order.seed, test_size=order.test_size,
+            report=order.report, label=order.reading.label,
         )  # fmt: skip
     return command_line(
         "report", order.file, order.test or order.data,
