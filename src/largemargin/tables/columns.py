@@ -19,12 +19,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from largemargin.data.cells import is_missing
 from largemargin.runtime.showing import listed, shown
 
-# Text, in lower case, that stands for a missing value.
-MISSING = frozenset(
-    {"", "?", "na", "n/a", "#n/a", "#na", "<na>", "nan", "-nan", "null", "none", "nat"}
-)
 _MOMENTS = "datetime64[us]"
 
 
@@ -192,22 +189,22 @@ def _normal_objects(values: np.ndarray) -> np.ndarray:
             moments = np.empty(len(values), object)
             moments[~missing] = [_moment(value) for value in present]
             return _filled(moments, missing, np.datetime64("NaT"), _MOMENTS)
+        _check_simple(present)
         values = values.copy()
         values[missing] = None
-    texts = {value: _text(value) for value in set(_hashable(values))}
+    texts = {value: _text(value) for value in set(values)}
     normal = np.empty(len(values), object)
     normal[:] = [texts[value] for value in values]
     return normal
 
 
-def _hashable(values: np.ndarray) -> Iterable[Any]:
+def _check_simple(values: np.ndarray) -> None:
     for value in values:
         if isinstance(value, dict | list | set | np.ndarray):
-            raise ValueError(
-                f"a value of a table must be a number, text, a date or a truth value, got "
-                f"{shown(value)}; the argument must be a string or a number"
+            raise TypeError(
+                "the argument must be a string or a number: a value of a table is a number, text, "
+                f"a date or a truth value, got {shown(value)}"
             )
-    return values
 
 
 def _filled(values: np.ndarray, missing: np.ndarray, mark: Any, dtype: Any) -> np.ndarray:
@@ -230,7 +227,7 @@ def _is_missing(value: Any) -> bool:
     if isinstance(value, np.datetime64):
         return bool(np.isnat(value))
     if isinstance(value, str):
-        return value.strip().lower() in MISSING
+        return is_missing(value.strip())
     return isinstance(value, float | np.floating) and bool(value != value)
 
 
@@ -244,7 +241,7 @@ def _text(value: Any) -> str | None:
     """A value as text; a number as `plain_number` has it."""
     if isinstance(value, str):
         value = value.strip()
-        return None if value.lower() in MISSING else str(value)
+        return None if is_missing(value) else str(value)
     if value is None:
         return None
     if _is_number(type(value)):

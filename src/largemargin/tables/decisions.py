@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 
 from largemargin.runtime.showing import shown
@@ -15,7 +15,6 @@ from largemargin.tables.plans import (
     COUNTER,
     DATE,
     DISTINCT,
-    DROPPED,
     EMPTY,
     NUMBER,
     RARE,
@@ -28,102 +27,93 @@ _SCALED = {
     "minmax": "scaled to the range from 0 to 1",
     "none": "not scaled",
 }
+_DROPPED = {
+    CHOSEN: "as asked for",
+    EMPTY: "because all values are missing",
+    CONSTANT: "because all values are equal",
+    COUNTER: "because its integers count the rows",
+    DISTINCT: "because nearly every value is different, as names of rows are",
+    RARE: "because no value is frequent enough",
+}
+_IMPUTED = {
+    (NUMBER, DATE): "are replaced by the median, and marked",
+    (BOOLEAN,): "are replaced by the commonest value, and marked",
+    (CATEGORY,): "are a category of their own",
+}
 
 
 @dataclass(frozen=True)
 class Findings:
     """What a fit found in the columns that are used."""
 
-    scale: str
     n_missing: dict[str, int] = field(default_factory=dict)
     n_values: dict[str, int] = field(default_factory=dict)  # of each column of text
-    n_pooled: dict[str, int] = field(default_factory=dict)
-    least_count: int = 1
+    n_pooled: dict[str, int] = field(default_factory=dict)  # of these values
+    percents: Collection[str] = ()  # columns of numbers that have percent signs
+    separated: Collection[str] = ()  # columns of numbers that have separators of thousands
     sparse: bool = False
 
 
-def sentences(plans: Sequence[Plan], found: Findings) -> list[str]:
+def sentences(plans: Sequence[Plan], scale: str, found: Findings) -> list[str]:
     """One sentence for each group of columns."""
-    groups = {kind: [p for p in plans if p.kind == kind] for kind in (NUMBER, DATE, BOOLEAN)}
+    scaled = _SCALED[scale]
+    numbers = [p for p in plans if p.kind == NUMBER]
+    dates = [p for p in plans if p.kind == DATE]
     told = [
-        _told(groups[NUMBER], "is taken as numbers|are taken as numbers", _SCALED[found.scale]),
-        _told([p for p in groups[NUMBER] if p.form == COMMA], "has|have", "a decimal comma"),
-        _told(
-            groups[DATE],
-            "is a date|are dates",
-            f"counted in days since 1970-01-01 and {_SCALED[found.scale]}",
-        ),
-        _told(
-            [p for p in groups[DATE] if any(p.form.startswith(form) for form in MONTH_FIRST)],
-            "is read|are read",
-            "with the month before the day",
-        ),
-        _told(groups[BOOLEAN], "is a truth value|are truth values", "written as 0 and 1"),
-        *_told_categories([p for p in plans if p.kind == CATEGORY], found),
-        *_told_missing(plans, found),
-    ]
-    for why, reason in _REASONS.items():
-        group = [p for p in plans if p.kind == DROPPED and p.why == why]
-        told.append(_told(group, "is dropped|are dropped", reason))
+        _told(numbers, "is a number", "are numbers", f", {scaled}"),
+        _told([p for p in numbers if p.form == COMMA], "has", "have", " a decimal comma"),
+        _told([p for p in numbers if p.name in found.separated], "has", "have",
+              " separators of thousands"),
+        _told([p for p in numbers if p.name in found.percents], "has", "have",
+              " percent signs: 12 % is read as 0.12"),
+        _told(dates, "is a date", "are dates", f", in days since 1970-01-01, {scaled}"),
+        _told([p for p in dates if p.form.split(" ")[0] in MONTH_FIRST], "is", "are",
+              " read with the month before the day"),
+        _told([p for p in plans if p.kind == BOOLEAN], "is a truth value", "are truth values",
+              ", written as 0 and 1"),
+        _told([p for p in plans if p.kind == CATEGORY], "is", "are",
+              " one-hot encoded", lambda plan: _values(plan, found)),
+        *(_told_missing([p for p in plans if p.kind in kinds], way, found)
+          for kinds, way in _IMPUTED.items()),
+        *(_told([p for p in plans if p.why == why], "is", "are", f" dropped {reason}")
+          for why, reason in _DROPPED.items()),
+    ]  # fmt: skip
     if found.sparse:
         told.append("The rows are sparse, because most of their many values are zero.")
     return [sentence for sentence in told if sentence]
 
 
-_REASONS = {
-    CHOSEN: "as asked for",
-    EMPTY: "because all values are missing",
-    CONSTANT: "because all values are equal",
-    COUNTER: "because its integers count the rows",
-    DISTINCT: "because nearly every value is different, as if it named the rows",
-    RARE: "because no value is frequent enough",
-}
-
-
-def _told(group: Sequence[Plan], verbs: str, what: str) -> str:
+def _told(
+    group: Sequence[Plan],
+    one: str,
+    several: str,
+    what: str,
+    more: Callable[[Plan], str] = lambda plan: "",
+) -> str:
     if not group:
         return ""
-    verb = verbs.split("|")[len(group) > 1]
-    join = ", " if what.startswith(("scaled", "not", "counted", "written", "with")) else " "
-    return f"{_names(group)} {verb}{join}{what}."
+    return f"The {_names(group, more)} {one if len(group) == 1 else several}{what}."
 
 
-def _names(group: Sequence[Plan], more: Callable[[Plan], str] = lambda plan: "") -> str:
+def _names(group: Sequence[Plan], more: Callable[[Plan], str]) -> str:
     names = [shown(plan.name) + more(plan) for plan in group[:_MANY]]
     if len(group) > _MANY:
-        names.append(f"{len(group) - _MANY} more columns")
-    start = "The column" if len(group) == 1 else "The columns"
-    both = " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
-    return f"{start} {both}"
+        names.append(f"{len(group) - _MANY} more")
+    if len(names) == 1:
+        return f"column {names[0]}"
+    return f"columns {', '.join(names[:-1])} and {names[-1]}"
 
 
-def _told_categories(group: Sequence[Plan], found: Findings) -> list[str]:
-    whole = [p for p in group if not found.n_pooled[p.name]]
-    pooled = [p for p in group if found.n_pooled[p.name]]
-    told = []
-    if whole:
-        verb = "is" if len(whole) == 1 else "are"
-        names = _names(whole, lambda p: f" ({found.n_values[p.name]} values)")
-        told.append(f"{names} {verb} one-hot encoded.")
-    if pooled:
-        verb = "is" if len(pooled) == 1 else "are"
-        names = _names(
-            pooled, lambda p: f" ({found.n_pooled[p.name]} of {found.n_values[p.name]} values)"
-        )
-        told.append(f"{names} {verb} one-hot encoded, with rare values pooled.")
-    return told
+def _values(plan: Plan, found: Findings) -> str:
+    n_values, n_pooled = found.n_values[plan.name], found.n_pooled[plan.name]
+    pooled = f", {n_pooled} rare of them pooled" if n_pooled else ""
+    return f" ({n_values} value{'s' * (n_values != 1)}{pooled})"
 
 
-def _told_missing(plans: Sequence[Plan], found: Findings) -> list[str]:
-    told = []
-    ways = {
-        (NUMBER, DATE): "are replaced by the median, and marked",
-        (BOOLEAN,): "are replaced by the commonest value, and marked",
-        (CATEGORY,): "are a category of their own",
-    }
-    for kinds, way in ways.items():
-        group = [p for p in plans if p.kind in kinds and p.name in found.n_missing]
-        if group:
-            names = _names(group, lambda p: f" ({found.n_missing[p.name]})")
-            told.append(f"Missing values of {names[0].lower()}{names[1:]} {way}.")
-    return told
+def _told_missing(group: Sequence[Plan], way: str, found: Findings) -> str:
+    group = [plan for plan in group if plan.name in found.n_missing]
+    if not group:
+        return ""
+    return (
+        f"Missing values of the {_names(group, lambda p: f' ({found.n_missing[p.name]})')} {way}."
+    )

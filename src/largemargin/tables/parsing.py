@@ -55,6 +55,16 @@ def number(text: str, form: str = POINT) -> float | None:
     return value / 100 if percent else value
 
 
+def has_separators(text: str, form: str) -> bool:
+    """Whether a number has separators of thousands.
+
+    >>> has_separators("1,234.5", "point"), has_separators("1,5", "comma")
+    (True, False)
+    """
+    digits = text.rstrip("% ")
+    return len(digits.translate(_UNSEEN[form])) < len(digits)
+
+
 def truth(text: str) -> bool | None:
     """Text as a truth value, or None.
 

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from largemargin.data.cells import is_number
 from largemargin.runtime.showing import shown
 from largemargin.tables.columns import plain_number
 from largemargin.tables.parsing import (
@@ -22,6 +23,7 @@ from largemargin.tables.parsing import (
     days,
     form_of_dates,
     form_of_numbers,
+    has_separators,
     number,
     truth,
 )
@@ -72,6 +74,14 @@ class Plan:
                 "leave it empty"
             )
         return found
+
+    def signs_in(self, values: np.ndarray) -> str:
+        """Of the signs % and comma those that numbers in text have, one for any separators."""
+        if self.kind != NUMBER or values.dtype.kind != "O":
+            return ""
+        texts = {text for text in values if text is not None}
+        percent = "%" * any("%" in text for text in texts)
+        return percent + "," * any(has_separators(text, self.form) for text in texts)
 
     def _read_text(self, values: np.ndarray) -> np.ndarray:
         readers: dict[str, Callable[[str], float | None]] = {
@@ -190,7 +200,9 @@ def _days_of(values: np.ndarray) -> np.ndarray:
 
 
 def _as_text(values: np.ndarray) -> np.ndarray:
-    """Values as text, numbers as short as can be, so that 7, 7.0 and "07" are one category."""
+    """Values as text. 7, 7.0 and "07" are one category, and so are True and "TRUE": how they come
+    depends on what else is in their column.
+    """
     if values.dtype.kind == "O":
         known = {text: text if text is None else _short(text) for text in set(values)}
     elif values.dtype.kind == "f":
@@ -200,7 +212,7 @@ def _as_text(values: np.ndarray) -> np.ndarray:
     elif values.dtype.kind == "M":
         return _objects(None if np.isnat(value) else str(value) for value in values)
     else:
-        known = {True: "True", False: "False"}
+        known = {True: "true", False: "false"}
     return _objects(known[value] for value in values)
 
 
@@ -212,5 +224,6 @@ def _objects(values: Any) -> np.ndarray:
 
 
 def _short(text: str) -> str:
-    plain = text.replace(".", "", 1).isdecimal() and text.isascii()
-    return plain_number(float(text)) if plain else text
+    if text.lower() in ("true", "false"):
+        return text.lower()
+    return plain_number(float(text)) if is_number(text) else text

@@ -10,10 +10,6 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn import config_context
 from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.compose import ColumnTransformer
-from sklearn.impute import MissingIndicator, SimpleImputer
-from sklearn.pipeline import Pipeline
-from sklearn.preprocessing import MinMaxScaler, OneHotEncoder, StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
 from largemargin.runtime.showing import listed, shown
@@ -29,9 +25,13 @@ from largemargin.tables.plans import (
     missing_in,
     plan_column,
 )
+from largemargin.tables.transformers import (
+    SCALERS,
+    count_categories,
+    make_categorical,
+    make_numeric,
+)
 
-MISSING = "(missing)"  # the category of missing values
-_SCALERS = {"standard": StandardScaler, "minmax": MinMaxScaler, "none": None}
 _POLICIES = ("impute", "drop", "refuse")
 _WIDE = 256  # columns from which on rows may be sparse
 _THIN = 0.1  # the share of nonzero values below which they are
@@ -95,7 +95,8 @@ class TablePreprocessor(TransformerMixin, BaseEstimator):
     ...          "city": ["Rome", "Oslo", "Rome", "Oslo"], "year": [2020, 2020, 2020, 2020]}
     >>> preprocessor = TablePreprocessor().fit(table)
     >>> print(*preprocessor.decisions_, sep="\\n")
-    The columns 'age' and 'income' are taken as numbers, scaled to mean 0 and variance 1.
+    The columns 'age' and 'income' are numbers, scaled to mean 0 and variance 1.
+    The column 'income' has separators of thousands.
     The column 'city' (2 values) is one-hot encoded.
     Missing values of the column 'age' (1) are replaced by the median, and marked.
     The column 'year' is dropped because all values are equal.
@@ -219,33 +220,40 @@ class TablePreprocessor(TransformerMixin, BaseEstimator):
         return tags
 
     def _fit(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
-        self.check_parameters()
+        self._check_parameters()
         columns, self._named = columns_of(X)
         if not _n_rows(columns):
             raise ValueError("Found array with 0 sample(s) while a minimum of 1 is required.")
         self.feature_names_in_ = np.array(list(columns), object)
         self.n_features_in_ = len(columns)
         self.plans_ = self._plan(columns)
+        if _n_rows(columns) == 1:
+            raise ValueError("a table of one row says nothing about its columns: n_samples=1")
         if all(plan.kind == DROPPED for plan in self.plans_):
-            told = " ".join(sentences(self.plans_, Findings(self.scale)))
+            told = " ".join(sentences(self.plans_, self.scale, Findings()))
             raise ValueError(f"no column of the table can be used: {told}")
         numbers, texts = self._read(columns)
         self._check_missing((numbers, texts))
         with config_context(transform_output="default"):
-            self.numeric_ = self._make_numeric(numbers).fit(numbers) if numbers.size else None
-            self.categorical_ = None
+            self.numeric_ = self.categorical_ = None
+            if numbers.size:
+                n_scaled = len(self._names(NUMBER, DATE))
+                self.numeric_ = make_numeric(numbers, n_scaled, self.scale).fit(numbers)
             if texts.size:
-                self.categorical_ = self._make_categorical(len(texts)).fit(texts)
+                least = self._least_count(len(texts))
+                self.categorical_ = make_categorical(self.max_categories, least).fit(texts)
         self._check_scaled(numbers)
         self.sparse_ = self._is_thin(len(texts))
-        self.decisions_ = sentences(self.plans_, self._findings(numbers, texts, columns))
+        self.decisions_ = sentences(
+            self.plans_, self.scale, self._findings(columns, numbers, texts)
+        )
         return numbers, texts
 
-    def check_parameters(self) -> None:
+    def _check_parameters(self) -> None:
         if self.missing not in _POLICIES:
             raise ValueError(f"missing must be one of {list(_POLICIES)}, got {self.missing!r}")
-        if self.scale not in _SCALERS:
-            raise ValueError(f"scale must be one of {list(_SCALERS)}, got {self.scale!r}")
+        if self.scale not in SCALERS:
+            raise ValueError(f"scale must be one of {list(SCALERS)}, got {self.scale!r}")
         for name in ("categorical", "drop", "keep"):
             if isinstance(getattr(self, name), str):
                 raise ValueError(f"{name} must be a list of names, got {getattr(self, name)!r}")
@@ -353,29 +361,6 @@ class TablePreprocessor(TransformerMixin, BaseEstimator):
             f"{self.missing!r}: {advice}"
         )
 
-    def _make_numeric(self, numbers: np.ndarray) -> ColumnTransformer:
-        n_scaled = len(self._names(NUMBER, DATE))
-        n_all = numbers.shape[1]
-        scaler = _SCALERS[self.scale]
-        steps = [("impute", SimpleImputer(strategy="median"))]
-        steps += [("scale", scaler())] if scaler is not None else []
-        with_gaps = np.flatnonzero(np.isnan(numbers).any(axis=0)).tolist()
-        parts = [
-            ("numbers", Pipeline(steps), list(range(n_scaled))),
-            ("booleans", SimpleImputer(strategy="most_frequent"), list(range(n_scaled, n_all))),
-            ("missing", MissingIndicator(features="all"), with_gaps),
-        ]
-        return ColumnTransformer([part for part in parts if part[2]])
-
-    def _make_categorical(self, n_rows: int) -> Pipeline:
-        encoder = OneHotEncoder(
-            handle_unknown="infrequent_if_exist",
-            max_categories=self.max_categories,
-            min_frequency=self._least_count(n_rows),
-        )
-        imputer = SimpleImputer(missing_values=None, strategy="constant", fill_value=MISSING)
-        return Pipeline([("impute", imputer), ("encode", encoder)])
-
     def _check_scaled(self, numbers: np.ndarray) -> None:
         """Refuse numbers so large that their variance or range is not finite."""
         if self.numeric_ is None:
@@ -408,27 +393,21 @@ class TablePreprocessor(TransformerMixin, BaseEstimator):
         return np.hstack([b.toarray() if sp.issparse(b) else b for b in blocks])
 
     def _findings(
-        self, numbers: np.ndarray, texts: np.ndarray, columns: dict[str, np.ndarray]
+        self, columns: dict[str, np.ndarray], numbers: np.ndarray, texts: np.ndarray
     ) -> Findings:
-        gaps = np.isnan(numbers).sum(axis=0).tolist()
-        gaps += [int(missing_in(column).sum()) for column in texts.T]
+        gaps = [int(missing_in(column).sum()) for block in (numbers, texts) for column in block.T]
         names = self._names(NUMBER, DATE, BOOLEAN, CATEGORY)
-        pooled: dict[str, int] = {}
-        n_values: dict[str, int] = {}
+        texts_of = self._names(CATEGORY)
+        counts: tuple[list[int], list[int]] = ([], [])
         if self.categorical_ is not None:
-            encoder = self.categorical_[-1]
-            for name, values, rare in zip(
-                self._names(CATEGORY), encoder.categories_, encoder.infrequent_categories_,
-                strict=True,
-            ):  # fmt: skip
-                pooled[name] = 0 if rare is None else len(rare)
-                n_values[name] = len(values)
+            counts = count_categories(self.categorical_)
+        signs = {plan.name: plan.signs_in(columns[plan.name]) for plan in self.plans_}
         return Findings(
-            self.scale,
             {name: count for name, count in zip(names, gaps, strict=True) if count},
-            n_values,
-            pooled,
-            self._least_count(len(texts)),
+            dict(zip(texts_of, counts[0], strict=True)),
+            dict(zip(texts_of, counts[1], strict=True)),
+            [name for name, found in signs.items() if "%" in found],
+            [name for name, found in signs.items() if "," in found],
             self.sparse_,
         )
 

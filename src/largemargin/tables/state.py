@@ -43,7 +43,7 @@ def unpack(
     decisions = facts["decisions"]
     if not isinstance(decisions, list) or not all(type(line) is str for line in decisions):
         raise ValueError("the decisions of a TablePreprocessor are not sentences")
-    model.check_parameters()
+    model._check_parameters()
     model.plans_ = _plans(model, facts)
     kinds = [plan.kind for plan in model.plans_]
     n_texts = kinds.count(CATEGORY)
