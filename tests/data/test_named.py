@@ -17,6 +17,7 @@ from largemargin.data.named import (
     Originals,
     fetch_openml_set,
 )
+from largemargin.data.small_sets import SMALL_SETS
 
 from .writers import put
 
@@ -59,6 +60,37 @@ def test_digits():
     np.testing.assert_array_equal(data.X_test, load("digits").X_test)
 
 
+@pytest.mark.parametrize(
+    ("name", "shape", "tests", "label", "classes"),
+    [
+        ("iris", (112, 4), 38, "species", ["setosa", "versicolor", "virginica"]),
+        ("wine", (133, 13), 45, "cultivar", [0, 1, 2]),
+        ("moons", (300, 2), 100, "moon", [0, 1]),
+    ],
+)
+def test_small_sets(nowhere, name, shape, tests, label, classes):
+    data = load(name)
+    assert data.X.shape == shape
+    assert len(data.feature_names) == shape[1]
+    assert data.label_name == label
+    assert len(data.X_test) == len(data.y_test) == tests
+    found, counts = np.unique(data.y_test, return_counts=True)
+    assert found.tolist() == classes
+    np.testing.assert_allclose(counts / np.unique(data.y, return_counts=True)[1], 1 / 3, atol=0.03)
+    np.testing.assert_array_equal(data.X_test, load(name).X_test)
+    assert data.y.dtype.kind in "iU"
+
+
+def test_adult_as_a_table(nowhere, monkeypatch):
+    X = np.array([[39.0, "clerk"], [50.0, np.nan]], object)
+    monkeypatch.setattr(named, "_find_rows", lambda name: (X, np.array(["a", "b"])))
+    monkeypatch.setattr("largemargin.data.adult.ADULT_COLUMNS", ("age", "job"))
+    data = load("adult", mixed=True)
+    assert data.X.kinds == {"age": "number", "job": "text"}
+    assert data.X.column("job").tolist() == ["clerk", None]
+    assert data.label_name == "income"
+
+
 def test_a_path_is_read(tmp_path):
     path = put(tmp_path / "a.csv", "1,2,0\n3,4,1\n")
     for given in (path, str(path)):
@@ -99,7 +131,7 @@ def test_split_out_of_range(split):
         load("banana", split=split)
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if name != "digits"])
+@pytest.mark.parametrize("name", [name for name in NAMES if name not in SMALL_SETS])
 def test_not_found(nowhere, name):
     with pytest.raises(DataError) as caught:
         load(name)

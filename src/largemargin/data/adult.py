@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from largemargin.data.errors import broken
+from largemargin.data.mixed import Table
 from largemargin.runtime.showing import shown
 
 ADULT_COLUMNS = (
@@ -15,6 +16,7 @@ ADULT_COLUMNS = (
     "relationship", "race", "sex", "capital-gain", "capital-loss", "hours-per-week",
     "native-country",
 )  # fmt: skip
+ADULT_LABEL = "income"
 
 
 def read_adult(path: Path) -> tuple[np.ndarray, np.ndarray]:
@@ -33,3 +35,14 @@ def read_adult(path: Path) -> tuple[np.ndarray, np.ndarray]:
             X[:, j] = column.astype(np.float64)
     X[X == "?"] = np.nan
     return X, y
+
+
+def adult_table(X: np.ndarray) -> Table:
+    """The same columns as a table, None where text is missing."""
+    columns: dict[str, np.ndarray] = {}
+    for name, column in zip(ADULT_COLUMNS, X.T, strict=True):
+        is_text = any(isinstance(cell, str) for cell in column)
+        columns[name] = column.copy() if is_text else column.astype(np.float64)
+        if is_text:
+            columns[name][[cell != cell for cell in column]] = None
+    return Table(columns)

@@ -86,6 +86,9 @@ def numbers_of(cells: Sequence[str]) -> np.ndarray | None:
     True
     """
     together = "".join(cells)
+    if not together.isascii():  # blanks of another kind around a number do not matter
+        cells = [cell.strip() for cell in cells]
+        together = "".join(cells)
     if "_" in together or not together.isascii():
         return None
     try:

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from os import PathLike
 from typing import IO, Any, Protocol
 
 import numpy as np
 
+from largemargin.data.arrow_columns import column_of, present_and_missing
 from largemargin.data.errors import MAX_NAME, broken
 from largemargin.data.features import check_finite, float_type
 from largemargin.data.files import Source
 from largemargin.data.formats import Block, Reader, ReadOptions
+from largemargin.data.label_rule import choose_label
 from largemargin.data.labels import (
     LabelKind,
     RawLabels,
@@ -76,12 +78,18 @@ class ColumnarReader(Reader):
         if not columns:
             raise broken(source.path, "expected at least one column, saw none")
         self._check_names(columns)
-        position = label_position(source.path, options.label, columns, len(columns))
+        if options.mixed:
+            self.column_names = tuple(columns)
+            self.label_choice = choose_label(source.path, options.label, columns, len(columns))
+            position = self.label_choice.position
+        else:
+            position = label_position(source.path, options.label, columns, len(columns))
         self._label = None if position is None else columns[position]
         self.feature_names = tuple(n for i, n in enumerate(columns) if i != position)
         if not self.feature_names:
             raise broken(source.path, "expected features beside the label, saw a single column")
-        self._dtype = self._feature_type(schema)
+        self._schema = schema
+        self._dtype = None if options.mixed else self._feature_type(schema)
 
     def _check_names(self, columns: list[str]) -> None:
         """Columns are read by their names, so each must have one of its own."""
@@ -110,14 +118,29 @@ class ColumnarReader(Reader):
 
     def blocks(self, rows: int) -> Iterator[Block]:
         first = 1
+        dtype = self._dtype or self._feature_type(self._schema)
         for table in self._tables(rows):
-            X = np.empty((table.num_rows, len(self.feature_names)), dtype=self._dtype)
+            X = np.empty((table.num_rows, len(self.feature_names)), dtype=dtype)
             for j, name in enumerate(self.feature_names):
                 self._check_present(table, name, first)
                 X[:, j] = table.column(name).to_numpy()
             check_finite(self._source.path, X, first, self.feature_names)
             yield Block(X, self._labels(table, first))
             first += table.num_rows
+
+    def read_columns(self, kinds: Mapping[str, str]) -> dict[str, Any]:
+        import pyarrow as pa
+
+        with self._open() as file:
+            batches = list(file.batches(_SURVEY_ROWS, list(self.column_names)))
+            table = pa.Table.from_batches(batches)
+            return {name: self._column(name, table, kinds) for name in self.column_names}
+
+    def _column(self, name: str, table: Any, kinds: Mapping[str, str]) -> Any:
+        column = table.column(name)
+        if kinds.get(name) == "label":
+            return self._raw_labels(present_and_missing(column).combine_chunks())
+        return column_of(self._source.path, name, column)
 
     def _tables(self, rows: int) -> Iterator[Any]:
         """Tables of `rows` rows; a batch may end before it has as many."""

@@ -50,6 +50,10 @@ FORMATS = (
         endings=(".csv", ".tsv"), aliases=("tsv",),
     ),
     Format(
+        name="json", title="JSON lines", reader="json_records.JsonReader",
+        endings=(".jsonl", ".ndjson", ".json"), aliases=("jsonl", "ndjson"),
+    ),
+    Format(
         name="parquet", title="Parquet", reader="parquet.ParquetReader",
         endings=(".parquet", ".pq"), magic=rb"PAR1",
         magic_words="a Parquet file, which starts with the bytes 'PAR1'",
@@ -84,6 +88,7 @@ _BY_NAME = {name: format for format in FORMATS for name in (format.name, *format
 _BY_ENDING = {ending: format for format in FORMATS for ending in format.endings}
 # What follows the label in a line of svmlight.
 _PAIR = re.compile(rb"\d+:\S+|qid:\d+")
+_JSON = re.compile(rb"(\xef\xbb\xbf)?\s*(\[\s*)?\{")  # how text with JSON objects begins
 _HEAD_BYTES = 1 << 16  # bytes at the beginning of a file from which its format is told
 _HEAD_LINES = 20  # lines among them that must look like svmlight
 
@@ -119,8 +124,8 @@ class Reader(ABC):
     width_by_survey : bool
         Whether only `survey` tells the width, since a block need not have the last features.
     column_names : tuple of str
-        The names of all columns, the label's too, of a file that `read_columns` reads; those without a
-        name are called by their positions.
+        The names of all columns, the label's too, of a file that `read_columns` reads; those
+        without a name are called by their positions.
     label_choice : LabelChoice, or None
         Which of these columns holds the labels.
     notes : tuple of str
@@ -190,6 +195,8 @@ def detect_format(source: Source, format: str | None = None) -> str:
             f"{head[:8]!r}",
             byte=head.index(b"\0"),
         )
+    if _JSON.match(head):
+        return "json"
     return "svmlight" if _looks_like_svmlight(head) else "csv"
 
 

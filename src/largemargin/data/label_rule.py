@@ -164,13 +164,15 @@ def check_labels(
     name: str,
     raw: RawLabels,
     others: Mapping[str, Any],
+    measurements: bool = False,
 ) -> str:
-    """Raise unless the values of the chosen column can be labels; `others` are the other columns.
-    Returns the reason for the choice, a sentence without its subject."""
+    """Raise unless the values of the chosen column can be labels; `others` are the other columns,
+    and `measurements` lets numbers pass that look like such. Returns the reason for the choice, a
+    sentence without its subject."""
     values = _Values.of(raw)
     if choice.is_guess and not values.can_be_guessed:
         raise _no_label(path, name, values, others)
-    if values.are_measurements:
+    if values.are_measurements and not measurements:
         raise broken(
             path,
             f"{values.count} different {values.kind} in {values.rows} rows look like a "

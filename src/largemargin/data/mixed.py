@@ -96,10 +96,13 @@ class Table:
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         """Rows of objects, or of numbers where the type asked for is one."""
+        kind = np.dtype(object if dtype is None else dtype)
+        if kind.kind == "f" and all(c.dtype.kind in "fb" for c in self.columns.values()):
+            return np.column_stack(list(self.columns.values())).astype(kind)
         rows = np.empty(self.shape, object)
         for position, column in enumerate(self.columns.values()):
             rows[:, position] = column
-        return rows if dtype is None else rows.astype(dtype)
+        return rows.astype(kind)
 
     def __repr__(self) -> str:
         kinds = list(self.kinds.values())

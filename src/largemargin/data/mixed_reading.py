@@ -23,9 +23,7 @@ from largemargin.data.labels import (
 from largemargin.data.mixed import Table
 from largemargin.data.opening import check_width, open_reader, read_blocks
 
-_LATIN = (
-    "the file is not text in UTF-8 and was read as Latin-1; pass encoding= if letters are wrong"
-)
+LATIN = "the file is not text in UTF-8 and was read as Latin-1; pass encoding= if letters are wrong"
 
 
 def read_mixed(
@@ -41,7 +39,7 @@ def read_mixed(
     except EncodingError:
         if encoding is not None:
             raise
-    return _read(path, options, format, labels, "latin-1", _LATIN)
+    return _read(path, options, format, labels, "latin-1", LATIN)
 
 
 def _read(

@@ -16,11 +16,12 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from largemargin.data.adult import ADULT_COLUMNS, read_adult
+from largemargin.data.adult import ADULT_COLUMNS, ADULT_LABEL, adult_table, read_adult
 from largemargin.data.dataset import Dataset
 from largemargin.data.downloading import download
 from largemargin.data.errors import DataError
 from largemargin.data.reading import read
+from largemargin.data.small_sets import SMALL_SETS, load_small
 from largemargin.runtime.showing import shown
 
 _IDA_SIZES = {
@@ -70,17 +71,19 @@ _ORIGINS = {
     "adult": "the file of the UCI repository",
 }
 
-NAMES = ("digits", *_FILES)
+NAMES = ("digits", *_FILES, *SMALL_SETS[1:])
 
 
-def load(name_or_path: str | PathLike[str], split: int | None = None) -> Dataset:
+def load(
+    name_or_path: str | PathLike[str], split: int | None = None, *, mixed: bool = False
+) -> Dataset:
     """Load a data set by its name, or read a file.
 
     A named data set is looked for in the folder that ``$LARGEMARGIN_DATA`` names, then in the
     user's cache (``~/.cache/largemargin``, or under ``$XDG_CACHE_HOME``), and then, for mnist,
     usps, diabetes and heart, on OpenML, for covtype and adult at the UCI repository, for ijcnn1
-    and a9a on the LIBSVM data page, from where it goes into the cache. The digits are a part of
-    scikit-learn.
+    and a9a on the LIBSVM data page, from where it goes into the cache. The first four are always
+    there: scikit-learn has them.
 
     Parameters
     ----------
@@ -88,7 +91,11 @@ def load(name_or_path: str | PathLike[str], split: int | None = None) -> Dataset
         One of the names below, or a file, which is read with `read` and has no test set.
 
         =============  ==============================================================
-        digits         8 x 8 pixels 0..16; a fixed stratified quarter is the test set
+        digits         8 x 8 pixels 0..16; a fixed stratified quarter is the test set,
+                       here and in the next three
+        iris           150 x 4; three species
+        wine           178 x 13; labels 0 to 2
+        moons          400 x 2, two noisy half circles, generated; labels 0 and 1
         mnist          28 x 28 pixels 0..255, float32; 60,000 and 10,000
         usps           16 x 16 values -1..1, float32; 7,291 and 2,007
         letter         16 integers 0..15, float32; labels A to Z; 16,000 and 4,000
@@ -104,19 +111,22 @@ def load(name_or_path: str | PathLike[str], split: int | None = None) -> Dataset
         a9a            123 indicators, sparse, float32; labels -1 and 1; 32,561 and
                        16,281
         adult          32,561 x 14, an array of objects: numbers and text as in the
-                       file, NaN where it has ``?``; labels ``<=50K`` and ``>50K``
+                       file, NaN where it has ``?``; labels ``<=50K`` and ``>50K``;
+                       with ``mixed=True`` a `Table`
         =============  ==============================================================
 
     split : int from 0 to 99, default=None
         Which of 100 seeded random splits into training and test rows; only for the data sets from
         banana to covtype. None gives all rows and no test set.
+    mixed : bool, default=False
+        Whether columns may be text and values missing, as for `read`.
 
     Returns
     -------
     Dataset
-        With `X`, `y`, `X_test`, `y_test` and `name`; adult has `feature_names` too. Its columns of
-        text have to become numbers before a machine can use them, with scikit-learn's
-        `OneHotEncoder`, for instance.
+        With `X`, `y`, `X_test`, `y_test` and `name`; adult, iris, wine and moons have
+        `feature_names` and `label_name` too. The columns of text of adult have to become numbers
+        before a machine can use them.
 
     Raises
     ------
@@ -135,14 +145,16 @@ def load(name_or_path: str | PathLike[str], split: int | None = None) -> Dataset
     if name not in NAMES or not isinstance(name_or_path, str):
         if split is not None:
             raise ValueError(f"split is for {', '.join(SPLIT_SIZES)}; {name!r} has none")
-        return _load_file(name_or_path)
+        return _load_file(name_or_path, mixed)
     if name not in SPLIT_SIZES:
         if split is not None:
             own = "has none" if name == "adult" else "has its own test set"
             raise ValueError(f"split is for {', '.join(SPLIT_SIZES)}; {name} {own}")
         if name == "adult":
-            return Dataset(*_find_rows(name), name=name, feature_names=ADULT_COLUMNS)
-        return _load_digits() if name == "digits" else _load_with_test_set(name)
+            X, y = _find_rows(name)
+            X = adult_table(X) if mixed else X
+            return Dataset(X, y, name=name, feature_names=ADULT_COLUMNS, label_name=ADULT_LABEL)
+        return load_small(name) if name in SMALL_SETS else _load_with_test_set(name)
     if split is not None:
         split = _check_split(split)
     X, y = _find_rows(name)
@@ -155,25 +167,16 @@ def cache_folder() -> Path:
     return Path(base) / "largemargin"
 
 
-def _load_file(path: str | PathLike[str]) -> Dataset:
+def _load_file(path: str | PathLike[str], mixed: bool) -> Dataset:
     name = os.fspath(path)
     if isinstance(path, str) and not Path(path).exists():
-        close = difflib.get_close_matches(name.lower(), NAMES, n=2)
-        hint = f"; did you mean {' or '.join(close)}?" if close else ""
+        close = difflib.get_close_matches(name.lower(), NAMES, n=1)
+        hint = f"; did you mean {close[0]}?" if close else ""
         raise DataError(
             f"there is no file and no data set called {shown(name)}; the data sets are "
             f"{', '.join(NAMES)}{hint}"
         )
-    return read(path)
-
-
-def _load_digits() -> Dataset:
-    from sklearn.datasets import load_digits
-    from sklearn.model_selection import train_test_split
-
-    X, y = load_digits(return_X_y=True)
-    X, X_test, y, y_test = train_test_split(X, y, test_size=0.25, stratify=y, random_state=0)
-    return Dataset(X, y.astype(np.int64), X_test, y_test.astype(np.int64), name="digits")
+    return read(path, mixed=mixed)
 
 
 def _load_with_test_set(name: str) -> Dataset:

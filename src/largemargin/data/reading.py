@@ -30,12 +30,17 @@ def read(
     encoding: str | None = None,
     decimal: str | None = None,
 ) -> Dataset:
-    """Read a file of examples: svmlight, CSV, Parquet, Arrow, NPZ or IDX, also compressed.
+    """Read a file of examples: svmlight, CSV, JSON, Parquet, Arrow, NPZ or IDX, also compressed.
 
     The format is told from the content and the name, compression (gzip, bzip2, xz) from the
     content alone. Text is UTF-8, with a mark of byte order or without. A cell of a table between
     quotes may hold delimiters and ends of lines. Lines of more than 64 MiB, names of more than
     65,536 characters and labels of more than 4,096 are refused.
+
+    By default every column but the label holds numbers, and none is missing. With ``mixed=True``
+    files are taken as they are: columns of text and truth values, and missing values (an empty
+    cell, ?, NA, N/A, NaN, null, none). Dates, percentages and numbers with thousands separators
+    stay text.
 
     Parameters
     ----------
@@ -43,33 +48,51 @@ def read(
         The file.
     label : str, int or False, default=None
         Which column of a table holds the labels: its name, or its position from 0 (negative from
-        the end). By default the column called label, target, class or y, and else the last one.
+        the end). By default the column called label, target, class or y, and else the last one;
+        with ``mixed=True`` the last one only if it is text, truth values or whole numbers with at
+        most 20 different values.
         False: there are no labels, and `y` is None. For NPZ the name of an array, by default y or
         target, if there is one. An svmlight line starts with its label, and the labels of
         ``train-images-idx3-ubyte`` are in ``train-labels-idx1-ubyte`` beside it; False ignores
         them.
     header : bool, default=None
         Whether the first line of a table in text names the columns; None looks at it.
-    format : {"svmlight", "csv", "parquet", "arrow", "npz", "idx"}, default=None
+    format : {"svmlight", "csv", "json", "parquet", "arrow", "npz", "idx"}, default=None
         The format, where it should not be guessed. "csv" is any table in text, whether its
-        delimiter is a comma, a semicolon, a tab or blanks; "arrow" is Feather too.
+        separator is a comma, a semicolon, a tab, a bar or blanks; "json" is an object in each line
+        or an array of objects; "arrow" is Feather too.
     labels : {"int", "str"}, default=None
         What labels become. By default integers if they all are whole numbers, else strings.
     n_features : int, default=None
         The width. It is needed for svmlight, when a file does not use the last feature; any other
         format is checked against it.
+    mixed : bool, default=False
+        Whether columns may be text or truth values, and values may be missing.
+    sep : str, default=None
+        What parts the cells of a table in text: a character, "tab" or "blank"; None looks at the
+        file.
+    encoding : str, default=None
+        The encoding of text, by a name that Python knows. None is UTF-8; with ``mixed=True`` also
+        UTF-16 and UTF-32 with their marks, and Latin-1 for what is none of them, which
+        `Dataset.notes` then says.
+    decimal : {".", ","}, default=None
+        What parts the fraction of a number in a table in text. None is a point; with
+        ``mixed=True`` a comma, where the numbers can only be read so.
 
     Returns
     -------
     Dataset
         Which unpacks into `X` and `y`. `X` is a CSR matrix for svmlight and sparse NPZ, otherwise
-        an array: float32 where the file holds float32 or small integers, else float64.
+        an array: float32 where the file holds float32 or small integers, else float64. With
+        ``mixed=True`` it is a `Table` unless all columns are numbers and none is missing.
 
     Raises
     ------
     DataError
         If the file is missing, damaged or not what it should be, changes while it is read, or has
-        a missing or infinite value; with the place and what to do.
+        a missing or infinite value; with the place and what to do. With ``mixed=True`` also if two
+        columns have one name, or if no column can be taken for the labels: rows without a label, or
+        hundreds of different numbers.
 
     Examples
     --------
@@ -87,7 +110,14 @@ def read(
            [2. , 1.5]])
     >>> y
     array(['iris', 'rose'], dtype='<U4')
-    """
+
+    >>> _ = path.write_text("length;colour;kind\\n5,1;blue;iris\\n?;red;rose\\n")
+    >>> data = read(path, mixed=True)
+    >>> data.X.columns
+    {'length': array([5.1, nan]), 'colour': array(['blue', 'red'], dtype=object)}
+    >>> data.label_name, data.label_reason, data.notes
+    ('kind', 'it is the last column, and holds 2 classes', ('numbers are read with a decimal comma',))
+    """  # noqa: E501
     options = ReadOptions(label, header, n_features, mixed, sep, decimal)
     if mixed:
         return read_mixed(path, options, format, labels, encoding)

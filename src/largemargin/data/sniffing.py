@@ -17,6 +17,7 @@ from largemargin.data.cells import is_missing, is_number
 from largemargin.data.errors import broken
 from largemargin.data.files import whole_record
 from largemargin.data.formats import ReadOptions
+from largemargin.data.label_rule import default_name
 from largemargin.data.layout import (
     TableLayout,
     check_names,
@@ -125,7 +126,12 @@ def _tell_header(
     rows: list[list[str]],
     options: ReadOptions,
 ) -> bool:
-    known = {name.lower() for name in (*_NAMES, *options.names)}
+    if options.names:
+        if set(options.names) & set(top):
+            return True
+        if set(options.names) <= {default_name(j) for j in range(len(options.names))}:
+            return False
+    known = {name.lower() for name in _NAMES}
     if isinstance(options.label, str):
         known.add(options.label.lower())
     columns = [[row[j] for row in rows] for j in range(len(top))]

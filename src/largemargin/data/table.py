@@ -8,9 +8,7 @@ find the cell that is wrong (`line_problem`).
 
 from __future__ import annotations
 
-import io
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from itertools import chain, islice
 from typing import IO, Any
 
@@ -18,13 +16,14 @@ import numpy as np
 
 from largemargin.data.cells import swap_points
 from largemargin.data.column_builder import ColumnBuilder
-from largemargin.data.errors import DataError, EncodingError, broken
+from largemargin.data.errors import DataError, broken
 from largemargin.data.files import Source, all_whole, each_line, take_lines, whole_record
 from largemargin.data.formats import Block, Reader, ReadOptions
 from largemargin.data.label_rule import check_distinct, choose_label, default_name
 from largemargin.data.labels import LabelKind, first_bad_label, label_kind, label_position
 from largemargin.data.layout import TableLayout, check_text, find_layout, line_problem
 from largemargin.data.sniffing import tell_layout
+from largemargin.data.text import open_text
 from largemargin.runtime.showing import shown
 
 _COLUMN_ROWS = 1 << 15  # rows that columns are made of together
@@ -63,7 +62,7 @@ class TableReader(Reader):
 
     def _find_layout(self, options: ReadOptions) -> TableLayout:
         path, suffix = self._source.path, self._source.suffix
-        with _text(self._source) as stream:
+        with open_text(self._source) as stream:
             lines = each_line(stream, "", path)
             if options.mixed:
                 return tell_layout(path, suffix, lines, options)
@@ -126,7 +125,7 @@ class TableReader(Reader):
         blank lines, and those that a record goes on in, are kept as empty strings, so that
         positions still give line numbers."""
         path = self._source.path
-        with _text(self._source) as stream:
+        with open_text(self._source) as stream:
             first = self._layout.first_line
             for _ in islice(each_line(stream, "", path), first - 1):
                 pass
@@ -256,29 +255,3 @@ def _parse_whole_numbers(rows: list[str], delimiter: str) -> np.ndarray | None:
     if len(widths) > 1 or np.any(np.abs(values) >= _EXACT_FLOATS):
         return None
     return values.reshape(len(rows), -1).astype(np.float64)
-
-
-@contextmanager
-def _text(source: Source) -> Iterator[IO[str]]:
-    """The lines of a file in UTF-8; anything else is a `DataError` with the line."""
-    with source.open() as stream, io.TextIOWrapper(stream, encoding="utf-8-sig") as text:
-        try:
-            yield text
-        except UnicodeDecodeError:
-            raise _not_text(source) from None
-
-
-def _not_text(source: Source) -> DataError:
-    with source.open() as stream:
-        for number, line in enumerate(each_line(stream, b"", source.path), 1):
-            try:
-                line.decode("utf-8")
-            except UnicodeDecodeError as error:
-                told = broken(
-                    source.path,
-                    f"expected text in UTF-8, saw the byte 0x{line[error.start]:02x}; save the "
-                    "file as UTF-8, or pass format= if it is not a table in text",
-                    line=number,
-                )
-                return EncodingError(str(told))
-    return EncodingError(str(broken(source.path, "expected text in UTF-8")))
