@@ -151,7 +151,10 @@ def test_a_file_is_overwritten(run, animals, tmp_path):
         (["animals.csv", "--cv", "depth=1,2"], "no such parameter"),
         (["animals.csv", "--cv", "degree=1", "--cv", "degree=2"], "twice"),
         (["animals.csv", "--cv", "degree=1,x"], "degree must be"),
-        (["animals.csv", "--test", "narrow.csv"], "lacks the columns 'length', 'width', 'height'"),
+        (
+            ["animals.csv", "--test", "narrow.csv"],
+            "the columns 'length', 'width', 'height' are missing",
+        ),
         (["animals.csv", "--test-size", "1"], "--test-size must be a share of the rows"),
         (["animals.csv", "--scoring", "balanced"], "--scoring is what --cv goes by"),
         (["animals.csv", "--scoring", "luck", "--cv", "degree=1,2"], "--scoring must be one of"),

@@ -7,13 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 from largemargin.cli.output import note
 from largemargin.cli.tables import as_table, is_table, preprocessor_of
-from largemargin.runtime.showing import listed, shown
+from largemargin.runtime.showing import shown
 
 if TYPE_CHECKING:
     import numpy as np
 
     from largemargin.cli.options import Reading
     from largemargin.data import Dataset, Table
+
+_LABELS = ("label", "target", "class", "y")  # names of labels where a model does not say its own
 
 
 @dataclass(frozen=True)
@@ -25,6 +27,8 @@ class Columns:
     width : int
     names : tuple of str
         Empty if the columns had none.
+    kinds : dict
+        What columns held, as far as it is known: number, bool or text.
     label : str or None
         The column of the labels, where it is known.
     as_text : bool
@@ -37,6 +41,7 @@ class Columns:
 
     width: int
     names: tuple[str, ...]
+    kinds: dict[str, str]
     label: str | None
     as_text: bool
     mixed: bool
@@ -46,8 +51,10 @@ class Columns:
     def of_model(cls, model: Any, info: dict[str, Any]) -> Columns:
         step, classes = preprocessor_of(model), getattr(model, "classes_", None)
         known = step.feature_names_in_ if step is not None else info.get("feature_names") or ()
+        names = tuple(map(str, known))
+        kinds = info.get("column_kinds", {}) if step is not None else dict.fromkeys(names, "number")
         return cls(
-            int(model.n_features_in_), tuple(map(str, known)), info.get("label"),
+            int(model.n_features_in_), names, kinds, info.get("label"),
             classes is None or classes.dtype.kind in "UTO", step is not None, classes is not None,
         )  # fmt: skip
 
@@ -55,45 +62,23 @@ class Columns:
     def of_data(cls, data: Dataset) -> Columns:
         as_text = data.y is not None and data.y.dtype.kind in "UO"
         names, mixed = data.feature_names or (), is_table(data.X)
-        return cls(data.X.shape[1], names, data.label_name, as_text, mixed)
+        kinds = as_table(data).kinds if mixed else dict.fromkeys(names, "number")
+        return cls(data.X.shape[1], names, kinds, data.label_name, as_text, mixed)
 
 
-def read_like(
-    source: str, reading: Reading, columns: Columns, *, no_label: bool = False
-) -> Dataset:
+def read_for(source: str, reading: Reading, columns: Columns, *, no_label: bool = False) -> Dataset:
     """Data with the columns of training, put in their order.
 
     The column of the labels is the one of training if the file has it; else there are no labels.
     """
-    from largemargin.cli.inputs import is_named, read_data
+    from largemargin.cli.inputs import is_named
 
-    by_name = columns.mixed or bool(columns.names)
-    if not is_named(source):
-        names = names_in(source, reading) if by_name or columns.label else ()
-        if reading.label is None and not no_label:
-            reading, no_label = _remembered(names, reading, columns)
-        if names and columns.names and not _only_positions(names):
-            _check_none_missing(names, columns, source)
-    try:
-        data = read_data(
-            source, reading, no_label=no_label, as_text=columns.as_text, mixed=by_name,
-            n_features=None if by_name else columns.width,
-        )  # fmt: skip
-    except ValueError as error:
-        raise _with_a_hint(error, columns, no_label) from error
-    return _matched(data, columns, source, no_label)
-
-
-def _remembered(names: tuple[str, ...], reading: Reading, columns: Columns) -> tuple[Reading, bool]:
-    """The column of the labels by its position, or that there is none."""
-    if columns.label is None or not names:
-        return reading, False
-    if columns.label in names:
-        return replace(reading, label=str(names.index(columns.label))), False
-    if not _only_positions(names):
-        return reading, True
-    has_label = len(names) > columns.width
-    return (replace(reading, label=str(len(names) - 1)) if has_label else reading), not has_label
+    there = () if is_named(source) else names_in(source, reading)
+    if there and columns.names and not _are_positions(there):
+        return _by_name(source, reading, columns, there, no_label)
+    if reading.label is None and not no_label:
+        reading, no_label = _label_by_position(there, reading, columns)
+    return _by_position(source, reading, columns, no_label)
 
 
 def names_in(source: str, reading: Reading) -> tuple[str, ...]:
@@ -106,52 +91,94 @@ def names_in(source: str, reading: Reading) -> tuple[str, ...]:
     return tuple(reader.column_names)
 
 
-def _with_a_hint(error: ValueError, columns: Columns, no_label: bool) -> ValueError:
-    """What a reader says of the width, with what to do about it here."""
-    if f"n_features={columns.width}" not in str(error):
-        return error
-    if not no_label:
-        return ValueError(
-            f"{error}: if the file has no column of labels, add --no-label; if it is not the "
-            "last one, name it with --label"
-        )
-    if not columns.labelled:
-        return ValueError(f"{error}: if a column is to be left out, name it with --label")
-    return error
+def _by_name(
+    source: str, reading: Reading, columns: Columns, there: tuple[str, ...], no_label: bool
+) -> Dataset:
+    from largemargin.data import read_like
+
+    label = None if no_label else _label_by_name(there, reading, columns)
+    data = read_like(
+        source, columns.names, label, kinds=columns.kinds,
+        labels="str" if columns.as_text else None, **reading.given,
+    )  # fmt: skip
+    for sentence in data.notes:
+        note(f"note: {source}: {sentence}")
+    X = data.X if columns.mixed else _numbers(data.X, source)
+    return replace(data, X=X)
 
 
-def _matched(data: Dataset, columns: Columns, source: str, no_label: bool) -> Dataset:
-    """The columns of training, in their order."""
-    if columns.mixed or is_table(data.X):
-        table, X_test = _in_order(as_table(data), columns, source, no_label), None
-        if data.X_test is not None:
-            parts = replace(data, X=data.X_test)
-            X_test = _in_order(as_table(parts), columns, source, no_label)
-        X = table if columns.mixed else _numbers(table, source)
-        return replace(data, X=X, X_test=X_test, feature_names=columns.names)
-    names = data.feature_names
-    if names and columns.names and names != columns.names and not _only_positions(names):
-        _tell_new(names, columns, source)
-        order = [names.index(name) for name in columns.names]
-        return replace(data, X=data.X[:, order], feature_names=columns.names)
+def _label_by_name(there: tuple[str, ...], reading: Reading, columns: Columns) -> str | None:
+    """The column that was named, or that of training; of older models, which do not say it, the
+    column that they do not know.
+    """
+    named = reading.label
+    if named is not None and named not in there and named.lstrip("-").isdecimal():
+        position = int(named)
+        if -len(there) <= position < len(there):
+            return there[position]
+    if named is not None or columns.label is not None or not columns.labelled:
+        return named if named is not None else columns.label
+    others = [name for name in there if name not in columns.names]
+    called = [name for name in others if name.lower() in _LABELS]
+    return (called or others[-1:] or [None])[0]
+
+
+def _label_by_position(
+    there: tuple[str, ...], reading: Reading, columns: Columns
+) -> tuple[Reading, bool]:
+    """The column of the labels of a file without names, or that there is none."""
+    if columns.label is None or not there:
+        return reading, False
+    if columns.label in there and len(there) > columns.width:
+        return replace(reading, label=str(there.index(columns.label))), False
+    if len(there) > columns.width:
+        return replace(reading, label=str(len(there) - 1)), False
+    return reading, len(there) == columns.width
+
+
+def _by_position(source: str, reading: Reading, columns: Columns, no_label: bool) -> Dataset:
+    from largemargin.cli.inputs import read_data
+
+    by_name = columns.mixed or bool(columns.names)
+    try:
+        data = read_data(
+            source, reading, no_label=no_label, as_text=columns.as_text, mixed=by_name,
+            n_features=None if by_name else columns.width,
+        )  # fmt: skip
+    except ValueError as error:
+        if f"n_features={columns.width}" not in str(error):
+            raise
+        raise ValueError(f"{error}{_hint(columns, no_label)}") from error
     X = data.X if data.X_test is None else data.X_test
     if X.shape[1] != columns.width:
-        raise _wrong_width(source, X.shape[1], columns, no_label)
-    return data
-
-
-def _wrong_width(source: str, width: int, columns: Columns, no_label: bool) -> ValueError:
-    hint = ""
-    if not columns.labelled:
-        hint = ": if a column is to be left out, name it with --label"
-    elif not no_label:
-        hint = (
-            ": if the file has no column of labels, add --no-label; if it is not the last one, "
-            "name it with --label"
+        raise ValueError(
+            f"{source} has {X.shape[1]} features, and the model was trained on {columns.width}"
+            f"{_hint(columns, no_label)}"
         )
-    return ValueError(
-        f"{source} has {width} features, and the model was trained on {columns.width}{hint}"
+    if not columns.mixed:
+        return replace(data, X=_numbers(data.X, source)) if is_table(data.X) else data
+    parts = {"X": as_table(data)}
+    if data.X_test is not None:
+        parts["X_test"] = as_table(replace(data, X=data.X_test))
+    named: Any = {part: _renamed(table, columns.names) for part, table in parts.items()}
+    return replace(data, feature_names=columns.names, **named)
+
+
+def _hint(columns: Columns, no_label: bool) -> str:
+    if not columns.labelled:
+        return ": if a column is to be left out, name it with --label"
+    if no_label:
+        return ""
+    return (
+        ": if the file has no column of labels, add --no-label; if it is not the last one, name it "
+        "with --label"
     )
+
+
+def _renamed(table: Table, names: tuple[str, ...]) -> Table:
+    from largemargin.data import Table
+
+    return Table(dict(zip(names, table.columns.values(), strict=True)))
 
 
 def _numbers(table: Table, source: str) -> np.ndarray:
@@ -173,41 +200,6 @@ def _numbers(table: Table, source: str) -> np.ndarray:
     return np.column_stack(list(table.columns.values()))
 
 
-def _in_order(table: Table, columns: Columns, source: str, no_label: bool) -> Table:
-    from largemargin.data import Table
-
-    if not columns.names or (_only_positions(table.names) and table.names != columns.names):
-        if len(table.names) != columns.width:
-            raise _wrong_width(source, len(table.names), columns, no_label)
-        if not columns.names:
-            return table
-        table = Table(dict(zip(columns.names, table.columns.values(), strict=True)))
-    _check_none_missing(table.names, columns, source)
-    _tell_new(table.names, columns, source)
-    return table.select(columns.names)
-
-
-def _only_positions(names: tuple[str, ...]) -> bool:
+def _are_positions(names: tuple[str, ...]) -> bool:
     """Whether columns have no names but those that their positions give them."""
     return all(name[:1] == "x" and name[1:].isdecimal() for name in names)
-
-
-def _check_none_missing(names: tuple[str, ...], columns: Columns, source: str) -> None:
-    """Refuse a file that lacks columns of training, and name them."""
-    missing = [name for name in columns.names if name not in names]
-    extra = [name for name in names if name not in columns.names and name != columns.label]
-    if missing:
-        beside = f"; it has {listed(extra)[1:-1]} instead" if extra else ""
-        many = "columns" if len(missing) > 1 else "column"
-        raise ValueError(
-            f"{source} lacks the {many} {listed(missing)[1:-1]} that the model was trained on"
-            f"{beside}: give data with the columns of training"
-        )
-
-
-def _tell_new(names: tuple[str, ...], columns: Columns, source: str) -> None:
-    """Name the columns that training did not have."""
-    extra = [name for name in names if name not in columns.names]
-    if extra:
-        told = f"{source} has columns that training did not have, which are left out"
-        note(f"warning: {told}: {listed(extra)[1:-1]}")

@@ -39,9 +39,15 @@ class Fit:
 
 
 def fit(
-    estimator: Any, data: Dataset, quiet: bool = False, seconds_left: float | None = None
+    estimator: Any,
+    data: Dataset,
+    quiet: bool = False,
+    seconds_left: float | None = None,
+    known: tuple[str, ...] = (),
 ) -> Fit:
-    """Train an estimator; `seconds_left` takes the place of its own time limit meanwhile."""
+    """Train an estimator; `seconds_left` takes the place of its own time limit meanwhile, and
+    warnings that are `known` are not told again.
+    """
     from largemargin.runtime.progress import interruptions
 
     final = final_step(estimator)
@@ -49,7 +55,7 @@ def fit(
     limit_now = limit if seconds_left is None else seconds_left
     before = interruptions()
     start = time.perf_counter()
-    with _told_at_once() as told:
+    with _told_at_once(known) as told:
         final.set_params(verbose=watched(quiet), **({"max_seconds": limit_now} if limit else {}))
         try:
             estimator.fit(data.X, data.y)
@@ -62,7 +68,7 @@ def fit(
 
 
 @contextmanager
-def _told_at_once() -> Iterator[list[str]]:
+def _told_at_once(known: tuple[str, ...]) -> Iterator[list[str]]:
     """Tell each warning once, when it comes, in one line; the list has them all."""
     told: list[str] = []
 
@@ -70,7 +76,8 @@ def _told_at_once() -> Iterator[list[str]]:
         text = " ".join(str(message).split())
         if text not in told:
             told.append(text)
-            note(f"warning: {text}")
+            if text not in known:
+                note(f"warning: {text}")
 
     with warnings.catch_warnings():
         warnings.simplefilter("always")

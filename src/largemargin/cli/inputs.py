@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from largemargin.cli.columns import Columns, read_like
+from largemargin.cli.columns import Columns, read_for
 from largemargin.runtime.showing import shown
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ def read_test_data(source: str, training: Dataset, reading: Reading) -> tuple[Ma
     import numpy as np
 
     assert training.y is not None
-    data = read_like(source, reading, Columns.of_data(training))
+    data = read_for(source, reading, Columns.of_data(training))
     X, y = (data.X, data.y) if data.X_test is None else (data.X_test, data.y_test)
     if y is None:
         raise ValueError(f"{source} has no labels to test with: name their column with --label")
@@ -135,7 +135,7 @@ def read_whole_for(
     """Data for a model to look at, with all their parts: the columns that it was trained on."""
     if not knows_labels(model) and reading.label is None:  # as `read_unlabelled_data` has it
         no_label = True
-    return read_like(source, reading, Columns.of_model(model, info), no_label=no_label)
+    return read_for(source, reading, Columns.of_model(model, info), no_label=no_label)
 
 
 def numbers_of(labels: VectorLike, classes: np.ndarray, source: str) -> np.ndarray:

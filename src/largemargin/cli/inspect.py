@@ -11,7 +11,10 @@ from largemargin.cli.output import emit_facts, emit_json, emit_table
 from largemargin.report.fit.words import machine_words
 from largemargin.runtime.showing import percent, text
 
-_TOLD_APART = ("cv", "versions", "feature_names", "warnings", "decisions", "held_out")
+_TOLD_APART = (
+    "cv", "versions", "feature_names", "warnings", "decisions", "held_out",
+    "column_kinds",
+)  # fmt: skip
 
 
 def inspect(

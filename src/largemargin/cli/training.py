@@ -138,13 +138,15 @@ class Run:
         scaler = scaler_for(self.order.scale, part)
         return machine if scaler is None else Pipeline([("scale", scaler), ("model", machine)])
 
-    def _fit(self, part: Dataset, seconds_left: float | None = None) -> Fit:
+    def _fit(
+        self, part: Dataset, seconds_left: float | None = None, known: tuple[str, ...] = ()
+    ) -> Fit:
         estimator, quiet = self._estimator(part), self.order.quiet
         if self.in_shards:
             rows = scaled_parts(estimator, part, self._client)
             done = replace(fit(final_step(estimator), rows, quiet), estimator=estimator)
         else:
-            done = fit(estimator, part, quiet, seconds_left)
+            done = fit(estimator, part, quiet, seconds_left, known)
         self.interrupted |= done.interrupted
         if self._client is None:
             return done
@@ -184,7 +186,7 @@ class Run:
         if first.stopped or (left is not None and left < first.seconds):
             return f"{kept}: --max-seconds leaves no time to fit again on all"
         try:
-            again = self._fit(self.parts.whole, left)
+            again = self._fit(self.parts.whole, left, first.warnings)
         except KeyboardInterrupt:
             self.interrupted = True
             return f"{kept}, since fitting again was interrupted"
@@ -195,11 +197,14 @@ class Run:
 
     def notes(self) -> dict[str, Any]:
         """What the model file notes of the training."""
+        from largemargin.data import Table
+
         final, order, kept = final_step(self.kept.estimator), self.order, self.kept
         part = self.parts.whole if self.refitted else self.parts.training
         found: dict[str, Any] = {
             "data": order.data, "rows": part.X.shape[0], "features": part.X.shape[1],
             **({"label": part.label_name} if part.label_name else {}),
+            **({"column_kinds": part.X.kinds} if isinstance(part.X, Table) else {}),
             **({"decisions": told} if (told := decisions_of(kept.estimator)) else {}),
             **({"cv": self.found} if self.found else {}), **learned(final),
             "seconds": kept.seconds,

@@ -197,4 +197,5 @@ SHAPES: dict[str, Callable[[Any], bool]] = {
     "held_out": _is(dict),
     "label": _is(str),
     "decisions": _is(list),
+    "column_kinds": _is(dict),
 }
