@@ -120,7 +120,7 @@ def _label_by_name(there: tuple[str, ...], reading: Reading, columns: Columns) -
         return named if named is not None else columns.label
     others = [name for name in there if name not in columns.names]
     called = [name for name in others if name.lower() in _LABELS]
-    return (called or others[-1:] or [None])[0]
+    return next(iter(called or others[-1:]), None)
 
 
 def _label_by_position(

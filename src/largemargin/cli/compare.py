@@ -11,6 +11,15 @@ import typer
 from largemargin.cli.clusters import cluster
 from largemargin.cli.options import Dask, Decimal, Encoding, Header, Json, Label, Reading, Sep
 from largemargin.cli.output import command_line, emit, emit_json, emit_table, note
+from largemargin.cli.tables import (
+    Categorical,
+    Drop,
+    Missing,
+    TableOptions,
+    is_table,
+    prepared,
+    preprocessor,
+)
 
 if TYPE_CHECKING:
     from largemargin.compare import Comparison, Result, Task
@@ -65,6 +74,9 @@ def compare(
         int, typer.Option(help="Training rows that the search has; the machine found has all.")
     ] = 600,
     seed: Annotated[int, typer.Option(help="For everything that is drawn.")] = 0,
+    drop: Drop = None,
+    categorical: Categorical = None,
+    missing: Missing = "impute",
     label: Label = None,
     header: Header = None,
     sep: Sep = None,
@@ -103,6 +115,7 @@ def compare(
         )
     task = _task(
         data, test, Reading(label, header, sep, encoding, decimal),
+        TableOptions.of(drop, categorical, missing),
         scale=scale, folds=folds, seed=seed, max_seconds=max_seconds, search_rows=search_rows,
         held_out=test_size,
     )  # fmt: skip
@@ -127,16 +140,25 @@ def compare(
         note(f"report written to {report}")
 
 
-def _task(data: str, test: str | None, reading: Reading, **settings: Any) -> Task:
+def _task(
+    data: str, test: str | None, reading: Reading, table: TableOptions, **settings: Any
+) -> Task:
     from largemargin.cli.inputs import read_test_data, read_training_data
     from largemargin.compare.task import make_task
 
-    training = read_training_data(data, reading)
+    training = prepared(read_training_data(data, reading), table)
     assert training.y is not None
+    for sentence in training.notes:
+        note(f"note: {sentence}")
+    if is_table(training.X):
+        settings["preprocessor"] = preprocessor(training.X, table, settings["scale"])
     X_test, y_test = training.X_test, training.y_test
     if test is not None:
         X_test, y_test = read_test_data(test, training, reading)
-    return make_task(training.name or data, training.X, training.y, X_test, y_test, **settings)
+    return make_task(
+        training.name or data, training.X, training.y, X_test, y_test,
+        label=training.label_name, **settings,
+    )  # fmt: skip
 
 
 def _show(found: Comparison) -> None:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from largemargin.base.pipelines import final_step
+from largemargin.cli.options import in_options
 from largemargin.cli.output import note, watched
 
 if TYPE_CHECKING:
@@ -73,7 +74,7 @@ def _told_at_once(known: tuple[str, ...]) -> Iterator[list[str]]:
     told: list[str] = []
 
     def tell(message: Warning | str, *others: Any, **more: Any) -> None:
-        text = " ".join(str(message).split())
+        text = in_options(" ".join(str(message).split()))
         if text not in told:
             told.append(text)
             if text not in known:

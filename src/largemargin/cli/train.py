@@ -94,6 +94,14 @@ def train(
     sep: Sep = None,
     encoding: Encoding = None,
     decimal: Decimal = None,
+    resume: Annotated[
+        bool,
+        typer.Option(
+            "--resume",
+            help="Go on from the coefficients of the model file, with the same data; for svc, "
+            "nu-svc and one-class-svm.",
+        ),
+    ] = False,
     output: Annotated[
         str | None,
         typer.Option(
@@ -144,7 +152,7 @@ def train(
         Reading(label, header, sep, encoding, decimal), seed, scale, tuple(cv or ()), scoring,
         test, test_size, refit, TableOptions.of(drop, categorical, missing), dask, report, json,
         quiet,
-        labelled=by_command()[model].kind == CLASSIFIER,
+        labelled=by_command()[model].kind == CLASSIFIER, resume=resume,
     )  # fmt: skip
     _check(order, stream)
     if stream:

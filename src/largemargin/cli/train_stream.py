@@ -36,6 +36,10 @@ def check_stream(order: Order, chunk: int | None) -> None:
             "--report needs rows to measure, and --stream keeps none: give some with --test, or "
             "leave it out and then use largemargin report MODEL DATA"
         )
+    if order.resume:
+        raise ValueError(
+            "--resume goes on with rows in memory; a stream goes on with largemargin stream"
+        )
     if order.scale not in ("auto", "none") or order.cv:
         option = "--cv" if order.cv else f"--scale {order.scale}"
         raise ValueError(

@@ -92,6 +92,8 @@ def decision_facts(decisions: list[str]) -> Facts:
 
 def tested_facts(result: dict[str, Any], measures: Measures | None, missing: str) -> Facts:
     """The error on rows that were not trained on, beside that of a guess; or why there is none."""
+    if result["test_rows"] is None and result.get("held_out"):
+        return []  # of a model that was gone on with
     if "outliers" in result:
         return [("outliers", f"{percent(result['outliers'])} of the training rows")]
     if result["test_rows"] is None:
@@ -108,8 +110,11 @@ def tested_facts(result: dict[str, Any], measures: Measures | None, missing: str
 
 def held_out_facts(run: Run) -> Facts:
     """How rows were held out, and what became of the model then."""
-    noted = run.parts.held_out
-    if not noted:
+    if run.earlier is not None and not run.parts.held_out and run.earlier.held_out:
+        noted = run.earlier.held_out
+        error = f"{percent(noted['error'])} of {noted['rows']} rows, as the model file noted"
+        return [("held-out error", error)]
+    if not run.parts.held_out:
         return []
     n, order = run.parts.training.X_test.shape[0], run.order
     drawn = f"{n} of {run.parts.whole.X.shape[0]} rows, drawn by class with --seed {order.seed}"

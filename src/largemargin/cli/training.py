@@ -20,6 +20,7 @@ from largemargin.cli.measuring import measured
 from largemargin.cli.model_options import make_estimator
 from largemargin.cli.options import Reading
 from largemargin.cli.output import note, watched
+from largemargin.cli.resuming import earlier
 from largemargin.cli.scaling import resolved, scaler_for
 from largemargin.cli.tables import TableOptions, decisions_of, is_table, prepared, preprocessor
 from largemargin.report.fit.words import learned
@@ -51,6 +52,7 @@ class Order:
     json: bool = False
     quiet: bool = False
     labelled: bool = True
+    resume: bool = False
 
     def machine(self) -> Any:
         """Not yet fitted."""
@@ -74,6 +76,8 @@ class Run:
         What the search found; empty without one.
     first, kept : Fit
         The model that was measured, and the one to write.
+    earlier : Earlier or None
+        The model that is gone on with.
     measures : Measures or None
         Of the answers on rows that were not trained on, if there were some.
     words : str
@@ -84,6 +88,7 @@ class Run:
 
     def __init__(self, order: Order, client: Any = None) -> None:
         self._client = client
+        self.earlier = earlier(order) if order.resume else None
         self.in_shards = client is not None and in_parts(order.data)
         self.cluster: dict[str, Any] | None = None
         self.interrupted, self.words = False, ""
@@ -93,10 +98,17 @@ class Run:
             note(f"note: {sentence}")
         machine = order.machine()
         scale, self.why_scaled = resolved(order.scale, data, machine)
+        if self.earlier is not None:
+            noted = self.earlier.held_out
+            order = replace(
+                order, test_size=self.earlier.test_size(), seed=noted.get("seed", order.seed)
+            )
         self.order = replace(order, scale=scale)
-        pairwise = machine.get_params(deep=False).get("kernel") == "precomputed"
+        self.pairwise = machine.get_params(deep=False).get("kernel") == "precomputed"
         fraction = 0.0 if self.in_shards else order.test_size
-        self.parts = divided(data, fraction, order.seed, pairwise)
+        self.parts = divided(data, fraction, order.seed, self.pairwise)
+        if self.earlier is not None:
+            self.earlier.check_rows(self.parts.training, order.data)
 
     def _read(self, order: Order) -> Dataset:
         """The data, with the rows to test on if some were named."""
@@ -125,11 +137,13 @@ class Run:
             seed=order.seed, scoring=order.scoring, verbose=watched(order.quiet),
         )  # fmt: skip
 
-    def _estimator(self, part: Dataset) -> Any:
-        """Not yet fitted, with what was chosen."""
+    def _estimator(self, part: Dataset, going_on: bool = False) -> Any:
+        """Not yet fitted, with what was chosen; or `going_on` with an earlier one, if there is."""
         from sklearn.pipeline import Pipeline
 
         machine = self.order.machine().set_params(**self.found.get("chosen", {}))
+        if going_on and self.earlier is not None:
+            machine = self.earlier.machine(machine)
         if self._client is not None:
             machine = for_cluster(machine, self.order.model, self._client)
         if is_table(part.X):
@@ -139,23 +153,42 @@ class Run:
         return machine if scaler is None else Pipeline([("scale", scaler), ("model", machine)])
 
     def _fit(
-        self, part: Dataset, seconds_left: float | None = None, known: tuple[str, ...] = ()
+        self,
+        part: Dataset,
+        seconds_left: float | None = None,
+        known: tuple[str, ...] = (),
+        going_on: bool = False,
     ) -> Fit:
-        estimator, quiet = self._estimator(part), self.order.quiet
+        estimator, quiet = self._estimator(part, going_on), self.order.quiet
         if self.in_shards:
             rows = scaled_parts(estimator, part, self._client)
             done = replace(fit(final_step(estimator), rows, quiet), estimator=estimator)
         else:
             done = fit(estimator, part, quiet, seconds_left, known)
+        if going_on and self.earlier is not None:
+            final_step(estimator).set_params(warm_start=False)
         self.interrupted |= done.interrupted
         if self._client is None:
             return done
         self.cluster = summary(final_step(estimator))
         return replace(done, estimator=to_local(estimator))
 
+    def foretell(self) -> None:
+        """Say what a long training will take, before it begins."""
+        from largemargin.cli import forecast
+
+        part, order = self.parts.training, self.order
+        limited = order.given.get("max_seconds") is not None
+        if limited or order.quiet or self._client is not None or self.pairwise:
+            return
+        seconds = forecast.seconds_for(lambda: self._estimator(part), part, order.seed)
+        again = self.parts.held_out and order.refit
+        # a fit on all rows takes longer than that on three quarters of them
+        forecast.tell(seconds, self._estimator(part), 2.5 if again else 1)
+
     def train(self) -> None:
         """Fit and measure; where rows were held out, fit again on all."""
-        self.first = self.kept = self._fit(self.parts.training)
+        self.first = self.kept = self._fit(self.parts.training, going_on=True)
         self.measures = self._measured()
         if self.parts.held_out:
             self.words = self._fit_again()
@@ -221,6 +254,8 @@ class Run:
         found |= tested.as_json() if tested else {}
         if self.parts.held_out:
             found["held_out"] = self._held_out()
+        elif self.earlier is not None and self.earlier.held_out:
+            found["held_out"] = self.earlier.held_out
         return found
 
     @property
@@ -267,5 +302,6 @@ def run(order: Order) -> Run:
                 from largemargin.cli.search import emit_search
 
                 emit_search(found.found)
+        found.foretell()
         found.train()
     return found

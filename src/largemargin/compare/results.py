@@ -103,6 +103,7 @@ class Comparison:
     guess_errors: int = 0
     commonest: Any = None
     imbalanced: bool = False
+    label: str | None = None
 
     @property
     def guess(self) -> ErrorRate | None:
@@ -129,7 +130,7 @@ def heading(found: Comparison) -> str:
     return (
         f"{found.data}: {found.train_rows:,} rows of {found.features:,} features to train on, "
         f"{found.test_rows:,} to test on{' (held out)' if found.held_out else ''}, "
-        f"{found.classes} classes"
+        f"{found.classes} classes{f' of {found.label}' if found.label else ''}"
     )
 
 

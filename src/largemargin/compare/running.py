@@ -89,7 +89,7 @@ def _guess(task: Task) -> dict[str, Any]:
     found = measure_answers(truth, np.full(len(truth), commonest), classes)
     return {
         "guess_errors": found.rate.errors, "commonest": found.commonest,
-        "imbalanced": found.imbalanced,
+        "imbalanced": found.imbalanced, "label": task.label,
     }  # fmt: skip
 
 

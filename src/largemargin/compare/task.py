@@ -21,7 +21,7 @@ class Task:
     Attributes
     ----------
     name : str
-    X, y : the training set
+    X, y : the training set, X an array, a sparse matrix or a table
     X_test, y_test : the test set
     held_out : bool
         Whether the test set was drawn from the data, because they have none of their own.
@@ -35,6 +35,10 @@ class Task:
         For splits, folds and machines.
     max_seconds : float
         Of processor time for each machine: search, training and certificate.
+    preprocessor : TablePreprocessor or None
+        Not yet fitted: what makes numbers of rows that are a table.
+    label : str or None
+        The column of the labels.
     """
 
     name: str
@@ -48,6 +52,8 @@ class Task:
     seed: int = 0
     max_seconds: float = 30.0
     search_rows: int = 600
+    preprocessor: Any = None
+    label: str | None = None
 
     @property
     def scale_gamma(self) -> float:
@@ -64,8 +70,11 @@ class Task:
     def scaler(self) -> Any:
         """Not yet fitted; None for no scaling. Sparse data are only divided."""
         from scipy.sparse import issparse
+        from sklearn.base import clone
         from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, StandardScaler
 
+        if self.preprocessor is not None:
+            return clone(self.preprocessor).set_params(scale=self.scale)
         if self.scale == "none":
             return None
         if self.scale == "standard":
@@ -112,6 +121,8 @@ def make_task(
     max_seconds: float = 30.0,
     search_rows: int = 600,
     held_out: float = 0.25,
+    preprocessor: Any = None,
+    label: str | None = None,
 ) -> Task:
     """A task, with a test set drawn by strata if there is none."""
     if scale not in SCALES:
@@ -135,5 +146,6 @@ def make_task(
         )
     assert y_test is not None
     return Task(
-        name, X, y, X_test, y_test, drawn, scale, folds, seed, max_seconds, search_rows
+        name, X, y, X_test, y_test, drawn, scale, folds, seed, max_seconds, search_rows,
+        preprocessor, label,
     )  # fmt: skip

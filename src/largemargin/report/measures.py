@@ -117,7 +117,8 @@ def guess_error(truth: np.ndarray) -> float:
     0.5
     """
     known = truth[truth >= 0]
-    return 1.0 - (float(np.bincount(known).max()) / len(truth) if len(known) else 0.0)
+    right = int(np.bincount(known).max()) if len(known) else 0
+    return (len(truth) - right) / len(truth)
 
 
 def area_under_curve(truth: np.ndarray, scores: np.ndarray | None) -> float | None:

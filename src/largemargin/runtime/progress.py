@@ -126,6 +126,9 @@ class Watch:
     def _write_line(self, note: str) -> None:
         done = f"{self._done:,}" + ("" if self._total is None else f" of {self._total:,}")
         told = f"{self._description}: {done} after {self.elapsed:.0f} seconds"
+        if self._total is not None and 0 < self._done < self._total and "to go" not in note:
+            left = self.elapsed * (self._total / self._done - 1)
+            told += f", about {left:.0f} seconds to go"
         print(f"{told}, {note}" if note else told, file=sys.stderr, flush=True)
 
     def look(self) -> str:
