@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from largemargin.cli.options import in_options
 from largemargin.cli.output import note
 from largemargin.cli.tables import as_table, is_table, preprocessor_of
 from largemargin.runtime.showing import shown
@@ -102,7 +103,7 @@ def _by_name(
         labels="str" if columns.as_text else None, **reading.given,
     )  # fmt: skip
     for sentence in data.notes:
-        note(f"note: {source}: {sentence}")
+        note(f"note: {source}: {in_options(sentence)}")
     X = data.X if columns.mixed else _numbers(data.X, source)
     return replace(data, X=X)
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from largemargin.cli.clusters import cluster
-from largemargin.cli.options import Dask, Decimal, Encoding, Header, Json, Label, Reading, Sep
+from largemargin.cli.options import Dask, Decimal, Encoding, Header, Json, Label, Reading, Sep, in_options
 from largemargin.cli.output import command_line, emit, emit_json, emit_table, note
 from largemargin.cli.tables import (
     Categorical,
@@ -149,7 +149,7 @@ def _task(
     training = prepared(read_training_data(data, reading), table)
     assert training.y is not None
     for sentence in training.notes:
-        note(f"note: {sentence}")
+        note(f"note: {in_options(sentence)}")
     if is_table(training.X):
         settings["preprocessor"] = preprocessor(training.X, table, settings["scale"])
     X_test, y_test = training.X_test, training.y_test

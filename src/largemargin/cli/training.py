@@ -18,7 +18,7 @@ from largemargin.cli.fitting import Fit, fit
 from largemargin.cli.holdout import FRACTION, divided
 from largemargin.cli.measuring import measured
 from largemargin.cli.model_options import make_estimator
-from largemargin.cli.options import Reading
+from largemargin.cli.options import Reading, in_options
 from largemargin.cli.output import note, watched
 from largemargin.cli.resuming import earlier
 from largemargin.cli.scaling import resolved, scaler_for
@@ -95,7 +95,7 @@ class Run:
         self.found: dict[str, Any] = {}
         data = self._read(order)
         for sentence in data.notes:
-            note(f"note: {sentence}")
+            note(f"note: {in_options(sentence)}")
         machine = order.machine()
         scale, self.why_scaled = resolved(order.scale, data, machine)
         if self.earlier is not None:
