@@ -5,6 +5,7 @@ from __future__ import annotations
 import bz2
 import gzip
 import io
+import json
 import lzma
 import struct
 from pathlib import Path
@@ -13,7 +14,7 @@ import numpy as np
 import scipy.sparse as sp
 
 COMPRESSORS = {"": bytes, ".gz": gzip.compress, ".bz2": bz2.compress, ".xz": lzma.compress}
-FORMATS = ("svmlight", "csv", "tsv", "parquet", "npz", "sparse-npz", "idx")
+FORMATS = ("svmlight", "csv", "tsv", "json", "parquet", "npz", "sparse-npz", "idx")
 
 
 def put(path: Path, content: str | bytes) -> Path:
@@ -46,6 +47,14 @@ def table_text(X: np.ndarray, y: np.ndarray, delimiter: str = ",", header: str =
         for row, label in zip(X, y, strict=True)
     ]
     return "\n".join([*([header] if header else []), *lines]) + "\n"
+
+
+def json_text(X: np.ndarray, y: np.ndarray) -> str:
+    lines = [
+        json.dumps({**{f"f{j}": v for j, v in enumerate(row)}, "label": label})
+        for row, label in zip(X.tolist(), y.tolist(), strict=True)
+    ]
+    return "\n".join(lines) + "\n"
 
 
 def idx_bytes(array: np.ndarray) -> bytes:
@@ -92,6 +101,8 @@ def write(folder: Path, format: str, compression: str, X: np.ndarray, y: np.ndar
     if format in ("csv", "tsv"):
         delimiter = "," if format == "csv" else "\t"
         return put(folder / f"a.{format}{compression}", table_text(X, y, delimiter))
+    if format == "json":
+        return put(folder / f"a.jsonl{compression}", json_text(X, y))
     if format == "parquet":
         columns = {f"f{j}": X[:, j] for j in range(X.shape[1])} | {"label": y}
         return put(folder / f"a.parquet{compression}", parquet_bytes(columns, row_group_size=7))

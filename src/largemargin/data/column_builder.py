@@ -8,6 +8,7 @@ read a second time for them.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import islice
 from os import PathLike
 from typing import Any
 
@@ -23,6 +24,9 @@ from largemargin.data.cells import (
 )
 from largemargin.data.errors import broken
 from largemargin.runtime.showing import shown
+
+_LOOKED_AT = 1000  # different texts of a column that are looked at for numbers
+_NUMBERS_PER_WORD = 5  # so many, for each word, make a column suspicious
 
 
 class ColumnBuilder:
@@ -101,6 +105,19 @@ class ColumnBuilder:
     def columns(self) -> dict[str, Any]:
         """The columns, but those that have to be read again."""
         return {name: self._column(name) for name in self._places if name not in self._late}
+
+    def notes(self) -> list[str]:
+        """A sentence for each column of text that is all but numbers."""
+        found = []
+        for name in self._places:
+            texts = [text for text in islice(self._texts[name].values(), _LOOKED_AT) if text]
+            words = [text for text in texts if not is_number(text)]
+            if words and len(words) * _NUMBERS_PER_WORD <= len(texts):
+                found.append(
+                    f"the column {shown(name)} is read as text, since it holds {shown(words[0])} "
+                    "beside numbers"
+                )
+        return found
 
     def _column(self, name: str) -> Any:
         parts, kind = self._parts[name], self._kinds.get(name)

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, cast
 
-from largemargin.data.errors import broken
+from largemargin.data.errors import DataError, broken
 from largemargin.data.files import COMPRESSION_SUFFIXES, Source
 from largemargin.data.label_rule import LabelChoice
 from largemargin.data.labels import LabelColumn, LabelKind, RawLabels
@@ -175,6 +175,8 @@ def detect_format(source: Source, format: str | None = None) -> str:
             "is text in UTF-16 or UTF-32; save it as UTF-8, or pass encoding='utf-16'",
             byte=0,
         )
+    if head.startswith(b"PK") and (b"[Content_Types].xml" in head or b"xl/" in head):
+        raise _workbook(source)
     wanted = _asked_for(format) if format is not None else _told_by_name(source)
     if wanted is not None and wanted.magic and found is not wanted:
         raise broken(source.path, f"expected {wanted.magic_words}; saw {head[:8]!r}", byte=0)
@@ -182,6 +184,8 @@ def detect_format(source: Source, format: str | None = None) -> str:
         return found.name
     if wanted is not None:
         return wanted.name
+    if head.startswith(b"\xd0\xcf\x11\xe0"):
+        raise _workbook(source)
     if head.startswith(b"\x93NUMPY"):
         raise broken(
             source.path,
@@ -198,6 +202,10 @@ def detect_format(source: Source, format: str | None = None) -> str:
     if _JSON.match(head):
         return "json"
     return "svmlight" if _looks_like_svmlight(head) else "csv"
+
+
+def _workbook(source: Source) -> DataError:
+    return broken(source.path, "is an Excel workbook; save the sheet with the examples as CSV")
 
 
 def told_encoding(source: Source) -> str | None:

@@ -161,14 +161,16 @@ def _columns_of(records: Iterable[dict[str, Any]]) -> dict[str, list[Any]]:
 def _records(source: Source) -> Iterator[dict[str, Any]]:
     """The objects of a file."""
     with open_text(source) as stream:
-        begin = ""
+        is_array = None
         for number, line in enumerate(each_line(stream, "", source.path), 1):
             begin = line.lstrip()[:1]
-            if begin == "[":
+            if begin and is_array is None:
+                is_array = begin == "["
+            if is_array:
                 break
             if begin:
                 yield _parse_object(source, line, number)
-    if begin == "[":
+    if is_array:
         yield from _array(source)
 
 

@@ -91,7 +91,8 @@ def choose_label(
     for position in (0, width - 1):
         if lowered and lowered[position] == "y":
             return LabelChoice(position, f"it is called {(names or ())[position]}")
-    return LabelChoice(width - 1, "it is the last column", is_guess=True)
+    named = [j for j in range(width) if names is None or names[j]]  # a line may end in a separator
+    return LabelChoice((named or [width - 1])[-1], "it is the last column", is_guess=True)
 
 
 @dataclass(frozen=True)

@@ -65,7 +65,9 @@ def find_layout(
     number, first = next(content(lines), (0, ""))
     if not first:
         raise broken(path, "expected at least one example, saw no line with any")
-    delimiter = given_delimiter(sep, suffix) if sep or suffix == ".tsv" else _find_delimiter(first)
+    delimiter = _find_delimiter(first)
+    if sep is not None or suffix == ".tsv":
+        delimiter = given_delimiter(sep, suffix)
     first, height = whole_record(first, lines, delimiter, path, number)
     if not height:
         raise broken(path, "a quote is not closed", line=number)

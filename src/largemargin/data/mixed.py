@@ -80,7 +80,9 @@ class Table:
 
     def take(self, rows: Any) -> Table:
         """Some rows: their numbers, a truth value for each row, or a slice."""
-        rows = rows if isinstance(rows, slice) else np.atleast_1d(rows)
+        if not isinstance(rows, slice):
+            rows = np.atleast_1d(rows)
+            rows = rows if rows.size else rows.astype(np.intp)
         return Table({name: column[rows] for name, column in self.columns.items()})
 
     def __getitem__(self, rows: Any) -> Table:

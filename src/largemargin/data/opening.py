@@ -87,7 +87,7 @@ def _check_arguments(options: ReadOptions, labels: LabelKind | None) -> None:
 def _in_encoding(source: Source, encoding: str) -> Source:
     try:
         name = codecs.lookup(encoding).name
-        b"".decode(name)
+        "a".encode(name)  # which those refuse that are not of text
     except (LookupError, TypeError):
         raise ValueError(
             "encoding must be one that Python knows, such as utf-8, utf-16, latin-1 or cp1252, got "

@@ -7,10 +7,9 @@ decimal     a comma, where the separator is another one and some numbers can onl
 
 from __future__ import annotations
 
-import csv
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import islice
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from os import PathLike
 
 from largemargin.data.cells import is_missing, is_number
@@ -22,7 +21,6 @@ from largemargin.data.layout import (
     TableLayout,
     check_names,
     check_text,
-    content,
     given_delimiter,
     split_cells,
 )
@@ -32,91 +30,114 @@ _SAMPLE = 200  # records that are looked at
 _SAMPLE_SIZE = 1 << 20  # characters of them
 _SEPARATORS = (";", "\t", "|", ",")  # in this order, if several part the records alike
 _NAMES = ("label", "target", "class", "y")
-_HAS_DIGIT = re.compile("[0-9]")
+_TITLES = 5  # lines that may stand above a table
+_SEP_LINE = re.compile(r"sep=([^A-Za-z0-9\"])", re.IGNORECASE)
+_QUOTED = re.compile(r'(?:^|(?<=[;\t|, ]))"[^"]*(?:""[^"]*)*"', re.MULTILINE)
+_DIGITS = re.compile("[0-9]+")
+
+
+@dataclass(frozen=True)
+class _Record:
+    number: int  # of its first line
+    height: int  # lines
+    cells: list[str]
 
 
 def tell_layout(
     path: str | PathLike[str], suffix: str, lines: Iterable[str], options: ReadOptions
 ) -> TableLayout:
     """The layout of a table, told from its first records where the options leave it open."""
-    head = _first_lines(path, lines)
-    filled = [line for _, line in content(iter(head))]
-    if not filled:
+    head, is_all = _first_lines(path, lines)
+    if not any(line.strip() for line in head):
         raise broken(path, "expected at least one example, saw no line with any")
-    if options.sep is not None or suffix == ".tsv":
-        delimiter = given_delimiter(options.sep, suffix)
-    else:
-        delimiter = _tell_delimiter(filled)
-    records = list(islice(_records(path, head, delimiter), _SAMPLE))
-    number, height, top = records[0]
-    rows = [cells for _, _, cells in records[1:] if len(cells) == len(top)]
+    delimiter = _find_delimiter(head, suffix, options.sep)
+    records, notes = _without_titles(_records(path, head, is_all, delimiter))
+    first, below = records[0], records[1:]
+    top, rows = first.cells, [r.cells for r in below if len(r.cells) == len(first.cells)]
     header = options.header
     if header is None:
-        header = _tell_header(path, number, top, rows, options)
-    if header and len(records) == 1:
-        raise broken(path, "expected an example below the header line", line=number + height)
+        header = _tell_header(path, first.number, top, rows, options)
+    if header and not below and is_all:
+        line = first.number + first.height
+        raise broken(path, "expected an example below the header line", line=line)
     decimal = options.decimal
     if decimal is None:
         decimal = "." if delimiter == "," else _tell_decimal(rows if header else [top, *rows])
-    notes = []
-    if decimal == "," and options.decimal is None:
-        notes.append("numbers are read with a decimal comma")
+        if decimal == ",":
+            notes.append("numbers are read with a decimal comma")
     if not header:
-        return TableLayout(delimiter, None, len(top), number, decimal, tuple(notes))
-    check_names(path, top, number)
-    return TableLayout(delimiter, tuple(top), len(top), number + height, decimal, tuple(notes))
+        return TableLayout(delimiter, None, len(top), first.number, decimal, tuple(notes))
+    check_names(path, top, first.number)
+    next_line = first.number + first.height
+    return TableLayout(delimiter, tuple(top), len(top), next_line, decimal, tuple(notes))
 
 
-def _first_lines(path: str | PathLike[str], lines: Iterable[str]) -> list[str]:
+def _first_lines(path: str | PathLike[str], lines: Iterable[str]) -> tuple[list[str], bool]:
+    """Lines at the beginning, and whether they are all. Comments are empty lines here."""
     head: list[str] = []
-    size = 0
+    size, in_comments = 0, True
     for number, line in enumerate(lines, 1):
         check_text(path, line, number)
-        head.append(line.rstrip("\r\n"))
+        line = line.rstrip("\r\n")
+        in_comments = in_comments and (line.startswith("#") or not line.strip())
+        head.append("" if in_comments else line)
         size += len(line)
         if len(head) == 4 * _SAMPLE or size > _SAMPLE_SIZE:
-            break
-    return head
+            return head, False
+    return head, True
 
 
 def _records(
-    path: str | PathLike[str], head: list[str], delimiter: str | None
-) -> Iterator[tuple[int, int, list[str]]]:
-    """The number of the first line, the count of lines and the cells of each record."""
+    path: str | PathLike[str], head: list[str], is_all: bool, delimiter: str | None
+) -> list[_Record]:
+    records: list[_Record] = []
     at = 0
-    for number, line in content(iter(head)):
-        if number <= at:  # within the record above
+    for number, line in enumerate(head, 1):
+        if number <= at or not line.strip() or _SEP_LINE.fullmatch(line):
             continue
         record, height = whole_record(line, iter(head[number:]), delimiter, path, number)
-        if not height and not at:
+        if not height and (is_all or not records):
             raise broken(path, "a quote is not closed", line=number)
-        if not height:  # the sample ends within a record, or the main pass will say what is wrong
-            return
+        if not height or len(records) == _SAMPLE:
+            break
         at = number + height - 1
-        yield number, height, split_cells(record, delimiter)
+        records.append(_Record(number, height, split_cells(record, delimiter)))
+    if not records:
+        raise broken(path, "expected at least one example, saw no line with any")
+    return records
 
 
-def _tell_delimiter(lines: list[str]) -> str | None:
+def _without_titles(records: list[_Record]) -> tuple[list[_Record], list[str]]:
+    """Records below the lines that a report may begin with, which have a single cell each."""
+    widths = {len(record.cells) for record in records[_TITLES:]}
+    table = next((i for i, record in enumerate(records[:_TITLES]) if len(record.cells) > 1), 0)
+    if not table or widths != {len(records[table].cells)}:
+        return records, []
+    notes = [
+        f"line {title.number}, {shown(title.cells[0])}, stands above the table and is left out"
+        for title in records[:table]
+    ]
+    return records[table:], notes
+
+
+def _find_delimiter(head: list[str], suffix: str, sep: str | None) -> str | None:
+    if sep is not None or suffix == ".tsv":
+        return given_delimiter(sep, suffix)
+    first = next(line for line in head if line.strip())
+    if told := _SEP_LINE.fullmatch(first):  # Excel writes such a line
+        return given_delimiter(told[1])
+    lines = [line for line in _QUOTED.sub("", "\n".join(head)).split("\n") if line.strip()]
     best, share = None, 0.0
     for delimiter in _SEPARATORS:
-        widths = _widths(lines, delimiter)
-        common = max(set(widths), key=widths.count)
-        alike = widths.count(common) / len(widths) if common > 1 else 0.0
+        counts = [line.count(delimiter) for line in lines]
+        common = max(set(counts), key=counts.count)
+        alike = counts.count(common) / len(counts) if common else 0.0
         if alike > share:
             best, share = delimiter, alike
     if best is not None:
         return best
-    widths = [len(line.replace('"', "").split()) for line in lines]
-    return None if min(widths) == max(widths) > 1 else ","
-
-
-def _widths(lines: list[str], delimiter: str) -> list[int]:
-    try:
-        records = csv.reader((f"{line}\n" for line in lines), delimiter=delimiter,
-                             skipinitialspace=True)  # fmt: skip
-        return [len(cells) for cells in records] or [1]
-    except csv.Error:  # a cell that is longer than the module allows
-        return [len(split_cells(line, delimiter)) for line in lines]
+    widths = {len(line.replace('"', "").split()) for line in head if line.strip()}
+    return None if len(widths) == 1 and widths != {1} else ","
 
 
 def _tell_header(
@@ -163,11 +184,18 @@ def _vote(cell: str, below: Sequence[str]) -> int:
     numbers = all(map(is_number, present))
     if is_number(cell):
         return -2 if numbers else 0
-    if numbers or (not _HAS_DIGIT.search(cell) and all(map(_HAS_DIGIT.search, present))):
+    if numbers:
         return 2
-    if cell in present:
+    if cell in present or (_DIGITS.search(cell) and _shape(cell) in map(_shape, present)):
         return -1
+    if not _DIGITS.search(cell) and all(map(_DIGITS.search, present)):
+        return 1
     return 1 if 2 * len(set(present)) <= len(present) else 0
+
+
+def _shape(cell: str) -> str:
+    """A cell with 0 for each number in it: what dates, or identifiers, have in common."""
+    return _DIGITS.sub("0", cell)
 
 
 _PLAIN_COMMA = re.compile(r"[+-]?(?:0|[0-9]{4,}|[0-9]{1,3}(?:\.[0-9]{3})*),[0-9]+ ?%?")

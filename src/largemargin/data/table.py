@@ -91,7 +91,10 @@ class TableReader(Reader):
                 self._layout.decimal, late,
             )  # fmt: skip
             self._fill(again)
-            return build.columns() | again.columns()
+            self.notes += tuple(again.notes())
+            found = build.columns() | again.columns()
+            return {name: found[name] for name in self.column_names}
+        self.notes += tuple(build.notes())
         return build.columns()
 
     def _fill(self, build: ColumnBuilder) -> None:

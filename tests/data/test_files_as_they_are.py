@@ -1,0 +1,41 @@
+"""Files as people have them: each reads to columns of known kinds or gets one sentence."""
+
+import re
+
+import numpy as np
+import pytest
+
+from largemargin.data import DataError, Table, read
+
+from .files_as_they_are import CASES, N
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.trouble)
+def test_file(tmp_path, case):
+    path = tmp_path / case.file
+    path.write_bytes(case.content)
+    if not case.reads:
+        with pytest.raises(DataError) as caught:
+            read(path, mixed=True, **case.options)
+        message = str(caught.value)
+        for word in case.words:
+            assert word in message
+        assert str(path) in message
+        assert "\n" not in message
+        return
+    data = read(path, mixed=True, **case.options)
+    assert data.label_name == case.label
+    assert len(data.X) == len(data.y) >= N
+    if case.kinds == "array":
+        assert isinstance(data.X, np.ndarray)
+    else:
+        assert isinstance(data.X, Table)
+        assert data.X.kinds == case.kinds
+        assert data.feature_names == data.X.names
+        assert missing(data.X) == case.missing
+    assert all(any(re.search(note, told) for told in data.notes) for note in case.notes)
+    assert len(data.notes) == len(case.notes)
+
+
+def missing(X):
+    return sum(sum(v is None or v != v for v in column) for column in X.columns.values())
