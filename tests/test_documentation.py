@@ -1,4 +1,4 @@
-"""The tutorial and the pages on files run as they stand."""
+"""The tutorial and the pages on files, tables and the model file run as they stand."""
 
 import doctest
 import re
@@ -13,7 +13,7 @@ from largemargin.cli.app import app
 DOCS = Path(__file__).parents[1] / "docs"
 
 
-@pytest.mark.parametrize("page", ["tutorial", "model_file", "files"])
+@pytest.mark.parametrize("page", ["tutorial", "model_file", "files", "tables"])
 def test_code_of_a_page(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     found = doctest.testfile(str(DOCS / f"{page}.rst"), module_relative=False)

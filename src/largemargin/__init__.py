@@ -23,6 +23,7 @@ if TYPE_CHECKING:  # what type checkers and editors read; a test holds it to the
     from largemargin import online as online
     from largemargin import report as report
     from largemargin import svm as svm
+    from largemargin import tables as tables
     from largemargin.boosting import AdaBoost as AdaBoost
     from largemargin.boosting import RBFNetwork as RBFNetwork
     from largemargin.hyperplane import MaxMarginHyperplane as MaxMarginHyperplane
@@ -45,7 +46,9 @@ if TYPE_CHECKING:  # what type checkers and editors read; a test holds it to the
     from largemargin.svm import OneClassSVM as OneClassSVM
 
 
-_PACKAGES = ("boosting", "certificates", "data", "kernels", "lp", "online", "report", "svm")
+_PACKAGES = (
+    "boosting", "certificates", "data", "kernels", "lp", "online", "report", "svm", "tables",
+)  # fmt: skip
 _HOMES = {card.name: card.package for card in CARDS} | dict.fromkeys(
     ("ModelFileError", "describe", "load", "save"), "model_file"
 )

@@ -9,16 +9,44 @@ import warnings
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn.compose import ColumnTransformer
+from sklearn.impute import MissingIndicator, SimpleImputer
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, StandardScaler
+from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, OneHotEncoder, StandardScaler
 
 import largemargin as lm
+from largemargin.tables import TablePreprocessor
 
 from .models import data, forge, parts_of
 
 X, Y = data(30, n_classes=3)
 X2, Y2 = data(24, n_classes=2, seed=1)
 K = X @ X.T
+GAPS = np.where(X > 1, np.nan, X)
+TEXT = np.array(["a", "b", "c", "d", None], object)[np.arange(30) ** 2 % 7 % 5]
+TABLE = {
+    "number": GAPS[:, 0],
+    "text": TEXT,
+    "truth": np.where(X[:, 1] > 0, "yes", "no"),
+    "date": [f"2020-01-{1 + i % 28:02}" for i in range(30)],
+    "row": np.arange(30),
+}
+OBJECTS = np.column_stack([GAPS[:, :2].astype(object), TEXT])
+
+
+def by_columns():
+    numbers = make_pipeline(SimpleImputer(), MinMaxScaler())
+    texts = make_pipeline(
+        SimpleImputer(missing_values=None, strategy="constant", fill_value="none"),
+        OneHotEncoder(drop="if_binary", min_frequency=4, handle_unknown="infrequent_if_exist"),
+    )
+    return ColumnTransformer(
+        [
+            ("numbers", numbers, [0, 1]),
+            ("missing", MissingIndicator(), [0]),
+            ("texts", texts, [2]),
+        ]
+    )
 
 
 def streamed(model):
@@ -61,6 +89,12 @@ FAMILIES = {
     "standard": lambda: (make_pipeline(StandardScaler(), lm.SVC()).fit(X2, Y2), X2),
     "minmax": lambda: (make_pipeline(MinMaxScaler(), lm.VotedPerceptron()).fit(X2, Y2), X2),
     "maxabs": lambda: (make_pipeline(MaxAbsScaler(), lm.MIRA()).fit(X2, Y2), X2),
+    "table": lambda: (make_pipeline(TablePreprocessor(), lm.SVC()).fit(TABLE, Y), TABLE),
+    "imputed": lambda: (
+        make_pipeline(SimpleImputer(add_indicator=True), StandardScaler(), lm.SVC()).fit(GAPS, Y),
+        GAPS,
+    ),
+    "columns": lambda: (make_pipeline(by_columns(), lm.SVC()).fit(OBJECTS, Y), OBJECTS),
 }  # fmt: skip
 VALUES = [
     None, True, False, -1, 0, 1, 2, 3, 7, 2**31, 2**53, 2**62, 2**70, 0.0, 0.5, -0.5, 1e308, -1e308,
@@ -85,7 +119,9 @@ def ways_of(node, way=()):
 
 def mutated_header(header, draw):
     header = copy.deepcopy(header)
-    way = draw.choice([way for way in ways_of(header["model"]) if len(way) < 9])
+    # a file may say what a missing value is; scikit-learn refuses any other nan in two lines
+    ways = [way for way in ways_of(header["model"]) if "missing_values" not in way]
+    way = draw.choice([way for way in ways if len(way) < 14])
     node = header["model"]
     for key in way[:-1]:
         node = node[key]

@@ -57,12 +57,11 @@ def unpack(
     check_width(model)
     places = [_places(model, given) for given in columns]
     given = _given(model, words, places, parts)
-    settings = {"n_jobs": model.n_jobs, "verbose": model.verbose}
-    model.n_jobs, model.verbose = None, False
+    verbose, model.verbose = model.verbose, False
     stand_ins = [part if isinstance(part, str) else _stand_in(part) for part in given]
     model.transformers = list(zip(names, stand_ins, places, strict=True))
     refit(model, np.zeros((1, model.n_features_in_)))
-    model.n_jobs, model.verbose = settings["n_jobs"], settings["verbose"]
+    model.verbose = verbose
     unfitted = [part if isinstance(part, str) else clone(part) for part in given]
     model.transformers = list(zip(names, unfitted, columns, strict=True))
     made = [
@@ -121,8 +120,8 @@ def _check_settings(model: Any, facts: dict[str, Any]) -> None:
         raise ValueError("a ColumnTransformer is described wrongly")
     if model.transformer_weights is not None or type(model.verbose_feature_names_out) is not bool:
         raise ValueError("a ColumnTransformer has parameters that a file cannot hold")
-    if type(model.verbose) not in (bool, int) or type(model.n_jobs) not in (type(None), int):
-        raise ValueError("verbose and n_jobs of a ColumnTransformer are not whole numbers")
+    if type(model.verbose) not in (bool, int):
+        raise ValueError("verbose of a ColumnTransformer is neither true nor false")
 
 
 def _places(model: Any, columns: Any) -> list[int]:

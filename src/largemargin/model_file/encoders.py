@@ -24,6 +24,11 @@ def pack(model: Any) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
             "feature_name_combiner of OneHotEncoder is a function, which is code and cannot be "
             "saved: use 'concat'"
         )
+    if not _is_type(model.dtype):
+        raise ValueError(
+            f"dtype of OneHotEncoder is {shown(model.dtype)}, which cannot be saved: use "
+            "numpy.float64"
+        )
     facts = {
         "types": [_type_of(categories) for categories in model.categories_],
         "categories": [categories.tolist() for categories in model.categories_],
@@ -41,8 +46,8 @@ def unpack(model: Any, facts: dict[str, Any], arrays: dict[str, np.ndarray]) -> 
         raise ValueError("a OneHotEncoder needs the types, categories and pooled of its columns")
     if not isinstance(model.drop, str | None) or model.drop not in _DROPS:
         raise ValueError("drop of a OneHotEncoder is of no known kind")
-    if model.feature_name_combiner != "concat":
-        raise ValueError("feature_name_combiner of a OneHotEncoder is of no known kind")
+    if model.feature_name_combiner != "concat" or not _is_type(model.dtype):
+        raise ValueError("feature_name_combiner or dtype of a OneHotEncoder is of no known kind")
     parts = [facts[key] for key in ("types", "categories", "pooled")]
     if not all(isinstance(part, list) and len(part) == model.n_features_in_ for part in parts):
         raise ValueError("a OneHotEncoder has not one list of categories a column")
@@ -70,6 +75,10 @@ def width(model: Any) -> int:
 
 def _pools(model: Any) -> bool:
     return model.max_categories is not None or model.min_frequency is not None
+
+
+def _is_type(dtype: Any) -> bool:
+    return isinstance(dtype, type) and issubclass(dtype, np.number)
 
 
 def _type_of(categories: np.ndarray) -> str:
@@ -115,9 +124,8 @@ def _categories(name: Any, values: Any) -> np.ndarray:
     if not all(type(value) is wanted for value in values):
         raise ValueError("categories are not of their type")
     numbers = np.array(values, name)
-    if not (
-        numbers[1:][: len(values) - 1 - nans[-1]] > numbers[:-1][: len(values) - 1 - nans[-1]]
-    ).all():
+    finite = numbers[: len(numbers) - nans[-1]]
+    if not (finite[1:] > finite[:-1]).all():
         raise ValueError("categories that are numbers are not in ascending order")
     return numbers
 

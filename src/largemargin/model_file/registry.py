@@ -102,7 +102,7 @@ TRANSFORMERS = SCALERS | _entries(
         "sklearn.compose",
         "largemargin.model_file.column_transformers",
         has_parts=True,
-        unsaved=("transformers", "force_int_remainder_cols"),
+        unsaved=("transformers", "n_jobs", "force_int_remainder_cols"),
     ),
     Entry("TablePreprocessor", "largemargin.tables", "largemargin.tables.state", has_parts=True),
 )

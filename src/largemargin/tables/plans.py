@@ -18,6 +18,7 @@ from largemargin.data.cells import is_number
 from largemargin.runtime.showing import shown
 from largemargin.tables.columns import plain_number
 from largemargin.tables.parsing import (
+    ISO,
     POINT,
     are_truths,
     days,
@@ -86,7 +87,7 @@ class Plan:
     def _read_text(self, values: np.ndarray) -> np.ndarray:
         readers: dict[str, Callable[[str], float | None]] = {
             NUMBER: partial(number, form=self.form or POINT),
-            DATE: partial(days, form=self.form),
+            DATE: partial(days, form=self.form or ISO),
             BOOLEAN: truth,
         }
         read = readers[self.kind]

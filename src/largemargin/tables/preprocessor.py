@@ -234,6 +234,7 @@ class TablePreprocessor(TransformerMixin, BaseEstimator):
             raise ValueError(f"no column of the table can be used: {told}")
         numbers, texts = self._read(columns)
         self._check_missing((numbers, texts))
+        self._check_size(numbers)
         with config_context(transform_output="default"):
             self.numeric_ = self.categorical_ = None
             if numbers.size:
@@ -242,7 +243,6 @@ class TablePreprocessor(TransformerMixin, BaseEstimator):
             if texts.size:
                 least = self._least_count(len(texts))
                 self.categorical_ = make_categorical(self.max_categories, least).fit(texts)
-        self._check_scaled(numbers)
         self.sparse_ = self._is_thin(len(texts))
         self.decisions_ = sentences(
             self.plans_, self.scale, self._findings(columns, numbers, texts)
@@ -254,6 +254,15 @@ class TablePreprocessor(TransformerMixin, BaseEstimator):
             raise ValueError(f"missing must be one of {list(_POLICIES)}, got {self.missing!r}")
         if self.scale not in SCALERS:
             raise ValueError(f"scale must be one of {list(SCALERS)}, got {self.scale!r}")
+        most, least = self.max_categories, self.min_frequency
+        if most is not None and not (_is_whole(most) and most >= 2):
+            raise ValueError(f"max_categories must be None or an integer from 2 on, got {most!r}")
+        share = isinstance(least, float) and 0 < least < 1
+        if least != "auto" and not share and not (_is_whole(least) and int(least) >= 1):
+            raise ValueError(
+                "min_frequency must be 'auto', an integer from 1 on or a share between 0 and 1, "
+                f"got {least!r}"
+            )
         for name in ("categorical", "drop", "keep"):
             if isinstance(getattr(self, name), str):
                 raise ValueError(f"{name} must be a list of names, got {getattr(self, name)!r}")
@@ -361,10 +370,8 @@ class TablePreprocessor(TransformerMixin, BaseEstimator):
             f"{self.missing!r}: {advice}"
         )
 
-    def _check_scaled(self, numbers: np.ndarray) -> None:
-        """Refuse numbers so large that their variance or range is not finite."""
-        if self.numeric_ is None:
-            return
+    def _check_size(self, numbers: np.ndarray) -> None:
+        """Refuse numbers so large that their variance is not finite."""
         with np.errstate(over="ignore", invalid="ignore"):
             fine = np.isfinite(np.nanvar(numbers, axis=0))
         if not fine.all():
@@ -414,3 +421,7 @@ class TablePreprocessor(TransformerMixin, BaseEstimator):
 
 def _n_rows(columns: dict[str, np.ndarray]) -> int:
     return len(next(iter(columns.values())))
+
+
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, int | np.integer) and not isinstance(value, bool)
