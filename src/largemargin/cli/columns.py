@@ -84,11 +84,17 @@ def read_for(source: str, reading: Reading, columns: Columns, *, no_label: bool 
 
 def names_in(source: str, reading: Reading) -> tuple[str, ...]:
     """The names of all columns of a table in a file; empty for other formats."""
+    from largemargin.data.errors import EncodingError
     from largemargin.data.formats import ReadOptions
     from largemargin.data.opening import open_reader
 
     options = ReadOptions(False, reading.header, None, True, reading.sep, reading.decimal)
-    _, reader = open_reader(source, options, None, None, reading.encoding)
+    try:
+        _, reader = open_reader(source, options, None, None, reading.encoding)
+    except EncodingError:
+        if reading.encoding is not None:
+            raise
+        _, reader = open_reader(source, options, None, None, "latin-1")
     return tuple(reader.column_names)
 
 
