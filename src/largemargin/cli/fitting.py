@@ -9,12 +9,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from largemargin.base.pipelines import final_step
+from largemargin.base.pipelines import earlier_steps, final_step
 from largemargin.cli.options import in_options
 from largemargin.cli.output import note, watched
 
 if TYPE_CHECKING:
     from largemargin.data import Dataset
+
+LEAST_SECONDS = 1e-3  # what a machine has where the steps before it have taken all the time
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,17 +53,21 @@ def fit(
     """
     from largemargin.runtime.progress import interruptions
 
-    final = final_step(estimator)
+    final, steps = final_step(estimator), earlier_steps(estimator)
     limit = final.get_params(deep=False).get("max_seconds")
     limit_now = limit if seconds_left is None else seconds_left
     before = interruptions()
     start = time.perf_counter()
     with _told_at_once(known) as told:
-        final.set_params(verbose=watched(quiet), **({"max_seconds": limit_now} if limit else {}))
+        X = data.X if steps is None else steps.fit_transform(data.X, data.y)
+        final.set_params(verbose=watched(quiet))
+        if limit_now is not None and limit_now > 0:  # any other is for the machine to refuse
+            left = limit_now - (time.perf_counter() - start)
+            final.set_params(max_seconds=max(left, LEAST_SECONDS))
         try:
-            estimator.fit(data.X, data.y)
+            final.fit(X, data.y)
         finally:
-            final.set_params(verbose=0, **({"max_seconds": limit} if limit else {}))
+            final.set_params(verbose=0, **({"max_seconds": limit} if limit is not None else {}))
     seconds = time.perf_counter() - start
     interrupted = interruptions() > before
     out_of_time = limit_now is not None and seconds >= limit_now
