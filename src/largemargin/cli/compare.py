@@ -9,7 +9,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from largemargin.cli.clusters import cluster
-from largemargin.cli.options import Dask, Decimal, Encoding, Header, Json, Label, Reading, Sep, in_options
+from largemargin.cli.options import (
+    Dask,
+    Decimal,
+    Encoding,
+    Header,
+    Json,
+    Label,
+    Reading,
+    Sep,
+    in_options,
+)
 from largemargin.cli.output import command_line, emit, emit_json, emit_table, note
 from largemargin.cli.tables import (
     Categorical,
