@@ -380,7 +380,10 @@ def _kept_words(info: dict[str, Any]) -> str:
     noted = held_out_of(info)
     if not noted or not noted["refitted"]:
         return ""
-    return f"fitted again with the same settings on all {info.get('rows', 0):,} rows"
+    every = (noted.get("fingerprint") or {}).get("n_rows", 0)
+    if every == info.get("rows"):  # the page is about that one
+        return ""
+    return f"fitted again with the same settings on all {every:,} rows"
 
 
 def _found(final: Any) -> list[tuple[str, str]]:
