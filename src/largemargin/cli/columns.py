@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from largemargin.cli.options import in_options
 from largemargin.cli.output import note
+from largemargin.cli.sources import is_named, read_data
 from largemargin.cli.tables import as_table, is_table, preprocessor_of
 from largemargin.runtime.showing import shown
 
@@ -72,8 +73,6 @@ def read_for(source: str, reading: Reading, columns: Columns, *, no_label: bool 
 
     The column of the labels is the one of training if the file has it; else there are no labels.
     """
-    from largemargin.cli.inputs import is_named
-
     there = () if is_named(source) else names_in(source, reading)
     if there and columns.names and not _are_positions(there):
         return _by_name(source, reading, columns, there, no_label)
@@ -144,8 +143,6 @@ def _label_by_position(
 
 
 def _by_position(source: str, reading: Reading, columns: Columns, no_label: bool) -> Dataset:
-    from largemargin.cli.inputs import read_data
-
     by_name = columns.mixed or bool(columns.names)
     try:
         data = read_data(

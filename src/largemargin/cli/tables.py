@@ -14,9 +14,12 @@ import typer
 from largemargin.runtime.showing import listed, shown
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from largemargin.data import Dataset, Table
 
 POLICIES = ("impute", "drop", "refuse")
+MOST_COLUMNS = 200  # of a file of numbers, in which those that say nothing are looked for
 Drop = Annotated[
     list[str] | None,
     typer.Option(
@@ -118,16 +121,43 @@ def prepared(data: Dataset, options: TableOptions) -> Dataset:
 
 
 def _needs_table(data: Dataset, options: TableOptions) -> bool:
-    """Whether something is to be done to columns of numbers."""
+    """Whether something is to be done to columns of numbers: what was asked for, or leaving out
+    those that are constant or count the rows.
+    """
     import scipy.sparse as sp
 
-    if not options.given:
-        return False
     if sp.issparse(data.X):
-        raise ValueError(
-            f"--drop and --categorical are for tables, and {data.name} holds sparse rows"
-        )
-    return True
+        if options.given:
+            raise ValueError(
+                f"--drop and --categorical are for tables, and {data.name} holds sparse rows"
+            )
+        return False
+    return options.given or _has_useless_columns(data)
+
+
+def _has_useless_columns(data: Dataset) -> bool:
+    """Whether a table in a file has columns of numbers that say nothing, such as a row's number."""
+    from largemargin.report.fit.examples import album_of
+    from largemargin.tables.plans import DROPPED, plan_column
+
+    few = data.label_name is not None and data.X.shape[1] <= MOST_COLUMNS
+    if not few or album_of(data.X).pictures:
+        return False
+    columns = as_table(data).columns
+    return any(
+        plan_column(name, values, False, False, 1).kind == DROPPED
+        for name, values in columns.items()
+        if _is_suspect(values)
+    )
+
+
+def _is_suspect(values: np.ndarray) -> bool:
+    """Whether a column of numbers is constant, or of integers that hardly ever repeat."""
+    import numpy as np
+
+    if np.ptp(values) == 0:
+        return True
+    return bool((values == np.floor(values)).all()) and len(np.unique(values)) > len(values) / 2
 
 
 def preprocessor(table: Table, options: TableOptions, scale: str) -> Any:

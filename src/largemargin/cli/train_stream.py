@@ -101,7 +101,7 @@ def learn_file(machine: Any, order: Order, chunk: int | None) -> tuple[Dataset, 
     import time
     from dataclasses import replace
 
-    from largemargin.cli.inputs import column
+    from largemargin.cli.sources import column
     from largemargin.data import stream
     from largemargin.runtime.progress import Watch
 
