@@ -117,7 +117,8 @@ def train(
 ) -> None:
     """Train a model and write it to a file.
 
-    Data without a test set lose a quarter of their rows at first, on which the model is measured;
+    Tables may hold numbers, text, dates and truth values, some of them missing; what is done with
+    the columns is said. Data without a test set lose a quarter of their rows at first, on which the model is measured;
     then it is fitted again on all rows, with the same settings, and written.
 
     Ctrl-C stops training, still writes the model of what was seen so far, and exits with 130.
@@ -126,16 +127,16 @@ def train(
     \b
     Examples:
       largemargin train digits --report digits.html
-      largemargin train people.csv --model svc --report people.html
-      largemargin train flowers.csv --label species --cv degree=2,3,4
+      largemargin train flowers.csv --label species --scale standard --cv degree=2,3,4
       largemargin train mnist --model svc --multiclass ovo --C 10 --gamma 0.02
       largemargin train letters.svm --model svc --cv C=0.1,1,10 --cv gamma=0.01,0.1
-      largemargin train fraud.csv --model svc --class-weight balanced --cv C=1,10 --scoring auc
-      largemargin train spam.csv --model max-margin-hyperplane --norm 1 --C 0.1
-      largemargin train banana --model adaptive-margin-svc --cv lam=0.5,1,2,5
+      largemargin train heart.csv --model svc --class-weight balanced --cv C=1,10 --scoring auc
+      largemargin train heart.csv --model nu-svc --nu 0.2 --scale standard
+      largemargin train spam.csv --model max-margin-hyperplane --norm 1 --scale standard --C 0.1
+      largemargin train banana --model adaptive-margin-svc --scale standard --cv lam=0.5,1,2,5
       largemargin train mnist --model mira --kernel poly --degree 9 --budget 1000
-      largemargin train heart.csv --model adaboost --estimator rbf-network
-      largemargin train sensors.csv --model one-class-svm --nu 0.05
+      largemargin train heart.csv --model adaboost --estimator rbf-network --scale standard
+      largemargin train sensors.csv --model one-class-svm --nu 0.05 --scale standard
       largemargin train clicks.svm.gz --model mira --stream --budget 500 --test later.svm.gz
       largemargin train digits --model svc --dask local
       largemargin train 'parts/*.parquet' --label kind --model svc --dask tcp://10.0.0.1:8786
