@@ -33,8 +33,8 @@ def all_true(seeds, rows=(3, 9)):
 
 
 def test_small_fits():
-    counted = all_true(range(150))
-    assert sum(counted.values()) > 1000
+    counted = all_true(range(80))
+    assert sum(counted.values()) > 500
 
 
 def test_fits_of_more_rows():

@@ -316,7 +316,9 @@ def answer_to(running, line):
     return json.loads(running.stdout.readline())
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize(
+    "number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.full)]
+)
 def test_a_client_that_waits_and_a_signal(number, stream, tmp_path):
     events = lines(*rows(60))
     expected = answers(stream(events, *POLY, "-m", "whole"))
@@ -336,6 +338,7 @@ def test_a_client_that_waits_and_a_signal(number, stream, tmp_path):
 
 
 @pytest.mark.bits
+@pytest.mark.full
 def test_one_byte_at_a_time(commands, tmp_path):
     numbers = np.random.default_rng(0)
     events = _random_events(numbers, 90)
@@ -356,6 +359,7 @@ def _random_events(numbers, n):
     return [json.dumps({"x": X[i], "y": y[i]} if i % 4 else {"x": X[i]}) for i in range(n)]
 
 
+@pytest.mark.full
 def test_whoever_writes_too_fast_has_to_wait(tmp_path):
     data = ("\n".join(lines(*rows(2000))) + "\n").encode()
     with start(tmp_path, *POLY, "-q") as running:
@@ -373,6 +377,7 @@ def test_whoever_writes_too_fast_has_to_wait(tmp_path):
         running.kill()
 
 
+@pytest.mark.full
 def test_a_reader_that_has_gone(tmp_path):
     data = ("\n".join(lines(*rows(5000))) + "\n").encode()
     write(tmp_path / "events", [data.decode()])

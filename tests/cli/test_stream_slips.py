@@ -317,6 +317,7 @@ def test_signals_at_any_moment(run, commands, tmp_path):
     assert codes.count(0) < 40
 
 
+@pytest.mark.full
 def test_answers_appended_to_their_own_input(commands, tmp_path):
     events = tmp_path / "stdout"  # where the commands of these tests write
     events.write_text('{"x": [1, 2], "y": 0}\n{"x": [2, 1], "y": 1}\n')

@@ -132,6 +132,7 @@ class Made(Candidate):
         return self.cls()
 
 
+@pytest.mark.full
 def test_processes_keep_the_time_and_survive_a_crash(task):
     stages = []
     machines = [

@@ -19,6 +19,8 @@ from largemargin.data import read
 from largemargin.papers.experiments import Store, run_missing
 from tests.papers.test_experiments import Square
 
+from .conftest import wait_for_all
+
 pytestmark = pytest.mark.cluster
 
 LABELS = np.array(["ant", "bee"])
@@ -265,4 +267,4 @@ def test_a_piece_of_a_worker_that_dies_is_done_by_another(client, tmp_path):
 
     assert sorted(spread(client, once, range(4), "die")) == [(k, k) for k in range(4)]
     assert died.exists()
-    client.wait_for_workers(2, timeout=60)
+    wait_for_all(client, 2)

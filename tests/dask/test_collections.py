@@ -24,6 +24,8 @@ from largemargin.dask.collections import (
     usable,
 )  # fmt: skip
 
+from .conftest import wait_for_all
+
 pytestmark = pytest.mark.cluster
 
 N, WIDTH = 2 * STRETCH + 1500, 4
@@ -363,4 +365,4 @@ def test_a_stretch_is_made_again_after_a_worker_died(client, X):
     wait(held)
     os.kill(next(iter(client.run(os.getpid).values())), signal.SIGKILL)
     check_stretches(found, X, client.gather(held))
-    client.wait_for_workers(2, timeout=30)
+    wait_for_all(client, 2)

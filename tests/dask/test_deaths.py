@@ -19,7 +19,7 @@ from largemargin import SVC
 from largemargin.dask import ClusterError, DaskSVC, cluster
 from largemargin.svm import chunking, cross_validate
 
-from .conftest import cluster_of
+from .conftest import cluster_of, wait_for_all
 
 pytestmark = pytest.mark.cluster
 
@@ -58,7 +58,7 @@ def two_workers():
 
 @pytest.fixture
 def workers(two_workers):
-    two_workers.wait_for_workers(2, timeout=LIMIT)
+    wait_for_all(two_workers, 2)
     return two_workers
 
 
@@ -111,7 +111,7 @@ def killed(client, seconds, count=1):
     timer.start()
     yield
     timer.join()
-    client.wait_for_workers(2, timeout=LIMIT)
+    wait_for_all(client, 2)
     assert_nothing_left(client)
 
 
@@ -276,7 +276,7 @@ def test_data_that_cannot_be_made_again(workers, data):
     kill(workers, 2)
     while not set(there).isdisjoint(workers.scheduler_info()["workers"]):
         time.sleep(0.1)
-    workers.wait_for_workers(2, timeout=LIMIT)
+    wait_for_all(workers, 2)
     with pytest.raises(ClusterError, match="only in the memory of a worker that is gone"):
         DaskSVC(client=workers).fit(halves, y)
     there = sorted(workers.scheduler_info()["workers"])
@@ -294,7 +294,7 @@ def test_data_that_cannot_be_made_again(workers, data):
         patch.setattr(cluster.Cluster, "_submit", killing)
         with pytest.raises(ClusterError, match=r"rows \d+ to \d+ of X cannot be made again"):
             DaskSVC(client=workers).fit(halves, y)
-    workers.wait_for_workers(2, timeout=LIMIT)
+    wait_for_all(workers, 2)
 
 
 def deadly(X):
@@ -312,4 +312,4 @@ def test_parts_that_no_worker_survives(workers, data, known, monkeypatch):
         given = da.from_array(X, chunks=(5000, 6)).map_blocks(deadly, meta=X[:0])
     with pytest.raises(ClusterError, match="use more workers"):
         DaskSVC(client=workers).fit(given, y)
-    workers.wait_for_workers(2, timeout=LIMIT)
+    wait_for_all(workers, 2)

@@ -77,6 +77,7 @@ def test_the_fourth_paper(run, tmp_path):
     assert [figure["id"] for figure in report["figures"]] == ["noise"]
 
 
+@pytest.mark.full
 def test_the_bound_needs_no_data(run, monkeypatch):
     monkeypatch.setattr("largemargin.data.load", None)
     found = run("budget", "bound", "--quick", "--permutations", "1", "--json")

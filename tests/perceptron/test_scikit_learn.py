@@ -32,6 +32,7 @@ def digits():
     return X[:500] / 16, y[:500], X[500:900] / 16, y[500:900]
 
 
+@pytest.mark.full
 def test_works_inside_scikit_learn(digits):
     X, y, X_test, y_test = digits
     pipeline = make_pipeline(StandardScaler(), VotedPerceptron(epochs=2))

@@ -59,6 +59,7 @@ def test_works_inside_scikit_learn(digits, machine):
     assert calibrated.score(X_test, y_test) > 0.8
 
 
+@pytest.mark.full
 def test_grid_search_on_processes(digits):
     X, y, X_test, y_test = digits
     grid = {"C": [1e-4, 10.0], "slack": ["linear", "squared"]}

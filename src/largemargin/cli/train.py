@@ -118,8 +118,8 @@ def train(
     """Train a model and write it to a file.
 
     Tables may hold numbers, text, dates and truth values, some of them missing; what is done with
-    the columns is said. Data without a test set lose a quarter of their rows at first, on which the model is measured;
-    then it is fitted again on all rows, with the same settings, and written.
+    the columns is said. Data without a test set lose a quarter of their rows at first, on which the
+    model is measured; then it is fitted again on all rows, with the same settings, and written.
 
     Ctrl-C stops training, still writes the model of what was seen so far, and exits with 130.
     --max-seconds holds for both fits together.

@@ -81,6 +81,7 @@ class Shard:
 
     rows: tuple[int, int]
     parts: list[Any]
+    words: str
     address: str = ""
     future: Future | None = None
     made_of: list[Future] = field(default_factory=list)
@@ -125,6 +126,8 @@ class Cluster:
         What each shard is made of: delayed objects, or arrays that are sent.
     rows : list of pairs of int
         The first row of each shard, and where it ends.
+    words : list of str
+        Which rows of X these are, as errors name them.
     make : callable
         make(parts, rows) gives the object, on the worker.
     name : str
@@ -136,6 +139,7 @@ class Cluster:
         client: Client,
         parts: Sequence[list[Any]],
         rows: Sequence[tuple[int, int]],
+        words: Sequence[str],
         make: Callable[..., Any],
         name: str,
     ) -> None:
@@ -143,7 +147,7 @@ class Cluster:
         self._token, self._number = uuid4().hex[:8], 0
         self._closed = False
         self._one_at_a_time = threading.RLock()  # what is asked may take another question
-        self.shards = [Shard(at, part) for part, at in zip(parts, rows, strict=True)]
+        self.shards = [Shard(*of) for of in zip(rows, parts, words, strict=True)]
         addresses = sorted(workers_of(client))
         with self._told():
             for k, shard in enumerate(self.shards):
@@ -391,9 +395,8 @@ class Cluster:
         """Refuse to wait for what cannot be made again."""
         lazy = all(isinstance(part, Delayed) for part in shard.parts)
         if lazy and shard.made_of and "lost dependencies" in reason:
-            first, end = shard.rows
             raise ClusterError(
-                f"rows {first} to {end - 1} of X cannot be made again: some of them were only in "
+                f"{shard.words} cannot be made again: some of them were only in "
                 "the memory of a worker that is gone, as what is scattered; load the data again, "
                 "or give a collection that knows how to"
             )
@@ -448,8 +451,7 @@ class Cluster:
 
 
 def _with_rows(shard: Shard) -> str:
-    first, end = shard.rows
-    return f"the worker at {shard.address} with rows {first} to {end - 1} of X"
+    return f"the worker at {shard.address} with {shard.words}"
 
 
 async def _result(future: Future) -> Any:

@@ -50,7 +50,8 @@ def sharded(
     ]
     ends = np.cumsum([len(mine) for mine in numbers]).tolist()
     rows = list(zip([0, *ends[:-1]], ends, strict=True))
-    cluster = Cluster(client, parts, rows, make, name)
+    words = [_named(mine) for mine in numbers]
+    cluster = Cluster(client, parts, rows, words, make, name)
     kinds = set(cluster.ask("processor", processor, lambda k: ()))
     if len(kinds) > 1:
         warnings.warn(
@@ -61,6 +62,18 @@ def sharded(
     order = np.argsort(np.concatenate(numbers)) if in_turn else None
     shared = Shared(cluster, given.n, given.width, given.sparse)
     return ShardedRows(shared, given.dtype, order), given
+
+
+def _named(numbers: np.ndarray) -> str:
+    """Which rows these are.
+
+    >>> _named(np.array([3, 4, 5])), _named(np.array([0, 1, 4, 5]))
+    ('rows 3 to 5 of X', '4 rows between 0 and 5 of X')
+    """
+    first, last = numbers[0], numbers[-1]
+    if last - first + 1 == len(numbers):
+        return f"rows {first} to {last} of X"
+    return f"{len(numbers)} rows between {first} and {last} of X"
 
 
 def here(values: Any) -> Any:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from largemargin.data.features import checked_sparse
+from largemargin.data.features import checked_sparse, first_not_finite
 from largemargin.runtime.arrays import Matrix
 from largemargin.runtime.showing import shown
 
@@ -167,21 +167,10 @@ def _refuse_complex(dtype: np.dtype) -> None:
 
 
 def _check_finite(X: Any, first_row: int, names: list[str] | None) -> None:
-    values = X.data if sp.issparse(X) else X
-    # One pass without a temporary: a sum is finite unless a value is not, or it overflows.
-    with np.errstate(over="ignore", invalid="ignore"):
-        if np.isfinite(values.sum(dtype=np.float64)):
-            return
-    bad = np.argwhere(~np.isfinite(values))
-    if not bad.size:
+    found = first_not_finite(X)
+    if found is None:
         return
-    if sp.issparse(X):
-        at = int(bad[0, 0])
-        row, column = int(np.searchsorted(X.indptr, at, side="right")) - 1, int(X.indices[at])
-        value = values[at]
-    else:
-        row, column = map(int, bad[0])
-        value = values[row, column]
+    row, column, value = found
     what, remedy = ("NaN", "impute") if np.isnan(value) else (str(value), "replace")
     raise ValueError(
         f"row {first_row + row} of X has {what} in column {_named(column, names)}: "

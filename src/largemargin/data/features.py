@@ -34,6 +34,24 @@ def float_type(dtype: DTypeLike) -> type[np.floating]:
     return np.float32 if np.can_cast(dtype, np.float32) else np.float64
 
 
+def first_not_finite(X: Matrix) -> tuple[int, int, float] | None:
+    """Row, column and value of the first entry that is NaN or infinite."""
+    values = X if isinstance(X, np.ndarray) else X.data
+    # One pass without a temporary: a sum is finite unless a value is not, or it overflows.
+    with np.errstate(over="ignore", invalid="ignore"):
+        if np.isfinite(values.sum(dtype=np.float64)):
+            return None
+    bad = np.argwhere(~np.isfinite(values))
+    if not bad.size:
+        return None
+    if isinstance(X, np.ndarray):
+        row, column = map(int, bad[0])
+        return row, column, values[row, column]
+    at = int(bad[0, 0])
+    row = int(np.searchsorted(X.indptr, at, side="right")) - 1
+    return row, int(X.indices[at]), values[at]
+
+
 def check_finite(
     path: str | PathLike[str],
     X: Matrix,
@@ -41,27 +59,22 @@ def check_finite(
     names: Sequence[str] | None = None,
 ) -> None:
     """Raise for the first value of a block that is NaN or infinite."""
-    values = X if isinstance(X, np.ndarray) else X.data
-    # One pass without a temporary: a sum is finite unless a value is not, or it overflows.
-    with np.errstate(over="ignore", invalid="ignore"):
-        if np.isfinite(values.sum(dtype=np.float64)):
-            return
-    bad = np.argwhere(~np.isfinite(values))
-    if not bad.size:
+    found = first_not_finite(X)
+    if found is None:
         return
-    if isinstance(X, np.ndarray):
-        row, column = map(int, bad[0])
-        value = values[row, column]
-    else:
-        at = int(bad[0, 0])
-        row = int(np.searchsorted(X.indptr, at, side="right")) - 1
-        column, value = int(X.indices[at]), values[at]
+    row, column, value = found
     raise broken(
         path,
         f"expected a finite number, saw {value}; remove the row or fill in the value",
         row=first_row + row,
         column=names[column] if names else column + 1,
     )
+
+
+def check_numbers(path: str | PathLike[str], name: str, numbers: np.ndarray) -> np.ndarray:
+    """A column of numbers, of which some may be missing, but none infinite."""
+    check_finite(path, np.where(np.isnan(numbers), 0.0, numbers)[:, None], 1, [name])
+    return numbers
 
 
 def join_features(parts: list[Matrix]) -> Matrix:

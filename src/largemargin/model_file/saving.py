@@ -362,7 +362,7 @@ def _unpack(
     if set(parameters) & set(entry.unsaved):
         raise ValueError(f"{name} has parameters that it cannot have here")
     if "transformers" in entry.unsaved:
-        parameters["transformers"] = []
+        parameters["transformers"] = []  # it has no default; `unpack` makes it of the parts
     model = entry.cls(**{**ADDED.get(name, {}), **parameters})
     n_features = node["n_features"]
     if type(n_features) is not int or not 0 < n_features < LARGEST_COUNT:
@@ -387,10 +387,13 @@ def _unpack(
         made, names = _unpack_step(part, f"{prefix}{i}/", arrays, TRANSFORMERS)
         parts.append(made)
         used |= names
-    entry.unpack(model, decode(node["facts"]), mine, *[parts] * entry.has_parts)
+    if entry.has_parts:
+        entry.unpack(model, decode(node["facts"]), mine, parts)
+    else:
+        entry.unpack(model, decode(node["facts"]), mine)
     if "output" in node:
         if node["output"] not in _OUTPUTS or not hasattr(model, "set_output"):
-            raise ValueError("the output of a scaler is of no known kind")
+            raise ValueError("the output of a transformer is of no known kind")
         model.set_output(transform=node["output"])
     if "training" in node:
         model.training_record = _unpack_record(node["training"], model)
