@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 import warnings
 from collections.abc import Iterator
@@ -58,7 +59,7 @@ def fit(
     limit_now = limit if seconds_left is None else seconds_left
     before = interruptions()
     start = time.perf_counter()
-    with _told_at_once(known) as told:
+    with _told_at_once(known, limit) as told:
         X = data.X if steps is None else steps.fit_transform(data.X, data.y)
         final.set_params(verbose=watched(quiet))
         if limit_now is not None and limit_now > 0:  # any other is for the machine to refuse
@@ -75,12 +76,16 @@ def fit(
 
 
 @contextmanager
-def _told_at_once(known: tuple[str, ...]) -> Iterator[list[str]]:
+def _told_at_once(known: tuple[str, ...], limit: float | None) -> Iterator[list[str]]:
     """Tell each warning once, when it comes, in one line; the list has them all."""
     told: list[str] = []
 
     def tell(message: Warning | str, *others: Any, **more: Any) -> None:
         text = in_options(" ".join(str(message).split()))
+        if limit is not None:  # a machine has less of it than the command
+            text = re.sub(
+                r"max_seconds=\S+ was reached", f"--max-seconds {limit:g} was reached", text
+            )
         if text not in told:
             told.append(text)
             if text not in known:

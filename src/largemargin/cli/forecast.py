@@ -1,7 +1,7 @@
 """What a long training will take, said before it begins, from fits of a few rows.
 
-The time of a fit grows like a power of the rows. It is measured on two small samples, of which the
-second has twice the rows of the first; their ratio gives the power, at least 1.
+The time of a fit grows like a power of the rows, between 1 and 2. It is measured on small samples,
+each with twice the rows of the one before, from which the power is found by least squares.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Callable
-from math import log2
 from typing import TYPE_CHECKING, Any
 
 from largemargin.base.pipelines import final_step
@@ -20,10 +19,10 @@ if TYPE_CHECKING:
 
 FEWEST_ROWS = 3000  # with fewer rows nothing takes long
 FIRST_ROWS = 400
-LONGEST_SAMPLE = 0.3  # seconds after which samples grow no more
+LONGEST_SAMPLE = 0.5  # seconds after which samples grow no more
 MOST_SECONDS = 5.0  # a limit of the time of one sample
 LONG = 60.0  # seconds that are worth a word
-MOST_POWER = 3.0
+MOST_POWER = 2.0
 
 
 def seconds_for(make: Callable[[], Any], data: Dataset, seed: int) -> float | None:
@@ -40,7 +39,7 @@ def seconds_for(make: Callable[[], Any], data: Dataset, seed: int) -> float | No
     rows = FIRST_ROWS
     _timed(make(), data, order[:rows])  # loads compiled code
     times = [_timed(make(), data, order[:rows])]
-    while 4 * rows <= n and (len(times) < 2 or (times[-1] or 0.0) < LONGEST_SAMPLE):
+    while 4 * rows <= n and (len(times) < 3 or (times[-1] or 0.0) < LONGEST_SAMPLE):
         rows *= 2
         times.append(_timed(make(), data, order[:rows]))
     return extrapolated(times, rows, n)
@@ -49,14 +48,17 @@ def seconds_for(make: Callable[[], Any], data: Dataset, seed: int) -> float | No
 def extrapolated(times: list[float | None], rows: int, n: int) -> float | None:
     """The time of n rows, from those of samples that double up to so many rows.
 
-    >>> extrapolated([0.1, 0.4], 1000, 4000)
-    6.4
+    >>> round(extrapolated([0.2, 0.4, 0.8], 1000, 4000), 6)
+    3.2
     """
-    before, last = times[-2:]
-    if before is None or last is None:
+    import numpy as np
+
+    known = [one for one in times if one is not None][-4:]
+    if len(known) < len(times[-4:]) or len(known) < 2:
         return None
-    power = min(max(log2(max(last, 1e-3) / max(before, 1e-3)), 1.0), MOST_POWER)
-    return float(last * (n / rows) ** power)
+    logs = np.log2(np.maximum(known, 1e-3))
+    power = float(np.clip(np.polyfit(np.arange(len(known)), logs, 1)[0], 1.0, MOST_POWER))
+    return float(known[-1] * (n / rows) ** power)
 
 
 def _timed(estimator: Any, data: Dataset, rows: Any) -> float | None:
@@ -89,7 +91,7 @@ def tell(seconds: float | None, estimator: Any, fits: float) -> None:
     if fits > 1:
         faster.append("--test-size 0, which fits once")
     note(
-        f"note: this will take about {in_words(seconds * fits)}, by fits of a few rows; faster are "
+        f"note: this may take {in_words(seconds * fits)}, by fits of a few rows; faster are "
         f"{', '.join(faster)}; --max-seconds ends it with the best model so far"
     )
 

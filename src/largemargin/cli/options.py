@@ -99,8 +99,8 @@ _IN_OPTIONS = (
     (r"to go on, fit again with warm_start=True", "to go on, train again with --resume"),
     (r"use missing='impute', or drop the column", "give --missing impute, or --drop the column"),
     (
-        r"and missing is 'drop': a transformer cannot drop rows.*",
-        "and the model was trained with --missing drop: fill it in, or train with --missing impute",
+        r"missing is 'drop': a transformer cannot drop rows.*",
+        "the model was trained with --missing drop: fill it in, or train with --missing impute",
     ),
     (r"pass (sep|encoding|decimal)=", r"give --\1 "),
     (r"\b(sep|encoding|decimal)= (?=if|and|are)", r"--\1 "),
