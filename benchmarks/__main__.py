@@ -19,6 +19,7 @@ from benchmarks.options import OPTIONS
 NAMES = {
     "budget": "benchmarks.budget",
     "dask": "benchmarks.dask",
+    "interchange": "benchmarks.interchange",
     "limits": "benchmarks.limits",
     "linear": "benchmarks.linear",
     "lp": "benchmarks.lp",

@@ -76,7 +76,7 @@ def test_options_reach_the_estimator(run, animals, tmp_path):
     options = "--C 2 --slack squared --multiclass ovo --class-weight balanced --kernel poly"
     options += " --degree 2 --gamma 0.5 --coef0 2 --no-intercept --tol 1e-4 --min-margin 1e-5"
     options += " --max-iter 100000 --max-seconds 100 --memory 1GB --n-jobs 1 --precision float32"
-    options += " --matern-nu 2.5"
+    options += " --matern-nu 2.5 --calibrate"
     args = ("train", animals, *PLAIN, "--model", "svc", "-q", "-o", "m")
     assert run(*args, *options.split()).exit_code == 0
     assert load(tmp_path / "m").get_params() == {
@@ -84,7 +84,7 @@ def test_options_reach_the_estimator(run, animals, tmp_path):
         "kernel": "poly", "degree": 2, "gamma": 0.5, "coef0": 2.0, "fit_intercept": False,
         "tol": 1e-4, "min_margin": 1e-5, "max_iter": 100000, "max_seconds": 100.0,
         "memory": "1GB", "n_jobs": 1, "precision": "float32", "verbose": 0, "warm_start": False,
-        "matern_nu": 2.5,
+        "matern_nu": 2.5, "calibrate": True,
     }  # fmt: skip
 
 

@@ -36,7 +36,7 @@ def test_options_reach_the_estimator(run, animals, tmp_path):
     options = "--kernel rbf --gamma 0.5 --epochs 2 --method average --normalize --fit-intercept"
     options += (
         " --shuffle --seed 3 --n-jobs 1 --memory 1GB --precision float32 --coef0 2 --degree 5"
-        " --matern-nu 0.5"
+        " --matern-nu 0.5 --calibrate"
     )
     assert run("train", animals, "-q", "-o", "m", *options.split()).exit_code == 0
     found = load(tmp_path / "m")[-1].get_params()
@@ -44,7 +44,7 @@ def test_options_reach_the_estimator(run, animals, tmp_path):
         "kernel": "rbf", "gamma": 0.5, "epochs": 2, "method": "average", "normalize": True,
         "fit_intercept": True, "shuffle": True, "random_state": 3, "n_jobs": 1, "memory": "1GB",
         "precision": "float32", "coef0": 2.0, "degree": 5, "max_seconds": None, "verbose": 0,
-        "validation_fraction": 0.1, "matern_nu": 0.5,
+        "validation_fraction": 0.1, "matern_nu": 0.5, "calibrate": True,
     }  # fmt: skip
 
 

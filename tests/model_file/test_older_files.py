@@ -140,7 +140,8 @@ def test_or_the_value_that_means_what_the_version_before_did(tmp_path, monkeypat
 
 
 def test_of_a_base_learner_too(tmp_path, monkeypatch):
-    monkeypatch.setitem(registry.ADDED, "RBFNetwork", {"regularization": 0.25})
+    added = {**registry.ADDED["RBFNetwork"], "regularization": 0.25}
+    monkeypatch.setitem(registry.ADDED, "RBFNetwork", added)
     way = ("parameters", "estimator", "$estimator", "parameters", "regularization")
     model = load(without("adaboost_networks", way, tmp_path))
     assert model.estimator.regularization == 0.25

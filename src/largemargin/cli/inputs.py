@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from largemargin.cli.columns import Columns, read_for
 from largemargin.cli.sources import column, read_data
+from largemargin.cli.stream_columns import rows_by_name
 from largemargin.runtime.showing import shown
 
 if TYPE_CHECKING:
@@ -86,6 +87,9 @@ def read_whole_for(
     no_label: bool = False,
 ) -> Dataset:
     """Data for a model to look at, with all their parts: the columns that it was trained on."""
+    served = rows_by_name(model, info, source, reading.label, no_label)
+    if served is not None:
+        return served
     if not knows_labels(model) and reading.label is None:  # as `read_unlabelled_data` has it
         no_label = True
     return read_for(source, reading, Columns.of_model(model, info), no_label=no_label)

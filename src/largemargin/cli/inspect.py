@@ -56,6 +56,7 @@ def _show(found: dict[str, Any]) -> None:
             *([("support vectors", facts["n_support"])] if "n_support" in facts else []),
             *_training_words(facts),
             *([("precision", facts["precision"])] if "precision" in facts else []),
+            *_calibration_words(final.get("calibration")),
         ],
         title=found["path"],
     )
@@ -116,6 +117,14 @@ def _training_words(facts: dict[str, Any]) -> list[tuple[str, Any]]:
         ]
         rows += [] if facts.get("separable", True) else [("separable", False)]
     return [*rows, ("converged", facts.get("converged"))]
+
+
+def _calibration_words(calibration: dict[str, Any] | None) -> list[tuple[str, Any]]:
+    if calibration is None:
+        return []
+    rows, folds = calibration["n_rows"], calibration["n_folds"]
+    told = f"{rows} training rows in {folds} folds" if folds else f"{rows} other rows"
+    return [("probabilities", f"sigmoids of scores, from {told}")]
 
 
 def _gap_words(gap: float | str) -> str:

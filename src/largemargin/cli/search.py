@@ -14,6 +14,7 @@ from largemargin.base.pipelines import final_step
 from largemargin.cli.output import emit_table, note
 from largemargin.runtime.progress import Watch
 from largemargin.runtime.showing import percent, shown, text
+from largemargin.runtime.suggesting import did_you_mean
 
 FOLDS = 5
 # what a search may go by, and the name of its column
@@ -76,10 +77,13 @@ def search(
     from sklearn.model_selection import ParameterGrid, StratifiedKFold
 
     final = final_step(estimator)
+    if "calibrate" in grid:
+        raise ValueError("--cv calibrate: it does not change a prediction; use --calibrate")
     for name in grid:
         if name not in final.get_params():
             known = ", ".join(final.get_params())
-            raise ValueError(f"--cv {name}: there is no such parameter; there are {known}")
+            hint = did_you_mean(name, final.get_params())
+            raise ValueError(f"--cv {name}: there is no such parameter; there are {known}{hint}")
     smallest = np.unique(y, return_counts=True)[1].min()
     if smallest < 2:
         raise ValueError("--cv needs at least two examples of each class")
@@ -87,6 +91,8 @@ def search(
     folds = list(splits.split(np.zeros(len(y)), y))
     settings = list(ParameterGrid(grid))
     total = len(settings) * len(folds)
+    # errors need no probabilities
+    uncalibrated = {"calibrate": False} if "calibrate" in final.get_params() else {}
     table: list[dict[str, Any]] = []
     interrupted = False
     with (
@@ -101,7 +107,7 @@ def search(
                 errors = []
                 for train, test in folds:
                     model = clone(estimator)
-                    final_step(model).set_params(**setting)
+                    final_step(model).set_params(**setting, **uncalibrated)
                     pairwise = getattr(model, "kernel", None) == "precomputed"
                     X_train = X[np.ix_(train, train)] if pairwise else X[train]
                     X_test = X[np.ix_(test, train)] if pairwise else X[test]

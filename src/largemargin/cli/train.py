@@ -128,13 +128,13 @@ def train(
     Examples:
       largemargin train digits --report digits.html
       largemargin train flowers.csv --label species --scale standard --cv degree=2,3,4
-      largemargin train mnist --model svc --multiclass ovo --C 10 --gamma 0.02
+      largemargin train mnist --model svc --multiclass ovo --C 10 --gamma 0.02 --scale minmax
       largemargin train letters.svm --model svc --cv C=0.1,1,10 --cv gamma=0.01,0.1
       largemargin train heart.csv --model svc --class-weight balanced --cv C=1,10 --scoring auc
       largemargin train heart.csv --model nu-svc --nu 0.2 --scale standard
       largemargin train spam.csv --model max-margin-hyperplane --norm 1 --scale standard --C 0.1
-      largemargin train banana --model adaptive-margin-svc --scale standard --cv lam=0.5,1,2,5
-      largemargin train mnist --model mira --kernel poly --degree 9 --budget 1000
+      largemargin train thyroid --model adaptive-margin-svc --scale standard --cv lam=0.5,1,2,5
+      largemargin train usps --model mira --budget 500 --policy projectron --average --gamma 0.01
       largemargin train heart.csv --model adaboost --estimator rbf-network --scale standard
       largemargin train sensors.csv --model one-class-svm --nu 0.05 --scale standard
       largemargin train clicks.svm.gz --model mira --stream --budget 500 --test later.svm.gz

@@ -14,6 +14,7 @@ import scipy.sparse as sp
 
 from largemargin.kernels.functions import KERNELS, Kernel, Matern, Rounding
 from largemargin.runtime.arrays import DistantRows, Matrix, by_rows
+from largemargin.runtime.suggesting import did_you_mean
 from largemargin.runtime.threads import single_thread
 
 KERNEL_NAMES = tuple(KERNELS)
@@ -154,8 +155,9 @@ def make_kernel(
     if callable(kernel):
         return FunctionKernel(kernel)
     if kernel not in KERNEL_NAMES:
+        hint = did_you_mean(kernel, KERNEL_NAMES) if isinstance(kernel, str) else ""
         raise ValueError(
-            f"kernel must be one of {', '.join(KERNEL_NAMES)} or a callable, got {kernel!r}"
+            f"kernel must be one of {', '.join(KERNEL_NAMES)} or a callable, got {kernel!r}{hint}"
         )
     if not isinstance(degree, Integral) or isinstance(degree, bool) or degree < 0:
         raise ValueError(f"degree must be a non-negative integer, got {degree!r}")

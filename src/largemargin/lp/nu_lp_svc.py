@@ -37,7 +37,7 @@ class NuLPSVC(LinearProgramMachine):
         to the side of more weight. 0 is the limit of small values: the largest margin without
         errors or, if there is none, the least loss.
     kernel, degree, gamma, coef0, matern_nu, class_weight, tol, max_seconds, memory, n_jobs, \
-    precision, verbose :
+    precision, verbose, calibrate :
         As for `LPSVC`.
 
     Attributes
@@ -86,6 +86,7 @@ class NuLPSVC(LinearProgramMachine):
         n_jobs: int | None = None,
         precision: str = "auto",
         verbose: int = 0,
+        calibrate: bool = False,
     ) -> None:
         self.nu = nu
         self.kernel = kernel
@@ -100,6 +101,7 @@ class NuLPSVC(LinearProgramMachine):
         self.n_jobs = n_jobs
         self.precision = precision
         self.verbose = verbose
+        self.calibrate = calibrate
 
     def check_parameters(self) -> None:
         super().check_parameters()

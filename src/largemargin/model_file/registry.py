@@ -110,7 +110,12 @@ TRANSFORMERS = SCALERS | _entries(
 # The parameters of each class that files of earlier versions do not have, with the values that mean
 # what those versions did. A parameter that is not here takes its default; one of a base learner
 # must be here.
-ADDED: dict[str, dict[str, Any]] = {}
+ADDED: dict[str, dict[str, Any]] = {
+    card.name: {"calibrate": False} for card in CARDS if card.kind == CLASSIFIER
+}
+
+# Where the functions are that pack and unpack how scores become probabilities.
+CALIBRATION = "largemargin.calibration.state"
 
 
 def find_entry(model: Any, entries: dict[str, Entry]) -> Entry | None:

@@ -63,6 +63,9 @@ class AggressivePerceptron(OnlineLearner):
         For policy="random".
     verbose : int, default=0
         1 shows a progress bar.
+    calibrate : bool, default=False
+        Whether to fit sigmoids that make probabilities of scores, which `predict_proba` gives. Five
+        fits on parts of the data score the rows that each leaves out. `partial_fit` cannot do that.
 
     Attributes
     ----------
@@ -141,6 +144,7 @@ class AggressivePerceptron(OnlineLearner):
         precision: str = "auto",
         random_state: Any = None,
         verbose: int = 0,
+        calibrate: bool = False,
     ) -> None:
         self.margin = margin
         self.budget = budget
@@ -157,6 +161,7 @@ class AggressivePerceptron(OnlineLearner):
         self.precision = precision
         self.random_state = random_state
         self.verbose = verbose
+        self.calibrate = calibrate
 
     def rule_settings(self) -> np.ndarray:
         return np.array([check_margin(self.margin), 0.0])

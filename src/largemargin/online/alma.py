@@ -27,7 +27,7 @@ class ALMA(OnlineLearner):
     C : float or None, default=None
         Scale of the steps; None is the paper's sqrt(2).
     budget, policy, average, kernel, degree, gamma, coef0, matern_nu, max_seconds, memory, n_jobs, \
-    precision, random_state, verbose :
+    precision, random_state, verbose, calibrate :
         As for `AggressivePerceptron`.
 
     Attributes
@@ -89,6 +89,7 @@ class ALMA(OnlineLearner):
         precision: str = "auto",
         random_state: Any = None,
         verbose: int = 0,
+        calibrate: bool = False,
     ) -> None:
         self.alpha = alpha
         self.B = B
@@ -107,6 +108,7 @@ class ALMA(OnlineLearner):
         self.precision = precision
         self.random_state = random_state
         self.verbose = verbose
+        self.calibrate = calibrate
 
     def rule_settings(self) -> np.ndarray:
         alpha = self.alpha

@@ -55,6 +55,8 @@ class OnlineLearner(ExpansionClassifier):
         "learner_state", "new_state", "policy_code", "rule_code", "rule_settings",
     )  # fmt: skip
 
+    read_with = ("average",)
+
     average: bool
     degree: int
     gamma: float | str
@@ -85,7 +87,7 @@ class OnlineLearner(ExpansionClassifier):
         -------
         self
         """
-        with self.rolled_back_on_error():
+        with self.rolled_back_on_error(), self.calibrating(X, y):
             self.check_parameters()
             given, y = self.validate(X, y, reset=True)
             classes, labels = find_classes(y)
@@ -93,10 +95,7 @@ class OnlineLearner(ExpansionClassifier):
                 raise too_few(type(self).__name__, classes)
             state = self.new_state(given, given.shape[0] <= SMALL_PROBLEM)
             X = prepare(given, state.kernel, state.dtype)
-            watch = Watch(
-                type(self).__name__, len(y), verbose=self.verbose, max_seconds=self.max_seconds
-            )
-            with watch, workers(self.n_jobs) as team:
+            with self.watch(len(y)) as watch, workers(self.n_jobs) as team:
                 every = np.arange(len(classes))
                 learned = state.learn(
                     X, labels, every, team, memory_bytes(self.memory), watch, apart=False
@@ -135,6 +134,7 @@ class OnlineLearner(ExpansionClassifier):
         with self.rolled_back_on_error():
             self.check_parameters()
             self.check_streaming()
+            self.check_uncalibrated()
             first, memory = not hasattr(self, "_state"), memory_bytes(self.memory)
             rows, y = self.validate(X, y, reset=first)
             before, given = self.classes_before(classes, first)

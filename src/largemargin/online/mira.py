@@ -22,7 +22,7 @@ class MIRA(OnlineLearner):
     margin : float, default=0.01
         What the true class must lead the best other one by for an example not to be learned.
     budget, policy, average, kernel, degree, gamma, coef0, matern_nu, max_seconds, memory, n_jobs, \
-    precision, random_state, verbose :
+    precision, random_state, verbose, calibrate :
         As for `AggressivePerceptron`.
 
     Attributes
@@ -80,6 +80,7 @@ class MIRA(OnlineLearner):
         precision: str = "auto",
         random_state: Any = None,
         verbose: int = 0,
+        calibrate: bool = False,
     ) -> None:
         self.margin = margin
         self.budget = budget
@@ -96,6 +97,7 @@ class MIRA(OnlineLearner):
         self.precision = precision
         self.random_state = random_state
         self.verbose = verbose
+        self.calibrate = calibrate
 
     def rule_settings(self) -> np.ndarray:
         return np.array([check_margin(self.margin), 0.0])

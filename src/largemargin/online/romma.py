@@ -21,7 +21,7 @@ class ROMMA(OnlineLearner):
     aggressive : bool, default=True
         Learn whenever y (w.x) < 1, not only on mistakes, y (w.x) <= 0.
     budget, policy, average, kernel, degree, gamma, coef0, matern_nu, max_seconds, memory, n_jobs, \
-    precision, random_state, verbose :
+    precision, random_state, verbose, calibrate :
         As for `AggressivePerceptron`.
 
     Attributes
@@ -84,6 +84,7 @@ class ROMMA(OnlineLearner):
         precision: str = "auto",
         random_state: Any = None,
         verbose: int = 0,
+        calibrate: bool = False,
     ) -> None:
         self.aggressive = aggressive
         self.budget = budget
@@ -100,6 +101,7 @@ class ROMMA(OnlineLearner):
         self.precision = precision
         self.random_state = random_state
         self.verbose = verbose
+        self.calibrate = calibrate
 
     def rule_settings(self) -> np.ndarray:
         if not isinstance(self.aggressive, bool | np.bool_):

@@ -33,7 +33,7 @@ from largemargin.perceptron.reading import TraceReader
 from largemargin.perceptron.rules import METHODS, count_right
 from largemargin.runtime.arrays import Matrix, MatrixLike, VectorLike, taken
 from largemargin.runtime.memory import memory_bytes
-from largemargin.runtime.progress import Watch, check_seconds
+from largemargin.runtime.progress import check_seconds
 from largemargin.runtime.showing import listed, shown
 
 
@@ -93,6 +93,9 @@ class VotedPerceptron(TraceReader):
         For `shuffle`, the held-out part, and the draws of "random", made afresh in each call.
     verbose : int, default=0
         1 shows a progress bar.
+    calibrate : bool, default=False
+        Whether to fit sigmoids that make probabilities of scores, which `predict_proba` gives. Five
+        fits on parts of the data score the rows that each leaves out. `partial_fit` cannot do that.
 
     Attributes
     ----------
@@ -160,6 +163,7 @@ class VotedPerceptron(TraceReader):
         precision: str = "auto",
         random_state: Any = None,
         verbose: int = 0,
+        calibrate: bool = False,
     ) -> None:
         self.kernel = kernel
         self.degree = degree
@@ -178,6 +182,7 @@ class VotedPerceptron(TraceReader):
         self.precision = precision
         self.random_state = random_state
         self.verbose = verbose
+        self.calibrate = calibrate
 
     def fit(self, X: MatrixLike, y: VectorLike) -> Self:
         """Run `epochs` times over the training data.
@@ -193,7 +198,7 @@ class VotedPerceptron(TraceReader):
         -------
         self
         """
-        with self.rolled_back_on_error():
+        with self.rolled_back_on_error(), self.calibrating(X, y):
             return self._fit(X, y)
 
     def _fit(self, X: MatrixLike, y: VectorLike) -> Self:
@@ -260,6 +265,7 @@ class VotedPerceptron(TraceReader):
     def _partial_fit(self, X: MatrixLike, y: VectorLike, classes: VectorLike) -> Self:
         self.check_parameters()
         self.check_streaming()
+        self.check_uncalibrated()
         first = not hasattr(self, "trace_")
         if first and classes is None:
             raise ValueError(
@@ -376,13 +382,10 @@ class VotedPerceptron(TraceReader):
         interruptible: bool,
         make_pass: Callable[..., Pass] | None = None,
     ) -> Outcome:
-        watch = Watch(
-            "voted perceptron",
-            epochs * X.shape[0],
-            verbose=verbose,
-            max_seconds=max_seconds,
+        watch = self.watch(
+            epochs * X.shape[0], "voted perceptron", verbose=verbose, max_seconds=max_seconds,
             interruptible=interruptible,
-        )
+        )  # fmt: skip
         return state.learn(
             X, labels, positive, positions, epochs=epochs, n_jobs=self.n_jobs,
             memory=memory_bytes(self.memory), watch=watch, make_pass=make_pass,

@@ -38,6 +38,9 @@ def check_seconds(max_seconds: float | None) -> None:
         raise ValueError(f"max_seconds must be None or a positive number, got {max_seconds!r}")
 
 
+INTERRUPTED = "it was interrupted"  # what `Watch.stopped` says of Ctrl-C
+
+
 class Watch:
     """Use as a context manager around a loop that calls `advance` and looks at `stopped`.
 
@@ -59,6 +62,7 @@ class Watch:
         verbose: int = 0,
         max_seconds: float | None = None,
         interruptible: bool = True,
+        part: Part | None = None,
     ) -> None:
         check_seconds(max_seconds)
         self.stopped = ""
@@ -66,7 +70,13 @@ class Watch:
         self._total = total
         self._verbose = verbose
         self._interruptible = interruptible
-        self._max_seconds = max_seconds
+        self._limit = self._whole = max_seconds
+        self._told = f"max_seconds={max_seconds:g}" if max_seconds is not None else ""
+        if part is not None:
+            part.watches.append(self)
+            if max_seconds is not None:
+                self._limit = self._whole = max_seconds * part.share
+                self._told = f"its share of {self._told}, {self._limit:.3g} seconds,"
         self._bar: Any = None
         self._previous: Any = None
         self._done, self._next_line = 0, float("inf")
@@ -131,10 +141,18 @@ class Watch:
             told += f", about {left:.0f} seconds to go"
         print(f"{told}, {note}" if note else told, file=sys.stderr, flush=True)
 
+    def allow(self, share: float) -> None:
+        """Let what comes next take so much of the time that is left, though what came before may
+        have taken all of its own.
+        """
+        if self._whole is not None and self.stopped != INTERRUPTED:
+            self.stopped = ""
+            self._limit = self.elapsed + share * max(self._whole - self.elapsed, 0.0)
+
     def look(self) -> str:
         """Notice when the time is up, from any thread; returns `stopped`."""
         if not self.stopped and self.seconds_left <= 0:
-            self.stopped = f"max_seconds={self._max_seconds:g} was reached"
+            self.stopped = f"{self._told} was reached"
         return self.stopped
 
     @property
@@ -150,17 +168,30 @@ class Watch:
     @property
     def seconds_left(self) -> float:
         """Until the time is up; infinite without a limit."""
-        if self._max_seconds is None:
+        if self._limit is None:
             return float("inf")
-        return max(0.0, self._max_seconds - self.elapsed)
+        return max(0.0, self._limit - self.elapsed)
 
     def _interrupt(self, number: int, frame: Any) -> None:
         global _interruptions
         _interruptions += 1
-        self.stopped = "it was interrupted"
+        self.stopped = INTERRUPTED
         self._restore()
 
     def _restore(self) -> None:
         if self._previous is not None:
             signal.signal(signal.SIGINT, self._previous)
             self._previous = None
+
+
+class Part:
+    """A part of a longer computation: its share of the time limit, and the watches over it."""
+
+    def __init__(self, share: float) -> None:
+        self.share = share
+        self.watches: list[Watch] = []
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether Ctrl-C ended it."""
+        return any(watch.stopped == INTERRUPTED for watch in self.watches)

@@ -117,6 +117,13 @@ def schema_of(machine: Any, info: dict[str, Any], path: str, sparse: bool | None
             f"file of one of {', '.join(card.name for card in CARDS if card.streams)}"
         )
     learner.check_streaming()
+    for name, step in getattr(machine, "steps", [])[:-1]:
+        if not hasattr(step, "scale_"):
+            raise ValueError(
+                f"{path} prepares the columns of a table before it learns ({name}, a "
+                f"{type(step).__name__}), which a stream cannot: train again from numbers, or "
+                "begin a stream of named values with the name of a machine"
+            )
     names = stored_names(info, learner.n_features_in_, path)
     if names is None and hasattr(learner, "feature_names_in_"):
         names = [str(name) for name in learner.feature_names_in_]

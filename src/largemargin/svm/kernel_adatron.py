@@ -61,7 +61,7 @@ class KernelAdatron(SupportVectorMachine):
         Passes over the data at most; -1 is no limit.
     max_seconds : float or None, default=None
         Stop after so many seconds, with a warning and a model that can be used. So does Ctrl-C.
-    memory, n_jobs, precision, verbose :
+    memory, n_jobs, precision, verbose, calibrate :
         As for `SVC`.
 
     Attributes
@@ -109,6 +109,7 @@ class KernelAdatron(SupportVectorMachine):
         n_jobs: int | None = None,
         precision: str = "auto",
         verbose: int = 0,
+        calibrate: bool = False,
     ) -> None:
         self.C = C
         self.learning_rate = learning_rate
@@ -126,6 +127,7 @@ class KernelAdatron(SupportVectorMachine):
         self.n_jobs = n_jobs
         self.precision = precision
         self.verbose = verbose
+        self.calibrate = calibrate
 
     _in_portions = False
     _may_forget = False  # all examples are passed over again and again

@@ -37,7 +37,7 @@ class NuSVC(SupportVectorMachine):
     min_margin : float, default=1e-6
         With nu=0: data that is shown not to be separable with this margin is said to be so.
     kernel, degree, gamma, coef0, matern_nu, class_weight, fit_intercept, max_iter, max_seconds, \
-    warm_start, memory, n_jobs, precision, verbose :
+    warm_start, memory, n_jobs, precision, verbose, calibrate :
         As for `SVC`.
 
     Attributes
@@ -91,6 +91,7 @@ class NuSVC(SupportVectorMachine):
         n_jobs: int | None = None,
         precision: str = "auto",
         verbose: int = 0,
+        calibrate: bool = False,
     ) -> None:
         self.nu = nu
         self.kernel = kernel
@@ -110,6 +111,9 @@ class NuSVC(SupportVectorMachine):
         self.n_jobs = n_jobs
         self.precision = precision
         self.verbose = verbose
+        self.calibrate = calibrate
+
+    PROTOCOL = (*SupportVectorMachine.PROTOCOL, "lower_nu")
 
     @property
     def _no_margin(self) -> str:
@@ -146,6 +150,12 @@ class NuSVC(SupportVectorMachine):
             return 1.0
         positive = weights[labels == split.positive].sum()
         return largest_nu(positive, weights[np.isin(labels, split.classes)].sum() - positive)
+
+    def lower_nu(self, session: Session, weights: np.ndarray) -> None:
+        """Have no larger nu than two classes of these weights allow."""
+        if session.n_classes == 2:
+            (split,) = splits(2, self.multiclass)
+            self.nu = min(self.nu, self._largest(session.labels, split, weights))
 
     def train(
         self,

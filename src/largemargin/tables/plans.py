@@ -100,6 +100,8 @@ class Plan:
         }
         read = readers[self.kind]
         known = {text: np.nan if text is None else read(text) for text in set(values)}
+        if self.kind == BOOLEAN:  # another word is as a category that was not seen: not known
+            known = {text: np.nan if found is None else found for text, found in known.items()}
         self._check(values, np.array([known[text] is None for text in values], bool))
         return self._checked(np.array([known[text] for text in values], np.float64))
 
