@@ -38,7 +38,7 @@ def test_a_model_without_probabilities_says_so(run, fails, animals, tmp_path):
 def test_a_search_is_not_calibrated_and_a_stream_cannot_be(run, fails, animals, tmp_path):
     args = ("train", animals, "--model", "svc", "--calibrate", "--cv", "C=1,10", "-o", "m")
     assert run(*args).exit_code == 0
-    assert load(tmp_path / "m").calibration.n_rows == 90
+    assert load(tmp_path / "m")[-1].calibration.n_rows == 90
     assert "it does not change a prediction" in fails(
         "train", animals, "--model", "svc", "--cv", "calibrate=true,false"
     )

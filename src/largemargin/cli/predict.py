@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from largemargin.cli.options import Header
+from largemargin.cli.options import Decimal, Encoding, Header, Reading, Sep
 from largemargin.cli.output import emit
 from largemargin.runtime.showing import printable
 
@@ -49,6 +49,9 @@ def predict(
         ),
     ] = None,
     header: Header = None,
+    sep: Sep = None,
+    encoding: Encoding = None,
+    decimal: Decimal = None,
 ) -> None:
     """Predict a label for each row, one a line; 1 or -1, an outlier, if none were learned.
 
@@ -76,7 +79,8 @@ def predict(
             f"{model} has no probabilities: train it with --calibrate, or give the model to "
             "largemargin.calibrated"
         )
-    X, _ = read_data_for(fitted, info, data, label=label, header=header, no_label=no_label)
+    reading = Reading(label, header, sep, encoding, decimal)
+    X, _ = read_data_for(fitted, info, data, reading, no_label=no_label)
     # a terminal would obey what is written into a label; a file is to hold it as it is
     written = printable if output is None and sys.stdout.isatty() else str
     if proba:

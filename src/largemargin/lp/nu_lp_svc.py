@@ -130,8 +130,11 @@ class NuLPSVC(LinearProgramMachine):
 
     def program(self, signs: np.ndarray, weights: np.ndarray, diagonal: np.ndarray) -> Program:
         largest = largest_nu(signs, weights)
-        nu = min(USUAL_NU, largest / 2) if self.nu is None else float(self.nu)
-        lowered = self.class_weight is not None and nu > largest
+        weighted = self.class_weight is not None
+        nu = USUAL_NU if self.nu is None else float(self.nu)
+        if self.nu is None and not weighted:
+            nu = min(nu, largest / 2)
+        lowered = weighted and nu > largest
         return nu_machine(signs, weights, diagonal, min(nu, largest), lowered)
 
     def set_fitted(self, data: DistinctSet, solved: Sequence[Solution]) -> None:

@@ -8,6 +8,7 @@ each solver itself.
 from __future__ import annotations
 
 import signal
+import sys
 import threading
 import time
 from numbers import Real
@@ -18,6 +19,16 @@ from typing import Any
 def clock() -> float:
     """Seconds from some moment on: what every limit of time is measured by."""
     return time.monotonic()
+
+
+LINES = 2  # the value of `verbose` that means lines of text, for a log, in place of a bar
+LINE_SECONDS = 10.0  # seconds between two of them
+_interruptions = 0
+
+
+def interruptions() -> int:
+    """How often Ctrl-C has ended a computation early in this process, with its result."""
+    return _interruptions
 
 
 def check_seconds(max_seconds: float | None) -> None:
@@ -35,6 +46,7 @@ class Watch:
 
     Within it, if it is `interruptible`, a first Ctrl-C is noted in `stopped` instead of raised, so
     that the loop can end at a point where its result is whole; a second one interrupts as usual.
+    With `verbose` a bar is shown; `LINES` is a line of text every ten seconds instead.
 
     Attributes
     ----------
@@ -67,10 +79,11 @@ class Watch:
                 self._told = f"its share of {self._told}, {self._limit:.3g} seconds,"
         self._bar: Any = None
         self._previous: Any = None
+        self._done, self._next_line = 0, float("inf")
 
     def __enter__(self) -> Watch:
         self._start = clock()
-        if self._verbose:
+        if self._verbose and self._verbose != LINES:
             from rich.console import Console
             from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
 
@@ -106,7 +119,27 @@ class Watch:
         """Count work done, and notice when the time is up."""
         if self._bar is not None:
             self._bar.update(self._task, advance=amount, note=note)
+        self._done += amount
+        if self._verbose == LINES:
+            self._tell(note)
         self.look()
+
+    def _tell(self, note: str) -> None:
+        """Write a line if it is time for one; the first steps, which load code, do not count."""
+        now = self.elapsed
+        if self._next_line == float("inf"):
+            self._next_line = now + LINE_SECONDS
+        if now >= self._next_line:
+            self._next_line = now + LINE_SECONDS
+            self._write_line(note)
+
+    def _write_line(self, note: str) -> None:
+        done = f"{self._done:,}" + ("" if self._total is None else f" of {self._total:,}")
+        told = f"{self._description}: {done} after {self.elapsed:.0f} seconds"
+        if self._total is not None and 0 < self._done < self._total and "to go" not in note:
+            left = self.elapsed * (self._total / self._done - 1)
+            told += f", about {left:.0f} seconds to go"
+        print(f"{told}, {note}" if note else told, file=sys.stderr, flush=True)
 
     def allow(self, share: float) -> None:
         """Let what comes next take so much of the time that is left, though what came before may
@@ -125,7 +158,7 @@ class Watch:
     @property
     def is_shown(self) -> bool:
         """Whether anybody sees notes."""
-        return self._bar is not None
+        return bool(self._verbose)
 
     @property
     def elapsed(self) -> float:
@@ -140,6 +173,8 @@ class Watch:
         return max(0.0, self._limit - self.elapsed)
 
     def _interrupt(self, number: int, frame: Any) -> None:
+        global _interruptions
+        _interruptions += 1
         self.stopped = INTERRUPTED
         self._restore()
 

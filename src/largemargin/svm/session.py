@@ -31,7 +31,7 @@ from largemargin.kernels.rows import HEIGHTS, KernelRows, whole_gram
 from largemargin.runtime.arrays import DistantRows, Matrix, MatrixLike
 from largemargin.runtime.progress import Watch
 from largemargin.runtime.threads import Workers
-from largemargin.svm.chunking import Chunking
+from largemargin.svm.chunking import LOOK_ROWS, Chunking
 from largemargin.svm.decomposition import WORKING_SET, Subproblem, solve
 from largemargin.svm.dense_solver import SMO_EXTRA, SMO_STEPS, SMO_STEPS_PER_VARIABLE, solve_dense
 from largemargin.svm.evaluation import Evaluation, Outputs, Stored, of_sum, sum_loops
@@ -263,6 +263,7 @@ class Session:
                 "norms": self.sizes, "weights": None if distant else self.evaluation.size_weights,
                 "stopped": watch.look, "given": one.job.start is not None,
                 "report": Forecast(watch, tol, partial(self._gap_on_the_way, one)),
+                "look_rows": self.n if distant else LOOK_ROWS,
             }  # fmt: skip
             solver = Chunking(one.problem, *args, quick, tol, max_steps, **more)
             solver.run()
