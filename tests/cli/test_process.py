@@ -138,6 +138,7 @@ def test_ctrl_c_leaves_a_usable_machine(long_data):
     assert load(long_data / "m")[-1].n_support_ > 0
 
 
+@pytest.mark.full
 def test_broken_pipe_is_quiet_and_no_success(tmp_path):
     table(tmp_path / "animals.csv", n=6000)
     assert process("train", "animals.csv", "-q", "--epochs", "1", cwd=tmp_path).returncode == 0

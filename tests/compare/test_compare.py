@@ -168,6 +168,7 @@ class Counter(Sleeper):
         raise RuntimeError(f"most threads {max([count_workers(None), *pools])}")
 
 
+@pytest.mark.full
 def test_every_machine_has_one_thread(task):
     (found,) = compare(task, [Made("elsewhere", "Counter", cls=Counter)]).results
     assert found.trouble == "most threads 1"

@@ -142,6 +142,7 @@ def test_an_interrupted_chunk_says_so_and_leaves_the_model_as_it_was():
     assert mistakes_of(model) == train(power(X, 2), signs_of(y))
 
 
+@pytest.mark.full
 def test_interrupted_from_outside():
     """The fit waits for it, at its third block of kernel values."""
     program = """
