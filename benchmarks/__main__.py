@@ -18,11 +18,14 @@ from benchmarks.options import OPTIONS
 
 NAMES = {
     "budget": "benchmarks.budget",
+    "budgets": "benchmarks.budgets",
     "dask": "benchmarks.dask",
+    "interchange": "benchmarks.interchange",
     "limits": "benchmarks.limits",
     "linear": "benchmarks.linear",
     "lp": "benchmarks.lp",
     "playground": "benchmarks.playground",
+    "serve": "benchmarks.serve",
     "svm": "benchmarks.svm",
     "tables": "benchmarks.tables",
     "voted-perceptron": "benchmarks.voted_perceptron",

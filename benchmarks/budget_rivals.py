@@ -47,12 +47,13 @@ def rivals() -> Iterator[Row]:
 def _race(name: str, X: np.ndarray, y: np.ndarray, gamma: float) -> Iterator[Row]:
     settings = {
         "budget": BUDGET,
+        "average": False,
         "gamma": gamma,
         "precision": "float32",
         "n_jobs": OPTIONS.threads,
     }
     runners: dict[str, tuple[Callable[[np.ndarray, np.ndarray], Outcome], int]] = {
-        "largemargin MIRA": (lambda X, y: _ours(MIRA(**settings), X, y), len(y)),
+        "largemargin MIRA": (lambda X, y: _ours(MIRA(policy="margin", **settings), X, y), len(y)),
         "largemargin AggressivePerceptron, projectron": (
             lambda X, y: _ours(AggressivePerceptron(policy="projectron", **settings), X, y),
             len(y),

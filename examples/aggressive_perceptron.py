@@ -17,7 +17,7 @@ X, y = make_moons(1000, noise=0.12, random_state=0)
 
 figure, axes = plt.subplots(1, 2, figsize=(9, 4), layout="constrained")
 for ax, policy in zip(axes, ("keep", "distill"), strict=True):
-    model = AggressivePerceptron(margin=0.5, policy=policy, gamma=2.0).fit(X, y)
+    model = AggressivePerceptron(margin=0.5, policy=policy, average=False, gamma=2.0).fit(X, y)
     print(
         f"{policy}: {model.n_insertions_} stored, {model.n_removals_} removed, "
         f"{model.n_support_} held; {model.online_errors_} errors in {len(y)} examples"

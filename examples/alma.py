@@ -17,7 +17,7 @@ X, y = make_circles(500, noise=0.1, factor=0.45, random_state=0)
 
 figure, axes = plt.subplots(1, 3, figsize=(13, 4), layout="constrained")
 for ax, alpha in zip(axes, (1.0, 0.9, 0.5), strict=True):
-    model = ALMA(alpha=alpha, gamma=1.0).fit(X, y)
+    model = ALMA(alpha=alpha, average=False, gamma=1.0).fit(X, y)
     print(
         f"alpha {alpha}: {model.online_errors_} errors and {model.margin_errors_} margin errors "
         f"on the way, {model.n_support_} examples held, training error {1 - model.score(X, y):.1%}"

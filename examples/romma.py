@@ -18,8 +18,10 @@ X, y = make_blobs(400, centers=[[2, 2], [-2, -1.5]], cluster_std=0.8, random_sta
 signs = np.where(y == 1, 1, -1)
 
 machines = {
-    "ROMMA, a step at each mistake": ROMMA(kernel="linear", aggressive=False).fit(X, y),
-    "aggressive ROMMA": ROMMA(kernel="linear").fit(X, y),
+    "ROMMA, a step at each mistake": ROMMA(kernel="linear", aggressive=False, average=False).fit(
+        X, y
+    ),
+    "aggressive ROMMA": ROMMA(kernel="linear", average=False).fit(X, y),
     "largest margin": SVC(kernel="linear", C=np.inf, fit_intercept=False).fit(X, y),
 }
 

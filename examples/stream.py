@@ -22,7 +22,7 @@ def chunk(number):
     return (X, y) if number < TURN else (X * [1, -1], y)
 
 
-model = MIRA(budget=100, policy="forgetron", gamma=2.0)  # forgets the oldest
+model = MIRA(budget=100, policy="forgetron", average=False, gamma=2.0)  # forgets the oldest
 errors, held = [], []
 for number in range(N_CHUNKS):
     X, y = chunk(number)

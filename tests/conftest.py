@@ -28,10 +28,12 @@ def pytest_sessionstart(session):
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
     """Of a test marked `crossing`, keep so many cases that every value of every parameter occurs;
-    the other cases are `full`.
+    the other cases are `full`. What needs a browser is `browser`.
     """
     cases = defaultdict(list)
     for item in items:
+        if "browser" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.browser)
         if item.get_closest_marker("crossing"):
             cases[item.nodeid.split("[")[0]].append(item)
     for crossed in cases.values():

@@ -82,3 +82,10 @@ def test_a_trial_run_on_sparse_and_large_tables():
     full = [row for row in rows if row["part"] == "covtype-full"]
     assert any("growth" in row["what"] for row in full)
     assert all(row["measured"] for row in full)
+
+
+@pytest.mark.full
+def test_a_trial_run_of_converted_machines():
+    timed, labels = run("interchange", "digits", "--rounds", "1")
+    assert timed["ratio"] > 0
+    assert labels["measured"].endswith("100.00%")  # where votes are not tied

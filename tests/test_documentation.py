@@ -1,4 +1,4 @@
-"""The tutorial and the pages on tables and files run as they stand."""
+"""The tutorial and the pages on tables, files, probabilities and other tools run as they stand."""
 
 import doctest
 import re
@@ -13,7 +13,13 @@ from largemargin.cli.app import app
 DOCS = Path(__file__).parents[1] / "docs"
 
 
-@pytest.mark.parametrize("page", ["tutorial", "model_file", "files", "tables"])
+@pytest.mark.parametrize(
+    "page",
+    [
+        "tutorial", "model_file", "files", "tables", "probabilities", "interchange",
+        "coming_from_sklearn",
+    ],
+)  # fmt: skip
 def test_code_of_a_page(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     found = doctest.testfile(str(DOCS / f"{page}.rst"), module_relative=False)

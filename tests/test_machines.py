@@ -1,6 +1,7 @@
 """The table of machines: what reads it, and what a card promises."""
 
 import ast
+import importlib
 import inspect
 import re
 import subprocess
@@ -49,8 +50,8 @@ def test_the_reference_lists_the_public_names():
     assert listed == set(largemargin.__all__) - packages
     for path in re.findall(r"^   (\w+\.\w+)$", text, re.M):
         package, name = path.split(".")
-        assert package in packages
-        assert name in getattr(largemargin, package).__all__, path
+        assert package in packages | {"dask"}  # what needs an extra is imported by its own name
+        assert name in importlib.import_module(f"largemargin.{package}").__all__, path
 
 
 @pytest.mark.parametrize("card", CARDS, ids=NAMES)

@@ -53,6 +53,7 @@ def test_the_contract_holds(copy):
         ("svm/svc.py", "import matplotlib\n", "report and papers draw and make pages"),
         ("data/named.py", "import dask\n", "its own room knows of a cluster"),
         ("report/decision.py", "import flask\n", "its own room knows of the web"),
+        ("svm/state.py", "import onnx\n", "its own room knows of other tools"),
         ("streaming/driver.py", "import typer\n", "the command line knows of its framework"),
     ],
 )

@@ -16,8 +16,11 @@ if TYPE_CHECKING:  # what type checkers and editors read; a test holds it to the
     from typing import Any
 
     from largemargin import boosting as boosting
+    from largemargin import calibration as calibration
     from largemargin import certificates as certificates
     from largemargin import data as data
+    from largemargin import dropin as dropin
+    from largemargin import interchange as interchange
     from largemargin import kernels as kernels
     from largemargin import lp as lp
     from largemargin import online as online
@@ -26,6 +29,7 @@ if TYPE_CHECKING:  # what type checkers and editors read; a test holds it to the
     from largemargin import tables as tables
     from largemargin.boosting import AdaBoost as AdaBoost
     from largemargin.boosting import RBFNetwork as RBFNetwork
+    from largemargin.calibration import calibrated as calibrated
     from largemargin.hyperplane import MaxMarginHyperplane as MaxMarginHyperplane
     from largemargin.lp import LPSVC as LPSVC
     from largemargin.lp import AdaptiveMarginSVC as AdaptiveMarginSVC
@@ -47,10 +51,13 @@ if TYPE_CHECKING:  # what type checkers and editors read; a test holds it to the
 
 
 _PACKAGES = (
-    "boosting", "certificates", "data", "kernels", "lp", "online", "report", "svm", "tables",
+    "boosting", "calibration", "certificates", "data", "dropin", "interchange", "kernels", "lp",
+    "online", "report", "svm", "tables",
 )  # fmt: skip
-_HOMES = {card.name: card.package for card in CARDS} | dict.fromkeys(
-    ("ModelFileError", "describe", "load", "save"), "model_file"
+_HOMES = (
+    {card.name: card.package for card in CARDS}
+    | dict.fromkeys(("ModelFileError", "describe", "load", "save"), "model_file")
+    | {"calibrated": "calibration"}
 )
 
 __all__ = sorted([*_HOMES, *_PACKAGES])

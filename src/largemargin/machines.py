@@ -116,7 +116,7 @@ class Card:
 CARDS = (
     Card(
         "VotedPerceptron", "perceptron", "voted-perceptron", "certificates.mistakes", TRACE,
-        defaults={"epochs": 10}, fixed={"epochs": 10}, grid={"method": ["vote", "average"]},
+        grid={"method": ["vote", "average"]},
     ),
     Card(
         "SVC", "svm", "svc", "certificates.svm", DUAL, level=1.0, grid={"C": [10.0, 1.0, 100.0]}

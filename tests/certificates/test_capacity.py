@@ -179,11 +179,17 @@ def test_vectors_that_were_trained_together_are_no_problems_of_two_sides():
 def test_infinite_dimension_and_many_vectors():
     X, y = blobs(0)
     says_why(SVC().fit(X, y).certificate(X, y)["VC bound"], "infinite")
-    vote = VotedPerceptron(kernel="linear").fit(X, y).certificate(X, y)
+    vote = VotedPerceptron(kernel="linear", epochs=1, shuffle=False).fit(X, y).certificate(X, y)
     for name in ("VC bound", "margin bound", "margin bound, no margin error"):
         says_why(vote[name], "many vectors")
-    last = VotedPerceptron(kernel="linear", method="last").fit(X, y).certificate(X, y)
-    wrong = 1 - VotedPerceptron(kernel="linear", method="last").fit(X, y).score(X, y)
+    last = (
+        VotedPerceptron(kernel="linear", method="last", epochs=1, shuffle=False)
+        .fit(X, y)
+        .certificate(X, y)
+    )
+    wrong = 1 - VotedPerceptron(kernel="linear", method="last", epochs=1, shuffle=False).fit(
+        X, y
+    ).score(X, y)
     assert last["VC bound"].value == pytest.approx(vc_bound(wrong, 16, 2))
 
 

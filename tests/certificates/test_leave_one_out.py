@@ -186,7 +186,8 @@ def test_the_adatron_puts_its_threshold_afterwards():
 
 
 EVERYONE = [
-    VotedPerceptron(kernel="linear", epochs=3), VotedPerceptron(gamma=1.0, method="last"),
+    VotedPerceptron(kernel="linear", epochs=3, shuffle=False),
+    VotedPerceptron(gamma=1.0, method="last", epochs=1, shuffle=False),
     AggressivePerceptron(gamma=1.0), MIRA(gamma=1.0, budget=4), ROMMA(gamma=1.0), ALMA(gamma=1.0),
     SVC(gamma=1.0, tol=1e-6, n_jobs=1), NuSVC(nu=0.2, gamma=1.0, tol=1e-6),
     KernelAdatron(C=1.0, gamma=1.0), LPSVC(gamma=1.0), NuLPSVC(gamma=1.0),

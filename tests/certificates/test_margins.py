@@ -21,8 +21,8 @@ from tests.certificates.problems import blobs, says_why, three
     [
         SVC(kernel="linear"), SVC(kernel="linear", fit_intercept=False), LPSVC(kernel="linear"),
         AggressivePerceptron(kernel="linear"),
-        VotedPerceptron(kernel="linear", method="last", epochs=3),
-        VotedPerceptron(kernel="linear", method="average"),
+        VotedPerceptron(kernel="linear", method="last", epochs=3, shuffle=False),
+        VotedPerceptron(kernel="linear", method="average", epochs=1, shuffle=False),
     ],
     ids=str,
 )  # fmt: skip
@@ -45,7 +45,9 @@ def test_distances_to_a_hyperplane(model):
 
 def test_the_constant_of_a_threshold_is_part_of_the_vector():
     X, y = blobs(1, n=20)
-    model = VotedPerceptron(kernel="linear", method="last", fit_intercept=True).fit(X, y)
+    model = VotedPerceptron(
+        kernel="linear", method="last", fit_intercept=True, epochs=1, shuffle=False
+    ).fit(X, y)
     w = np.append(model.coef_[0], model.intercept_[0])
     by_hand = (2 * y - 1) * (np.column_stack([X, np.ones(20)]) @ w) / np.linalg.norm(w)
     assert margins(model, X, y).geometric[0] == pytest.approx(by_hand)
@@ -74,7 +76,7 @@ def test_pairs_have_the_examples_of_two_classes():
 @pytest.mark.parametrize(
     ("model", "why"),
     [
-        (VotedPerceptron(), "many vectors"),
+        (VotedPerceptron(epochs=1, shuffle=False), "many vectors"),
         (MIRA(), "a vector each"),
         (SVC(multiclass="crammer-singer"), "a vector each"),
     ],

@@ -137,7 +137,9 @@ def test_as_many_mistakes_as_there_can_be(precision):
         n = int(rng.integers(2, 6))
         X = np.eye(n) * np.float32(rng.uniform(0.1, 10))
         y = np.append([0, 1], rng.integers(0, 2, n - 2))
-        model = lm.VotedPerceptron(kernel="linear", precision=precision).fit(X, y)
+        model = lm.VotedPerceptron(
+            kernel="linear", precision=precision, epochs=1, shuffle=False
+        ).fit(X, y)
         found = model.certificate(X, y, leave_one_out=False)
         made = found["mistakes"].value
         for name in ("mistake bound", "mistake bound, separable data"):
@@ -147,7 +149,9 @@ def test_as_many_mistakes_as_there_can_be(precision):
 
 def test_margins_are_not_larger_than_they_are():
     X, y = separable(0)
-    found = lm.VotedPerceptron(kernel="linear", epochs=50).fit(X, y).certificate(X, y)
+    found = (
+        lm.VotedPerceptron(kernel="linear", epochs=50, shuffle=False).fit(X, y).certificate(X, y)
+    )
     told = found["mistake bound, separable data"].value
     long, signs = X.astype(np.longdouble), np.where(y == "yes", 1, -1)
     best = lm.SVC(kernel="linear", C=np.inf, fit_intercept=False, tol=1e-12).fit(X, y)

@@ -30,7 +30,7 @@ STREAMS = [
 ]  # fmt: skip
 EVERY = [
     *WEIGHTED, *STREAMS, largemargin.KernelAdatron(C=1.0),
-    largemargin.VotedPerceptron(method="holdout", random_state=0),
+    largemargin.VotedPerceptron(method="holdout", random_state=0, epochs=1, shuffle=False),
     largemargin.VotedPerceptron(shuffle=True, epochs=2, random_state=0),
 ]  # fmt: skip
 
@@ -152,7 +152,10 @@ def test_every_family_knows_its_data_in_any_form(fits):
 def test_precomputed_and_callable_kernels():
     X, y = blobs(5, n=12)
     K = X @ X.T
-    for model in (SVC(kernel="precomputed"), VotedPerceptron(kernel="precomputed")):
+    for model in (
+        SVC(kernel="precomputed"),
+        VotedPerceptron(kernel="precomputed", epochs=1, shuffle=False),
+    ):
         model.fit(K, y)
         assert known(model, K, y) is True
         other = K.copy()
@@ -193,7 +196,11 @@ def test_a_path_and_its_clones():
 
 def test_a_fit_again_is_of_the_new_data():
     X, y = blobs(8, n=14)
-    for model in (SVC(warm_start=True), VotedPerceptron(), AdaBoost(n_rounds=2)):
+    for model in (
+        SVC(warm_start=True),
+        VotedPerceptron(epochs=1, shuffle=False),
+        AdaBoost(n_rounds=2),
+    ):
         model.fit(X, y).fit(X[::-1], y[::-1])
         assert known(model, X, y) is False
         assert known(model, X[::-1], y[::-1]) is True
@@ -201,7 +208,12 @@ def test_a_fit_again_is_of_the_new_data():
 
 def test_a_fit_that_fails_leaves_the_record():
     X, y = blobs(8, n=14)
-    for model in (SVC(), VotedPerceptron(), largemargin.MIRA(), RBFNetwork(2, random_state=0)):
+    for model in (
+        SVC(),
+        VotedPerceptron(epochs=1, shuffle=False),
+        largemargin.MIRA(),
+        RBFNetwork(2, random_state=0),
+    ):
         model.fit(X, y)
         with pytest.raises(ValueError, match="class"):
             model.fit(X, np.zeros(14, int))
@@ -279,7 +291,7 @@ def test_parameters_that_do_not_matter():
     model.set_params(n_jobs=1, verbose=1, memory="1GB", max_seconds=9.0, warm_start=True)
     assert model.certificate(X, y)["support vectors, leave-one-out"].applies
     state = np.random.RandomState(0)
-    voted = VotedPerceptron(random_state=state, shuffle=True).fit(X, y)
+    voted = VotedPerceptron(random_state=state, shuffle=True, epochs=1).fit(X, y)
     voted.set_params(method="last", normalize=True)
     assert voted.certificate(X, y, leave_one_out=False)["mistakes"].applies
 

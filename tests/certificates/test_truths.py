@@ -93,7 +93,7 @@ def test_other_rows_and_forms_do_not_raise(seed):
 def test_sizes_that_no_price_of_slack_goes_with(size):
     X, y = size * np.array([[1.0, 0.2], [-0.3, 1.0], [-1.0, -1.0]]), [0, 1, 2]
     for kernel in ("linear", lambda A, B: np.asarray(A @ B.T)):
-        model = lm.VotedPerceptron(kernel=kernel).fit(X, y)
+        model = lm.VotedPerceptron(kernel=kernel, epochs=1, shuffle=False).fit(X, y)
         found = model.certificate(X, y)
         assert found["mistake bound"].value >= found["mistakes"].value
 
@@ -136,7 +136,7 @@ def test_the_optimal_hyperplane_without_a_threshold():
     X, y = [[-1], [3]], [0, 1]
     for machine in (
         lm.SVC(kernel="linear", C=np.inf, fit_intercept=False),
-        lm.KernelAdatron(kernel="linear"),
+        lm.KernelAdatron(C=np.inf, kernel="linear"),
     ):
         found = machine.fit(X, y).certificate(X, y)["optimal hyperplane"]
         assert "no hyperplane through the origin of the feature space" in found.sentence

@@ -7,6 +7,8 @@ import pytest
 
 from largemargin import AdaBoost, RBFNetwork, data, load
 
+from .conftest import PLAIN
+
 MODELS = {
     "stumps": AdaBoost(n_rounds=20, random_state=0),
     "networks": AdaBoost(RBFNetwork(), n_rounds=3, regularization=10.0, random_state=0),
@@ -20,7 +22,7 @@ OPTIONS = {
 WORDS = {
     "stumps": ["adaboost, estimator stumps, n_rounds 20", "rounds          20", "at first 0."],
     "networks": ["adaboost, estimator RBFNetwork, n_rounds 3, regularization 10", "rounds"],
-    "network": ["rbf-network, n_centers 6", "centres     6", "objective"],
+    "network": ["rbf-network, n_centers 6", "centres        6", "objective"],
 }
 
 
@@ -30,7 +32,17 @@ def name(request):
 
 
 def test_train_predict_evaluate_inspect(name, run, animals, tmp_path):
-    args = ("train", animals, "--model", *OPTIONS[name].split(), "-o", "m", "--test", animals)
+    args = (
+        "train",
+        animals,
+        *PLAIN,
+        "--model",
+        *OPTIONS[name].split(),
+        "-o",
+        "m",
+        "--test",
+        animals,
+    )
     result = run(*args)
     assert (result.exit_code, result.stderr) == (0, "")
     for words in (*WORDS[name], "of 90 rows"):
@@ -53,12 +65,12 @@ def test_train_predict_evaluate_inspect(name, run, animals, tmp_path):
 
 
 def test_json(run, animals):
-    args = ("train", animals, "--model", "adaboost", "--estimator", "rbf-network")
+    args = ("train", animals, *PLAIN, "--model", "adaboost", "--estimator", "rbf-network")
     found = json.loads(run(*args, "--n-rounds", 2, "--json").stdout)
     assert (found["rounds"], found["ended"]) == (1, "zero error")  # the animals are easy
     assert found["first_error"] == found["last_error"] == 0
     assert found["parameters"]["estimator"]["class"] == "RBFNetwork"
-    found = json.loads(run("train", animals, "--model", "rbf-network", "--json").stdout)
+    found = json.loads(run("train", animals, *PLAIN, "--model", "rbf-network", "--json").stdout)
     assert found["centers"] == 10
 
 
@@ -69,7 +81,7 @@ def test_digits(run):
 
 
 def test_choosing_by_cross_validation(run, animals, tmp_path):
-    args = ("train", animals, "--model", "adaboost", "--n-rounds", 2, "-q", "-o", "m")
+    args = ("train", animals, *PLAIN, "--model", "adaboost", "--n-rounds", 2, "-q", "-o", "m")
     assert run(*args, "--cv", "regularization=0,10").exit_code == 0
     options = ("--estimator", "rbf-network", "--cv", "estimator__n_centers=1,8")
     assert run(*args, *options, "--scale", "standard").exit_code == 0

@@ -7,6 +7,8 @@ import pytest
 
 from largemargin import MaxMarginHyperplane, data, load
 
+from .conftest import PLAIN
+
 
 @pytest.mark.parametrize(
     ("options", "model"),
@@ -23,7 +25,16 @@ from largemargin import MaxMarginHyperplane, data, load
     ],
 )
 def test_train_is_fit(options, model, run, animals, tmp_path):
-    args = ("train", animals, "--model", "max-margin-hyperplane", *options.split(), "-o", "m")
+    args = (
+        "train",
+        animals,
+        *PLAIN,
+        "--model",
+        "max-margin-hyperplane",
+        *options.split(),
+        "-o",
+        "m",
+    )
     shown = run(*args)
     assert shown.exit_code == 0
     assert shown.stderr == ""

@@ -7,6 +7,8 @@ import pytest
 
 from largemargin import LPSVC, AdaptiveMarginSVC, LeaveOneOutSVC, NuLPSVC, data, load
 
+from .conftest import PLAIN
+
 MODELS = {
     "lp-svc": (LPSVC(C=3.0), ["--C", 3], "C 3"),
     "nu-lp-svc": (NuLPSVC(nu=0.05), ["--nu", 0.05], "nu 0.05"),
@@ -19,7 +21,7 @@ MODELS = {
 @pytest.mark.filterwarnings("ignore:nu=0.05:UserWarning")
 def test_train_is_fit(name, run, animals, tmp_path):
     machine, options, words = MODELS[name]
-    shown = run("train", animals, "--model", name, *options, "-o", "m")
+    shown = run("train", animals, *PLAIN, "--model", name, *options, "-o", "m")
     assert shown.exit_code == 0
     for expected in (name, words, "problems         3", "duality gap", "support vectors"):
         assert expected in shown.stdout
@@ -35,7 +37,7 @@ def test_train_is_fit(name, run, animals, tmp_path):
 
 
 def test_lambda_by_cross_validation(run, animals, tmp_path):
-    args = ("train", animals, "--model", "adaptive-margin-svc", "-o", "m")
+    args = ("train", animals, *PLAIN, "--model", "adaptive-margin-svc", "-o", "m")
     assert run(*args, "--cv", "lam=1,1e6").exit_code == 0
     assert load(tmp_path / "m").lam in (1.0, 1e6)
 

@@ -26,7 +26,8 @@ def test_predict_without_labels(run, fails, model, animals, tmp_path):
     (tmp_path / "bare.csv").write_text("\n".join(rows) + "\n")
     expected = run("predict", model, animals).stdout
     assert run("predict", model, "bare.csv", "--no-label").stdout == expected
-    assert "--no-label" in fails("predict", model, "bare.csv")
+    assert run("predict", model, "bare.csv").stdout == expected  # the label is remembered
+    assert "bare.csv has no labels" in fails("evaluate", model, "bare.csv")
     assert run("predict", model, "bare.csv", "--no-label", "-o", "out.txt").output == ""
     assert (tmp_path / "out.txt").read_text() == expected
 
@@ -114,11 +115,26 @@ def test_evaluate_counts_unknown_labels(run, model, tmp_path):
     assert json.loads(result.stdout)["unknown_labels"] == 30
 
 
-def test_columns_in_another_order(fails, model, animals, tmp_path):
-    text = animals.read_text().replace("length,width", "width,length")
-    (tmp_path / "mixed.csv").write_text(text)
+def test_columns_in_another_order(run, model, animals, tmp_path):
+    rows = [line.split(",") for line in animals.read_text().splitlines()]
+    (tmp_path / "turned.csv").write_text("".join(f"{k},{w},{h},{n}\n" for n, w, h, k in rows))
+    assert run("predict", model, "turned.csv").stdout == run("predict", model, animals).stdout
+    error = json.loads(run("evaluate", model, "turned.csv", "--json").stdout)["error"]
+    assert error == json.loads(run("evaluate", model, animals, "--json").stdout)["error"]
+
+
+def test_columns_that_are_missing_or_new(run, fails, model, animals, tmp_path):
+    text = animals.read_text()
+    (tmp_path / "renamed.csv").write_text(text.replace("width", "breadth"))
     for command in ("predict", "evaluate"):
-        assert "column 'width'" in fails(command, model, "mixed.csv")
+        told = fails(command, model, "renamed.csv")
+        assert "the column 'width' is missing" in told
+        assert "did you mean 'breadth' by 'width'?" in told or "'breadth'" in told
+    lines = [f"{i},{line}" for i, line in enumerate(text.splitlines()[1:])]
+    (tmp_path / "wide.csv").write_text("\n".join(["id,length,width,height,kind", *lines]) + "\n")
+    result = run("predict", model, "wide.csv")
+    assert result.stdout == run("predict", model, animals).stdout
+    assert "the column 'id' is not used" in result.stderr
 
 
 def test_inspect(run, model):
@@ -206,9 +222,9 @@ def test_no_command_writes_over_a_file_that_it_reads(fails, animals, model):
 
 def test_what_a_reader_says_is_told_in_options(fails, animals, model, tmp_path):
     words = tmp_path / "words.csv"
-    words.write_text("kind,size\nant,1\nbee,2\n")
-    assert "or give --label 0 if this column is the label" in fails("train", words)
+    words.write_text("kind,size\n" + "".join(f"ant,{k / 7}\nbee,{k / 9}\n" for k in range(40)))
+    assert "give --label NAME, or the position of the column from 0" in fails("train", words)
     assert "--label 17 is not a column" in fails("train", animals, "--label", 17)
-    assert "expected 3 features, saw 1" in fails("predict", model, words, "--label", "kind")
-    words.write_bytes(b"a,kind\n1,caf\xe9\n")
-    assert fails("train", words).endswith("save the file as UTF-8")
+    assert "the columns 'length', 'width', 'height' are missing" in fails(
+        "predict", model, words, "--label", "kind"
+    )

@@ -7,6 +7,8 @@ import pytest
 
 from largemargin import ALMA, MIRA, ROMMA, AggressivePerceptron, data, load
 
+from .conftest import PLAIN
+
 MODELS = {
     "aggressive-perceptron": (AggressivePerceptron(margin=0.1), ["--margin", 0.1]),
     "mira": (MIRA(budget=20, policy="random"), ["--budget", 20, "--policy", "random"]),
@@ -23,7 +25,7 @@ def test_train_is_fit(name, run, animals):
     X, y = data.read(animals)
     estimator, options = MODELS[name]
     estimator.set_params(random_state=0)
-    result = run("train", animals, "--model", name, *options, "-o", "m")
+    result = run("train", animals, *PLAIN, "--model", name, *options, "-o", "m")
     for words in ("online errors", "margin errors", "removed again", "support vectors", name):
         assert words in result.stdout
     loaded = load(animals.parent / "m")

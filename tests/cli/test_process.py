@@ -119,24 +119,26 @@ def test_ctrl_c_leaves_a_usable_model(long_data):
     running = train_for_long(long_data, "--kernel", "linear", "--epochs", "10000000")
     running.send_signal(signal.SIGINT)
     out, err = running.communicate(timeout=600)
-    assert running.returncode == 0, err
+    assert running.returncode == 130, err
     assert err.startswith("warning: stopped after")
     assert len(err.splitlines()) == 1
+    assert "of the 2250 rows that were not held out, since it was interrupted" in out
     assert "model file" in out
-    assert load(long_data / "m").n_mistakes_.sum() > 0
+    assert load(long_data / "m")[-1].n_mistakes_.sum() > 0
 
 
 def test_ctrl_c_leaves_a_usable_machine(long_data):
     running = train_for_long(long_data, "--model", "svc", "--kernel", "linear", "--C", "1e9")
     running.send_signal(signal.SIGINT)
     out, err = running.communicate(timeout=600)
-    assert running.returncode == 0, err
+    assert running.returncode == 130, err
     assert "because it was interrupted" in err
     assert len(err.splitlines()) == 1
     assert "(not converged)" in out
-    assert load(long_data / "m").n_support_ > 0
+    assert load(long_data / "m")[-1].n_support_ > 0
 
 
+@pytest.mark.full
 def test_broken_pipe_is_quiet_and_no_success(tmp_path):
     table(tmp_path / "animals.csv", n=6000)
     assert process("train", "animals.csv", "-q", "--epochs", "1", cwd=tmp_path).returncode == 0

@@ -88,17 +88,19 @@ def test_compare(run, animals):
     command = ("compare", animals, "--only", "svc,perceptron", "--report", "c.html")
     found = run(*command, "--json", "--folds", 2, "--max-seconds", 60)
     assert found.exit_code == 0
+    assert json.loads(found.stdout)["guess_error"] == pytest.approx(2 / 3)
     results = json.loads(found.stdout)["results"]
     assert {(r["library"], r["name"]) for r in results} == {
         ("largemargin", "SVC"), ("scikit-learn", "SVC"), ("scikit-learn", "Perceptron"),
     }  # fmt: skip
-    assert all(r["error"]["rows"] == 27 and not r["trouble"] for r in results)
+    assert all(r["error"]["rows"] == 24 and not r["trouble"] for r in results)
     page = Path("c.html").read_text()
     assert "--only svc,perceptron --kernel rbf --scale minmax --max-seconds 60 --folds 2" in page
     assert re.search("^[123] of 3: Perceptron .scikit-learn.$", found.stderr, re.M)
     assert "3 machines on" in Path("c.html").read_text()
     shown = run("compare", animals, "--only", "perceptron", "--folds", 2, "-q")
-    assert "63 rows of 3 features to train on, 27 to test on (held out)" in shown.stdout
+    assert "66 rows of 3 features to train on, 24 to test on (held out)" in shown.stdout
+    assert "(always answering ant)" in shown.stdout
     assert "warning" not in shown.stderr
 
 

@@ -225,7 +225,7 @@ def test_mistakes_are_one_line(fails, stream, tmp_path):
         (("nothing",), "there is no file nothing"),
         (("file",), "not a whole model file"),
         (("mira", "--alpha", 1), "--alpha is no option of mira"),
-        (("mira", "--gamma", "scale"), "use gamma='auto' or a number"),
+        (("mira", "--gamma", "scale"), "use gamma='stream', 'auto' or a number"),
         (("mira", "--gamma", "big"), "gamma must be"),
         (("mira", "--kernel", "precomputed"), "partial_fit needs examples"),
         (("mira", "--kernel", "cosine"), "kernel must be one of"),

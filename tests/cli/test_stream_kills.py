@@ -12,17 +12,19 @@ from largemargin.streaming.checkpoint import read_checkpoint
 N_LINES = 900
 OPTIONS = (
     "stream", "mira", "--budget", 40, "--policy", "random", "--gamma", 0.3, "--average",
-    "--scores", "--on-error", "skip", "-q", "--max-features", 12,
+    "--scores", "--on-error", "skip", "-q", "--max-features", 16,
 )  # fmt: skip
 
 
 def write_events(path):
-    """Events with names, labels that appear late, lines that only ask, and bad ones."""
+    """Events with names, categories, labels that appear late, lines that only ask, and bad ones."""
     numbers = random.Random(0)
     with open(path, "w") as file:
         for i in range(N_LINES):
             x = {f"f{numbers.randrange(13)}": numbers.gauss(0, 1) for _ in range(6)}
-            event = {"x": x, "id": i, "y": "abcd"[(sum(x.values()) > 0) + 2 * (i % 300 > 200)]}
+            signs = sum(x.values())
+            x["town"] = f"t{numbers.randrange(30)}"
+            event = {"x": x, "id": i, "y": "abcd"[(signs > 0) + 2 * (i % 300 > 200)]}
             if numbers.random() < 0.2:
                 del event["y"]
             line = json.dumps(event)

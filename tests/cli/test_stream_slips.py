@@ -125,7 +125,7 @@ def test_options_that_cannot_change(run):
         (given[:4], "its --scores is on, and off was asked for"),
         (("--classes", "a,b", "--scores"), "its --classes is a,b,c, and a,b was asked for"),
         (("--max-features", 7, "--scores"), "its --max-features is 8, and 7 was asked for"),
-        ((*given, "--gamma", 2), "its gamma is auto, and 2.0 was asked for"),
+        ((*given, "--gamma", 2), "its gamma is stream, and 2.0 was asked for"),
     ):
         said = run.refused(*FILES, "--resume", *changed)
         assert words in said

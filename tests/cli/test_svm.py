@@ -8,7 +8,7 @@ import pytest
 from largemargin import SVC, KernelAdatron, NuSVC, data, describe, load
 from largemargin.kernels import Matern
 
-from .conftest import table
+from .conftest import PLAIN, table
 
 MODELS = {"svc": SVC(), "nu-svc": NuSVC(nu=0.1), "kernel-adatron": KernelAdatron(C=10.0)}
 OPTIONS = {"svc": [], "nu-svc": ["--nu", 0.1], "kernel-adatron": ["--C", 10]}
@@ -21,7 +21,7 @@ def name(request):
 
 @pytest.fixture
 def machine(name, run, animals):
-    args = ("train", animals, "--model", name, *OPTIONS[name])
+    args = ("train", animals, *PLAIN, "--model", name, *OPTIONS[name])
     assert run(*args, "-q", "-o", "machine").output == ""
     return animals.parent / "machine"
 
@@ -57,7 +57,7 @@ def test_predict_evaluate_and_inspect(name, run, machine, animals):
 
 
 def test_what_train_prints(name, run, animals, tmp_path):
-    args = ("train", animals, "--model", name, *OPTIONS[name])
+    args = ("train", animals, *PLAIN, "--model", name, *OPTIONS[name])
     result = run(*args, "--test", table(tmp_path / "test.csv", seed=1))
     assert result.exit_code == 0
     assert result.stderr == ""
@@ -76,20 +76,32 @@ def test_options_reach_the_estimator(run, animals, tmp_path):
     options = "--C 2 --slack squared --multiclass ovo --class-weight balanced --kernel poly"
     options += " --degree 2 --gamma 0.5 --coef0 2 --no-intercept --tol 1e-4 --min-margin 1e-5"
     options += " --max-iter 100000 --max-seconds 100 --memory 1GB --n-jobs 1 --precision float32"
-    options += " --matern-nu 2.5"
-    args = ("train", animals, "--model", "svc", "-q", "-o", "m")
+    options += " --matern-nu 2.5 --calibrate"
+    args = ("train", animals, *PLAIN, "--model", "svc", "-q", "-o", "m")
     assert run(*args, *options.split()).exit_code == 0
     assert load(tmp_path / "m").get_params() == {
         "C": 2.0, "slack": "squared", "multiclass": "ovo", "class_weight": "balanced",
         "kernel": "poly", "degree": 2, "gamma": 0.5, "coef0": 2.0, "fit_intercept": False,
         "tol": 1e-4, "min_margin": 1e-5, "max_iter": 100000, "max_seconds": 100.0,
         "memory": "1GB", "n_jobs": 1, "precision": "float32", "verbose": 0, "warm_start": False,
-        "matern_nu": 2.5,
+        "matern_nu": 2.5, "calibrate": True,
     }  # fmt: skip
 
 
 def test_the_smoothness_of_a_matern_kernel(run, animals, tmp_path):
-    args = ("train", animals, "--model", "svc", "--kernel", "matern", "--matern-nu", 2.5, "-o", "m")
+    args = (
+        "train",
+        animals,
+        *PLAIN,
+        "--model",
+        "svc",
+        "--kernel",
+        "matern",
+        "--matern-nu",
+        2.5,
+        "-o",
+        "m",
+    )
     result = run(*args, "--gamma", 0.5)
     assert result.exit_code == 0
     assert "matern, matern_nu 2.5, gamma 0.5" in result.stdout
@@ -100,13 +112,13 @@ def test_the_smoothness_of_a_matern_kernel(run, animals, tmp_path):
 
 
 def test_learning_rate(run, animals, tmp_path):
-    args = ("train", animals, "--model", "kernel-adatron", "--C", 1, "-q", "-o", "m")
+    args = ("train", animals, *PLAIN, "--model", "kernel-adatron", "--C", 1, "-q", "-o", "m")
     assert run(*args, "--learning-rate", "0.5").exit_code == 0
     assert load(tmp_path / "m").learning_rate == 0.5
 
 
 def test_infinite_C(run, animals, tmp_path):
-    args = ("train", animals, "--model", "svc", "--C", "inf", "--gamma", 10, "-o", "m")
+    args = ("train", animals, *PLAIN, "--model", "svc", "--C", "inf", "--gamma", 10, "-o", "m")
     assert "svc, C inf" in run(*args).stdout
     assert np.isinf(load(tmp_path / "m").C)
     assert json.loads(run(*args, "--json").stdout)["parameters"]["C"] == "inf"
@@ -124,7 +136,9 @@ def test_data_that_cannot_be_separated(run, tmp_path):
 
 
 def test_stopping_early_is_one_line(run, animals, tmp_path):
-    result = run("train", animals, "--model", "svc", "--C", 1000, "--max-iter", 2, "-o", "m")
+    result = run(
+        "train", animals, *PLAIN, "--model", "svc", "--C", 1000, "--max-iter", 2, "-o", "m"
+    )
     assert result.exit_code == 0
     assert result.stderr.startswith("warning: SVC stopped before it converged because max_iter=2")
     assert len(result.stderr.splitlines()) == 1
@@ -149,7 +163,7 @@ def test_cross_validation(scale, run, animals, tmp_path):
 
 
 def test_warnings_of_a_search_are_one_line(run, animals):
-    args = ("train", animals, "--model", "svc", "--max-iter", 1, "-q", "-o", "m")
+    args = ("train", animals, *PLAIN, "--model", "svc", "--max-iter", 1, "-q", "-o", "m")
     result = run(*args, "--cv", "C=1,10")
     assert result.exit_code == 0
     first, second = result.stderr.splitlines()
@@ -162,7 +176,7 @@ def test_two_classes_and_capped_nu(run, fails, tmp_path):
     (tmp_path / "rare.csv").write_text("\n".join(rows) + "\n")
     assert "infeasible" in fails("train", "rare.csv", "--model", "nu-svc", "--nu", 0.9)
     args = ("train", "rare.csv", "--model", "nu-svc", "--nu", 0.9)
-    assert run(*args, "--class-weight", "balanced", "-q").output == ""
+    assert run(*args, "--class-weight", "balanced", "-q", "--test-size", 0).output == ""
     result = run("train", table(tmp_path / "three.csv"), "--model", "nu-svc", "--nu", 0.9)
     assert result.exit_code == 0
     assert "infeasible for 3 of 3 problems" in result.stderr

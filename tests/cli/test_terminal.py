@@ -88,7 +88,7 @@ def test_plain_labels_are_written_as_ever(run, tmp_path):
 
 def test_messages_are_short(fails, run, tmp_path):
     huge = "x" * 200_000
-    (tmp_path / "a.csv").write_text(f"1,2,a\n3,{huge},b\n")
+    (tmp_path / "a.csv").write_text(f"{huge},{huge},c\n1,2,a\n3,4,b\n")
     assert len(fails("train", tmp_path / "a.csv")) < 1000
     (tmp_path / "a.csv").write_text("1,2,a\n3,4,b\n")
     assert len(fails("train", tmp_path / "a.csv", "--label", huge)) < 3000

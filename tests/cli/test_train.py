@@ -29,22 +29,22 @@ def test_digits(run, tmp_path):
 def test_defaults_are_those_of_the_estimator(run, animals, tmp_path):
     assert run("train", animals, "-q", "-o", "m").exit_code == 0
     given = {"epochs": 10, "random_state": 0}
-    assert load(tmp_path / "m").get_params() == {**VotedPerceptron().get_params(), **given}
+    assert load(tmp_path / "m")[-1].get_params() == {**VotedPerceptron().get_params(), **given}
 
 
 def test_options_reach_the_estimator(run, animals, tmp_path):
     options = "--kernel rbf --gamma 0.5 --epochs 2 --method average --normalize --fit-intercept"
     options += (
         " --shuffle --seed 3 --n-jobs 1 --memory 1GB --precision float32 --coef0 2 --degree 5"
-        " --matern-nu 0.5"
+        " --matern-nu 0.5 --calibrate"
     )
     assert run("train", animals, "-q", "-o", "m", *options.split()).exit_code == 0
-    found = load(tmp_path / "m").get_params()
+    found = load(tmp_path / "m")[-1].get_params()
     assert found == {
         "kernel": "rbf", "gamma": 0.5, "epochs": 2, "method": "average", "normalize": True,
         "fit_intercept": True, "shuffle": True, "random_state": 3, "n_jobs": 1, "memory": "1GB",
         "precision": "float32", "coef0": 2.0, "degree": 5, "max_seconds": None, "verbose": 0,
-        "validation_fraction": 0.1, "matern_nu": 0.5,
+        "validation_fraction": 0.1, "matern_nu": 0.5, "calibrate": True,
     }  # fmt: skip
 
 
@@ -69,7 +69,7 @@ def test_labels_that_do_not_occur_in_training(run, animals, tmp_path):
 
 
 def test_no_test_data_is_said(run, animals):
-    assert "no test data" in run("train", animals).stdout
+    assert "no test data" in run("train", animals, "--test-size", 0).stdout
 
 
 @pytest.mark.parametrize("scale", ["standard", "minmax"])
@@ -120,7 +120,7 @@ def test_max_seconds_warns_and_writes(run, tmp_path):
 def test_a_file_is_overwritten(run, animals, tmp_path):
     for degree in (2, 3):
         assert run("train", animals, "-q", "--degree", degree).exit_code == 0
-    assert load(tmp_path / "animals.safetensors").degree == 3
+    assert load(tmp_path / "animals.safetensors")[-1].degree == 3
 
 
 @pytest.mark.parametrize(
@@ -151,14 +151,23 @@ def test_a_file_is_overwritten(run, animals, tmp_path):
         (["animals.csv", "--cv", "depth=1,2"], "no such parameter"),
         (["animals.csv", "--cv", "degree=1", "--cv", "degree=2"], "twice"),
         (["animals.csv", "--cv", "degree=1,x"], "degree must be"),
-        (["animals.csv", "--test", "narrow.csv"], "expected 3 features, saw 1"),
+        (
+            ["animals.csv", "--test", "narrow.csv"],
+            "the columns 'length', 'width', 'height' are missing",
+        ),
+        (["animals.csv", "--test-size", "1"], "--test-size must be a share of the rows"),
+        (["animals.csv", "--scoring", "balanced"], "--scoring is what --cv goes by"),
+        (["animals.csv", "--scoring", "luck", "--cv", "degree=1,2"], "--scoring must be one of"),
+        (["animals.csv", "--missing", "ignore"], "--missing must be one of impute, drop, refuse"),
+        (["animals.csv", "--drop", "weight"], "--drop: there is no column 'weight'"),
+        (["animals.csv", "--categorical", "9"], "--categorical: there is no column '9'"),
         (["animals.csv", "--test", "no-such"], "no file and no data set"),
         (["animals.csv", "-o", "none/m"], "does not exist"),
         (["animals.csv", "-o", "."], "folder"),
         (["animals.csv", "--frobnicate"], "train --help"),
         ([], "Missing argument"),
         (["one.csv"], "only one class"),
-        (["nan.csv"], "missing value"),
+        (["nan.csv", "--missing", "refuse"], "the column 'a' has no value in row 1"),
         (["empty.csv"], "empty"),
     ],
     ids=lambda x: " ".join(x) if isinstance(x, list) else "",
@@ -184,9 +193,10 @@ def test_interrupted_search_goes_on_with_the_best(run, animals, monkeypatch, tmp
 
     monkeypatch.setattr(VotedPerceptron, "fit", interrupted)
     result = run("train", animals, "--cv", "degree=1,2,3", "-o", "m")
-    assert result.exit_code == 0
+    assert result.exit_code == 130
     assert "after 1 of 3 settings" in result.stderr
-    assert load(tmp_path / "m").degree == 1
+    assert "since it was interrupted" in result.stdout
+    assert load(tmp_path / "m")[-1].degree == 1
 
 
 def test_interrupted_hard(run, animals, monkeypatch, tmp_path):

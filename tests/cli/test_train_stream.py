@@ -97,7 +97,7 @@ def test_the_model_is_written_though_the_test_fails(run, animals, tmp_path):
         (["animals.csv", "--model", "mira", "--stream", "--chunk", "0"], "--chunk must be at"),
         (["animals.csv", "--model", "mira", "--stream", "--scale", "minmax"], "--scale minmax"),
         (["animals.csv", "--model", "mira", "--stream", "--cv", "margin=1,2"], "--cv needs all"),
-        (["animals.csv", "--model", "mira", "--stream", "--gamma", "scale"], "gamma='auto'"),
+        (["animals.csv", "--model", "mira", "--stream", "--gamma", "scale"], "gamma='stream'"),
         (["digits", "--model", "mira", "--stream"], "digits is a named data set"),
         (["none.csv", "--model", "mira", "--stream"], "none.csv"),
         (["one.csv", "--model", "mira", "--stream"], "only one class, ant"),

@@ -28,6 +28,7 @@ def files(tmp_path, X):
 
 
 TRAIN = ("--model", "one-class-svm", "--nu", 0.3, "-o", "model")
+PLAIN = (*TRAIN, "--scale", "none")
 
 
 @pytest.mark.parametrize(
@@ -35,7 +36,7 @@ TRAIN = ("--model", "one-class-svm", "--nu", 0.3, "-o", "model")
                         ("numbers.csv", ["--label", "kind"]), ("rows.svm", [])],
 )  # fmt: skip
 def test_train_predict_and_inspect(run, files, X, file, label):
-    result = run("train", file, *TRAIN, *label, "--json")
+    result = run("train", file, *PLAIN, *label, "--json")
     expected = OneClassSVM(nu=0.3).fit(X)
     model = load(files / "model")
     np.testing.assert_allclose(model.decision_function(X), expected.decision_function(X), atol=1e-9)
@@ -78,4 +79,10 @@ def test_what_is_for_other_models(run, fails, files):
     assert "does not learn from a stream" in fails("stream", "one-class-svm")
     assert "--stream is for models that" in fails("train", "rows.csv", *TRAIN, "--stream")
     assert "only classifiers are compared" in fails("compare", "digits", "--only", "one-class-svm")
-    assert "name it with --label" in fails("predict", "model", "numbers.csv")
+    assert (
+        "the columns that training did not have" not in run("predict", "model", "rows.csv").stderr
+    )
+    assert "'kind'" in run("predict", "model", "numbers.csv").stderr
+    (files / "bare.csv").write_text("0,1,2,3\n1,2,3,4\n")
+    run("train", "bare.csv", *TRAIN, "--label", 0)
+    assert "name it with --label" in fails("predict", "model", "bare.csv")

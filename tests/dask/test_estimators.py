@@ -12,8 +12,8 @@ from distributed import Client
 from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from largemargin import SVC, NuSVC, load, save
-from largemargin.dask import DaskNuSVC, DaskSVC, collections, estimators
+from largemargin import SVC, NuSVC, calibrated, load, save
+from largemargin.dask import DaskNuSVC, DaskSVC, DaskVotedPerceptron, collections, estimators
 
 pytestmark = pytest.mark.slow
 
@@ -56,6 +56,20 @@ def test_parameters_are_those_of_the_plain_class_and_the_client(machine, plain):
         (p.name, p.default, p.kind) for p in theirs.values()
     ]
     assert set(machine().get_params()) == {*plain().get_params(), "client"}
+
+
+def test_rows_on_a_cluster_are_not_held_out(alone):
+    X, y = np.eye(4), [0, 1, 0, 1]
+    for machine in (DaskSVC, DaskNuSVC, DaskVotedPerceptron):
+        with pytest.raises(ValueError, match=r"got calibrate=True: leave it out, and give model"):
+            machine(calibrate=True).fit(X, y)
+    with pytest.raises(ValueError, match="got calibrate=True"):
+        DaskSVC(calibrate=True).path(X, y, [1.0])
+    with pytest.warns(UserWarning, match="there is no Dask client"):
+        model = DaskSVC().fit(X, y)
+    with pytest.raises(TypeError, match=r"give model\.to_local\(\)"):
+        calibrated(model, X + 1, y)
+    assert hasattr(calibrated(model.to_local(), X + 1, y), "predict_proba")
 
 
 @pytest.mark.parametrize(("machine", "plain"), PAIRS)

@@ -40,7 +40,7 @@ def examples():
 
 X, y = examples()
 # 1 is added to the kernel, and its values do not come from registers
-TILED = {"degree": 2, "fit_intercept": True}
+TILED = {"degree": 2, "fit_intercept": True, "epochs": 1, "shuffle": False}
 
 
 @contextmanager
@@ -99,8 +99,11 @@ def test_the_plain_class_makes_the_same_mistakes(client, how, rows):
 
 def test_two_classes(client):
     labels = y == "low"
-    plain = VotedPerceptron(kernel="sigmoid", coef0=0.0).fit(X, labels)
-    assert_same(plain, DaskVotedPerceptron(kernel="sigmoid", coef0=0.0).fit(X, labels))
+    plain = VotedPerceptron(kernel="sigmoid", coef0=0.0, epochs=1, shuffle=False).fit(X, labels)
+    assert_same(
+        plain,
+        DaskVotedPerceptron(kernel="sigmoid", coef0=0.0, epochs=1, shuffle=False).fit(X, labels),
+    )
 
 
 def test_regulars_are_added_as_the_plain_class_adds_them(client):
@@ -127,17 +130,19 @@ def test_the_number_of_workers_does_not_matter(three):
 @pytest.mark.full
 def test_what_scikit_learn_asks_of_an_estimator():
     with workers(1, processes=False) as client, client.as_current():
-        for model, check in estimator_checks_generator(DaskVotedPerceptron()):
+        for model, check in estimator_checks_generator(
+            DaskVotedPerceptron(epochs=1, shuffle=False)
+        ):
             with contextlib.suppress(SkipTest):
                 check(model)
 
 
 @pytest.mark.parametrize("chunks", [(N,), (0, 1, 4999, 0, 4000), (1000,) * 9])
 def test_partitions_do_not_matter(client, chunks):
-    plain = VotedPerceptron(degree=2).fit(X, y)
+    plain = VotedPerceptron(degree=2, epochs=1, shuffle=False).fit(X, y)
     rows = da.from_array(X, chunks=(chunks, -1))
     labels = da.from_array(y, chunks=3000)
-    found = DaskVotedPerceptron(degree=2, client=client).fit(rows, labels)
+    found = DaskVotedPerceptron(degree=2, client=client, epochs=1, shuffle=False).fit(rows, labels)
     assert_same(plain, found)
     answers = found.predict(rows, method="last")
     assert isinstance(answers, da.Array)
@@ -166,14 +171,16 @@ def test_a_worker_that_dies_loses_nothing(three, monkeypatch):
 
 
 def test_time_is_up(client):
-    DaskVotedPerceptron(degree=3, client=client).fit(X, y)  # workers load compiled code
+    DaskVotedPerceptron(degree=3, client=client, epochs=1, shuffle=False).fit(
+        X, y
+    )  # workers load compiled code
     model = DaskVotedPerceptron(degree=3, epochs=10**6, max_seconds=0.5, client=client)
     began = time.perf_counter()
     with pytest.warns(ConvergenceWarning, match="max_seconds=0.5 was reached"):
         model.fit(X, np.random.default_rng(0).integers(0, 2, N))
     assert time.perf_counter() - began < 5
     steps = model.trace_.n_steps
-    plain = VotedPerceptron(degree=3, epochs=-(-steps // N))
+    plain = VotedPerceptron(degree=3, epochs=-(-steps // N), shuffle=False)
     plain.fit(X, np.random.default_rng(0).integers(0, 2, N))
     made = plain.trace_.mistakes_by(steps)
     assert np.array_equal(plain.trace_.score[:made], model.trace_.score)
@@ -189,12 +196,17 @@ def test_ctrl_c_leaves_a_model(client):
 
 
 def test_parameters_are_those_of_the_plain_class():
-    plain, ours = VotedPerceptron().get_params(), DaskVotedPerceptron().get_params()
+    plain, ours = (
+        VotedPerceptron(epochs=1, shuffle=False).get_params(),
+        DaskVotedPerceptron(epochs=1, shuffle=False).get_params(),
+    )
     assert ours == {**plain, "client": None}
 
 
 def test_the_model_does_not_need_the_cluster(client, tmp_path):
-    model = DaskVotedPerceptron(degree=2, client=client).fit(X[:1000], y[:1000])
+    model = DaskVotedPerceptron(degree=2, client=client, epochs=1, shuffle=False).fit(
+        X[:1000], y[:1000]
+    )
     assert clone(model).client is client
     again = pickle.loads(pickle.dumps(model))
     assert again.client is None
@@ -209,7 +221,9 @@ def test_the_model_does_not_need_the_cluster(client, tmp_path):
     local.partial_fit(X[1000:1500], y[1000:1500])
     assert len(local.trace_) > len(model.trace_)
     plain = (
-        VotedPerceptron(degree=2).fit(X[:1000], y[:1000]).partial_fit(X[1000:1500], y[1000:1500])
+        VotedPerceptron(degree=2, epochs=1, shuffle=False)
+        .fit(X[:1000], y[:1000])
+        .partial_fit(X[1000:1500], y[1000:1500])
     )
     assert np.array_equal(plain.trace_.score, local.trace_.score)
 
@@ -217,14 +231,20 @@ def test_the_model_does_not_need_the_cluster(client, tmp_path):
 def test_streams_are_of_this_process(client):
     parts = da.from_array(X, chunks=(1000, -1))
     with pytest.raises(ValueError, match="partial_fit goes over a stream in this process"):
-        DaskVotedPerceptron(client=client).partial_fit(parts, y, classes=np.unique(y))
-    ours = DaskVotedPerceptron(degree=2).partial_fit(X[:600], y[:600], classes=np.unique(y))
-    plain = VotedPerceptron(degree=2).partial_fit(X[:600], y[:600], classes=np.unique(y))
+        DaskVotedPerceptron(client=client, epochs=1, shuffle=False).partial_fit(
+            parts, y, classes=np.unique(y)
+        )
+    ours = DaskVotedPerceptron(degree=2, epochs=1, shuffle=False).partial_fit(
+        X[:600], y[:600], classes=np.unique(y)
+    )
+    plain = VotedPerceptron(degree=2, epochs=1, shuffle=False).partial_fit(
+        X[:600], y[:600], classes=np.unique(y)
+    )
     assert np.array_equal(plain.trace_.score, ours.trace_.score)
 
 
 def test_what_cannot_be_done_is_said(client):
-    model = DaskVotedPerceptron(client=client)
+    model = DaskVotedPerceptron(client=client, epochs=1, shuffle=False)
     with pytest.raises(ValueError, match="use VotedPerceptron"):
         clone(model).set_params(kernel="precomputed").fit(X[:9, :9], y[:9])
     with pytest.raises(ValueError, match="DaskVotedPerceptron"):
@@ -241,11 +261,15 @@ def test_an_error_of_the_kernel_is_that_of_the_user(client):
         raise ZeroDivisionError("of the user")
 
     with pytest.raises(ZeroDivisionError, match="of the user"):
-        DaskVotedPerceptron(kernel=kernel, client=client).fit(X[:2000], y[:2000])
+        DaskVotedPerceptron(kernel=kernel, client=client, epochs=1, shuffle=False).fit(
+            X[:2000], y[:2000]
+        )
 
 
 def test_without_a_client_the_plain_class_is_used_and_that_is_said(monkeypatch):
     monkeypatch.setattr("largemargin.dask.collections.get_client", no_client)
     with pytest.warns(UserWarning, match="no Dask client: DaskVotedPerceptron .* VotedPerceptron"):
-        model = DaskVotedPerceptron(degree=2).fit(X[:500], da.from_array(y[:500]))
-    assert_same(model, VotedPerceptron(degree=2).fit(X[:500], y[:500]))
+        model = DaskVotedPerceptron(degree=2, epochs=1, shuffle=False).fit(
+            X[:500], da.from_array(y[:500])
+        )
+    assert_same(model, VotedPerceptron(degree=2, epochs=1, shuffle=False).fit(X[:500], y[:500]))

@@ -39,3 +39,40 @@ def test_file(tmp_path, case):
 
 def missing(X):
     return sum(sum(v is None or v != v for v in column) for column in X.columns.values())
+
+
+def damaged(content, rng):
+    at = int(rng.integers(len(content) + 1))
+    return [
+        content[:at],
+        content[:at] + rng.bytes(3) + content[at:],
+        content[:at] + content[at + int(rng.integers(1, 9)) :],
+        content[:at] + b'",;|\t\n\r#[{\0'[int(rng.integers(11)) :][:1] + content[at:],
+        content[:at] + content[: int(rng.integers(40))] + content[at:],
+    ][rng.integers(5)]
+
+
+@pytest.mark.parametrize("times", [1, pytest.param(50, marks=pytest.mark.full)])
+def test_damage_is_named_or_harmless(tmp_path, times):
+    rng = np.random.default_rng(0)
+    for case in CASES * times:
+        if not 0 < len(case.content) < 100_000:
+            continue
+        path = tmp_path / case.file
+        path.write_bytes(damaged(case.content, rng) or b"x")
+        refusal(path, case.options)
+
+
+def refusal(path, options):
+    """The sentence with which a file is refused, or None; any other error is one of ours."""
+    try:
+        data = read(path, mixed=True, **options)
+    except DataError as error:
+        message = str(error)
+    else:
+        assert data.X.shape[0] == len(data.y)
+        return None
+    assert str(path) in message
+    assert "\n" not in message
+    assert len(message) < 900
+    return message

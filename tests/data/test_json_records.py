@@ -57,6 +57,7 @@ def test_numbers(tmp_path):
         ('{"y": 1}\n{"y": 2}', "saw a single name in all objects"),
         ('{"a": [1], "y": 1}', r"row 1, column a: expected a number.*leave it out"),
         ('{"a": Infinity, "b": "x", "y": 1}', r"row 1, column a: expected a finite number"),
+        ('{"a": "1e999", "b": "x", "y": 1}', r"row 1, column a: expected a finite number"),
         ('{"a": 1%s, "b": "x", "y": 1}' % ("0" * 400), r"column a: expected finite numbers"),
         ('{"a": ' + "[" * 100_000, r"line 1: expected a JSON object"),
     ],

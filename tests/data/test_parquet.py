@@ -97,3 +97,63 @@ def test_says_what_to_install(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     with pytest.raises(ImportError, match=r'pip install "largemargin\[parquet\]"'):
         read(path)
+
+
+def test_mixed_columns(tmp_path):
+    from datetime import date, datetime
+    from decimal import Decimal
+
+    import pyarrow as pa
+
+    columns = {
+        "n": [1, None, 3],
+        "f": pa.array([1.5, float("nan"), None], pa.float32()),
+        "money": [Decimal("1.50"), None, Decimal("2")],
+        "old": [True, False, True],
+        "gap": [True, None, False],
+        "day": [date(2024, 1, 2), None, date(2024, 3, 4)],
+        "at": [datetime(2024, 1, 2, 3, 4, 5), None, datetime(2024, 3, 4)],
+        "fine": pa.array([0, None, 1], pa.timestamp("ns")),
+        "job": ["clerk", "?", None],
+        "code": ["01", "2", "3"],
+        "town": pa.array(["Ulm", None, "Ulm"]).dictionary_encode(),
+        "bytes": [b"a", None, b"c"],
+        "nothing": pa.nulls(3),
+        "class": ["a", "b", "a"],
+    }
+    path = put(tmp_path / "a.parquet", parquet_bytes(columns, row_group_size=2))
+    data = read(path, mixed=True)
+    found = {name: column.tolist() for name, column in data.X.columns.items()}
+    nan = pytest.approx(float("nan"), nan_ok=True)
+    assert found == {
+        "n": [1, nan, 3],
+        "f": [1.5, nan, nan],
+        "money": [1.5, nan, 2],
+        "old": [True, False, True],
+        "gap": ["True", None, "False"],
+        "day": ["2024-01-02", None, "2024-03-04"],
+        "at": ["2024-01-02T03:04:05", None, "2024-03-04T00:00:00"],
+        "fine": ["1970-01-01T00:00:00", None, "1970-01-01T00:00:00"],
+        "job": ["clerk", None, None],
+        "code": ["01", "2", "3"],
+        "town": ["Ulm", None, "Ulm"],
+        "bytes": ["a", None, "c"],
+        "nothing": [nan] * 3,
+    }
+    assert data.y.tolist() == ["a", "b", "a"]
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        ({"a": [[1], [2]], "class": [0, 1]}, "column a: expected numbers, truth values or text"),
+        ({"a": ["x", "y"], "b": [1.0, float("inf")], "class": [0, 1]}, "row 2, column b: .*finite"),
+        ({"a": [b"\xff", b"x"], "class": [0, 1]}, "column a: expected text in UTF-8"),
+        ({"a": ["x", "y"], "class": [0, None]}, "column class: 1 of 2 rows have no label"),
+        ({"a": ["x", "y"], "class": ["u", None]}, "column class: 1 of 2 rows have no label"),
+        ({"a": ["x"] * 30, "b": [i / 7 for i in range(30)]}, "the last one, 'b', has 30 different"),
+    ],
+)
+def test_mixed_columns_that_are_refused(tmp_path, columns, message):
+    with pytest.raises(DataError, match=message):
+        read(put(tmp_path / "a.parquet", parquet_bytes(columns)), mixed=True)

@@ -64,6 +64,12 @@ def test_columns_between_runs_of_blanks(tmp_path):
     assert data.y.tolist() == [0, 1]
 
 
+def test_quoted_blanks_between_blanks(tmp_path):
+    data = read(put(tmp_path / "a.txt", '1.0  2  "old car"\n3 4 "new \tcar"\n'), label=2)
+    assert data.X.tolist() == [[1, 2], [3, 4]]
+    assert data.y.tolist() == ["old car", "new \tcar"]
+
+
 def test_label_by_name(tmp_path):
     data = read(put(tmp_path / "a.csv", "a,kind,b\n1,x,2\n3,y,4\n"), label="kind")
     assert data.feature_names == ("a", "b")

@@ -254,7 +254,10 @@ def test_every_name_is_of_a_class_that_knows_its_parameters(name):
 
 def test_the_kernel_of_an_estimator():
     A, _ = blocks()
-    for model in (lm.SVC(kernel="poly", degree=2, coef0=0.5), lm.MIRA(kernel="poly", degree=2)):
+    for model in (
+        lm.SVC(kernel="poly", degree=2, coef0=0.5),
+        lm.MIRA(kernel="poly", degree=2, gamma="auto"),
+    ):
         wanted = make_kernel("poly", degree=2, gamma=model.gamma, coef0=model.coef0, X=A)
         assert kernel_of(model, A) == wanted
     assert kernel_of(lm.SVC(gamma=0.3), A) == Gaussian(0.3)

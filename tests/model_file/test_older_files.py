@@ -118,7 +118,7 @@ def test_a_missing_parameter_takes_its_default(tmp_path):
     assert load(path).warm_start is False
     assert "warm_start" not in describe(path)["steps"][0]["parameters"]
     path = without("mira", ("parameters", "average"), tmp_path)
-    assert load(path).average is False
+    assert load(path).average is False  # as it was, not as the default is now
 
 
 @each_file
@@ -140,7 +140,8 @@ def test_or_the_value_that_means_what_the_version_before_did(tmp_path, monkeypat
 
 
 def test_of_a_base_learner_too(tmp_path, monkeypatch):
-    monkeypatch.setitem(registry.ADDED, "RBFNetwork", {"regularization": 0.25})
+    added = {**registry.ADDED["RBFNetwork"], "regularization": 0.25}
+    monkeypatch.setitem(registry.ADDED, "RBFNetwork", added)
     way = ("parameters", "estimator", "$estimator", "parameters", "regularization")
     model = load(without("adaboost_networks", way, tmp_path))
     assert model.estimator.regularization == 0.25

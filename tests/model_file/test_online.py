@@ -14,8 +14,10 @@ from largemargin import (
     load,
     save,
 )
+from largemargin.online.arrays import DISTILL, MARGIN
 
 from .models import changed, data, forge, parts_of, put
+from .older_files import FOLDER
 
 POLICIES = [
     ("keep", None), ("distill", None), ("margin", 15), ("random", 15), ("forgetron", 15),
@@ -82,7 +84,8 @@ def test_what_cannot_be_saved(tmp_path):
 def saved(tmp_path_factory):
     folder = tmp_path_factory.mktemp("saved")
     X, y = data(200, 3)
-    save(MIRA(budget=15, gamma=0.3).fit(X, y), folder / "margin")
+    paper = MIRA(budget=15, gamma=0.3, policy="margin", average=False)
+    save(paper.fit(X, y), folder / "margin")
     save(ROMMA(budget=15, gamma=0.3, policy="projectron").fit(X, y), folder / "projectron")
     return folder
 
@@ -177,3 +180,13 @@ def test_missing_arrays(saved, tmp_path):
         for name in arrays:
             rest = {key: value for key, value in arrays.items() if key != name}
             assert_refused(header, rest, tmp_path / "m")
+
+
+def test_auto_of_a_file_without_the_fact_is_what_it_was():
+    """Checkpoints of version 0.1 go on with the paper's cache; so they do once saved again."""
+    for name, policy in (("stream_mira", MARGIN), ("mira", DISTILL), ("format1_mira", MARGIN)):
+        path = FOLDER / f"{name}.safetensors"
+        assert "policy" not in describe(path)["steps"][-1]["facts"]
+        model = load(path)
+        assert model.policy == "auto"
+        assert model.learner_state.learner.policy == policy

@@ -156,7 +156,7 @@ def test_too_little_memory():
     least, message = 10_000, r"memory=\d+ bytes is too little .* allow at least (\d+), .* smaller"
     for _ in range(5):
         try:
-            assert MIRA(budget=200, memory=least).fit(X, y).n_support_ <= 200
+            assert MIRA(budget=200, policy="margin", memory=least).fit(X, y).n_support_ <= 200
             break
         except ValueError as failure:
             more = int(re.search(message, str(failure))[1])
@@ -168,8 +168,8 @@ def test_too_little_memory():
 def test_a_fit_that_is_stopped_is_of_what_was_seen():
     X, y = integers(0, n=2000)
     with look_ahead(10), pytest.warns(ConvergenceWarning, match="max_seconds=1e-09"):
-        model = MIRA(max_seconds=1e-9).fit(X, y)
-    assert_equal(model, MIRA().partial_fit(X[:10], y[:10], classes=[0, 1, 2]))
+        model = MIRA(gamma="auto", max_seconds=1e-9).fit(X, y)
+    assert_equal(model, MIRA(gamma="auto").partial_fit(X[:10], y[:10], classes=[0, 1, 2]))
 
 
 def test_odd_sparse_input():

@@ -64,7 +64,7 @@ def test_classes_that_appear_in_mid_stream(rule, policy, budget):
 def test_two_classes_become_three_by_mirror_images():
     X, y = reals(1, n=80, n_classes=2)
     for rule in RULES:
-        model = make(rule, "keep", None, "linear").partial_fit(X, y)
+        model = make(rule, "keep", None, "linear", average=False).partial_fit(X, y)
         row, scores = model.dual_coef_[0], model.decision_function(X)
         model.partial_fit(0 * X[:1], [2])  # an example of no length is learned by no vector
         kept = model.support_ < len(y)
@@ -96,18 +96,18 @@ def test_a_class_that_was_named_takes_part_before_it_is_seen():
 
 def test_removal_comes_before_the_step():
     """A step that the removal has made zero: a margin error, and nothing is stored."""
-    model = MIRA(kernel="linear", margin=1.0, budget=1)
+    model = MIRA(kernel="linear", margin=1.0, budget=1, policy="margin", average=False)
     model.fit(np.array([[1.0], [-1.0], [2.0]]), [1, 1, 0])
     # the second example contradicts the first, the cache is full: the first goes, the second is
     # stored; the third agrees with the second and clears the margin
     assert (model.n_insertions_, model.n_removals_, model.margin_errors_) == (2, 1, 2)
-    ties = AggressivePerceptron(kernel="linear", margin=0.1, budget=2)
+    ties = AggressivePerceptron(kernel="linear", margin=0.1, budget=2, policy="margin")
     ties.fit(np.eye(3), [0, 1, 0])
     assert ties.support_.tolist() == [1, 2]  # of two that are equally good, the older one went
 
 
 def test_equal_best_wrong_classes_are_taken_in_order():
-    model = AggressivePerceptron(kernel="linear").fit(np.eye(3), [2, 1, 0])
+    model = AggressivePerceptron(kernel="linear", average=False).fit(np.eye(3), [2, 1, 0])
     assert model.dual_coef_.tolist() == [[-1, -1, 1], [0, 1, -1], [1, 0, 0]]
 
 
@@ -115,7 +115,7 @@ def test_the_average_is_exact_where_nothing_is_removed():
     X, y = integers(4, n=100, n_classes=3)
     for rule in RULES:
         model, sums = make(rule, "keep", None, average=True), np.zeros((3, 100))
-        last = make(rule, "keep", None)
+        last = make(rule, "keep", None, average=False)
         for t in range(100):
             last.partial_fit(X[t : t + 1], y[t : t + 1], classes=[0, 1, 2])
             sums[:, last.support_] += last.dual_coef_
@@ -146,13 +146,13 @@ def test_averages_answer_better_than_what_is_left_of_them():
 
 def test_cache_sizes_are_thinned_but_exact():
     X, y = integers(3, n=5000, n_classes=3)
-    model = AggressivePerceptron(kernel="linear", budget=20).fit(X, y)
+    model = AggressivePerceptron(kernel="linear", budget=20, policy="margin").fit(X, y)
     seen, size = model.cache_sizes_.T
     assert 512 <= len(seen) <= 1024
     assert (np.diff(seen) == seen[0]).all()
     assert 5000 - seen[-1] < seen[0]
     for t in seen[:3]:
-        short = AggressivePerceptron(kernel="linear", budget=20)
+        short = AggressivePerceptron(kernel="linear", budget=20, policy="margin")
         short.partial_fit(X[:t], y[:t], classes=np.unique(y))
         assert short.n_support_ == size[seen == t][0]
 
@@ -210,7 +210,8 @@ def test_memory_does_not_grow_with_the_stream():
 
 def test_a_cache_that_shrinks_gives_its_room_back():
     X, y = np.ones((3000, 1)), np.ones(3000, int)
-    model = AggressivePerceptron(kernel="linear", margin=1e9).partial_fit(X, y, classes=[0, 1])
+    model = AggressivePerceptron(kernel="linear", margin=1e9, average=False)
+    model.partial_fit(X, y, classes=[0, 1])
     assert model.n_support_ == 3000
     state = model.learner_state
     assert len(state.cache.positions) >= 3000

@@ -46,6 +46,30 @@ def test_mira_solves_its_program(seed):
     assert (steps <= own).all()
 
 
+@pytest.mark.parametrize("square", [1e9, 1e12, 1e40])
+def test_steps_of_mira_do_not_vanish_beside_large_kernel_values(square):
+    """In units of the length of x the program is that of an example of length 1."""
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        scores, label = rng.normal(size=5) * rng.choice([0.0, 0.1, 1.0]), int(rng.integers(5))
+        small, plain = np.zeros(5), np.zeros(5)
+        # so short a margin that no step is cut off at 1
+        moved = mira_step(0.01, scores * 1e-3, label, square, small)
+        assert moved == mira_step(0.01, scores * 1e-3, label, 1.0, plain)
+        if moved:
+            np.testing.assert_allclose(small * square, plain, rtol=1e-9, atol=1e-12)
+
+
+def test_a_step_of_mira_beside_large_kernel_values_ends_at_one():
+    steps = np.zeros(3)
+    scores = np.array([0.0, 3e12, 2.5e12])
+    assert mira_step(0.01, scores, 0, 1e12, steps)
+    own = np.eye(3)[0]
+    exact = own - project_onto_simplex((scores + 0.01 * (1 - own)) / 1e12 + own)
+    np.testing.assert_allclose(steps, exact, atol=1e-12)
+    assert steps[0] == 1.0
+
+
 @pytest.mark.parametrize("seed", range(30))
 def test_mira_with_two_classes_is_the_program_of_its_two_rows(seed):
     rng = np.random.default_rng(seed)

@@ -62,7 +62,7 @@ def test_alma_reaches_the_margin_that_it_promises():
 def test_mira_moves_as_little_as_gives_the_margin():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(60, 5)), rng.integers(0, 3, 60)
-    model = MIRA(kernel="linear", margin=0.5, policy="keep")
+    model = MIRA(kernel="linear", margin=0.5, policy="keep", average=False)
     for t in range(60):
         model.partial_fit(X[t : t + 1], y[t : t + 1], classes=[0, 1, 2])
         scores = model.decision_function(X[t : t + 1])[0]

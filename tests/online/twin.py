@@ -39,7 +39,7 @@ class Twin:
         self.model = model
         self.policy = model.policy
         if self.policy == "auto":
-            self.policy = "distill" if model.budget is None else "margin"
+            self.policy = "distill" if model.budget is None else "projectron"
         self.n_classes = n_classes
         self.n_rows = 1 if n_classes == 2 else n_classes
         self.stored = []
@@ -223,8 +223,7 @@ class Twin:
         at = [e.position for e in self.stored]
         d = np.linalg.solve(self.K[np.ix_(at, at)], self.K[at, t]) if at else np.zeros(0)
         residual = self.K[t, t] - self.K[at, t] @ d
-        accuracy = np.sqrt(np.finfo(float).eps)
-        if len(at) < self.model.budget and residual > accuracy * self.K[t, t]:
+        if len(at) < self.model.budget and residual > 1e-4 * self.K[t, t]:
             return False
         for e, weight in zip(self.stored, d, strict=True):
             e.coefs = e.coefs + tau * weight

@@ -165,6 +165,7 @@ def test_cells_come_from_the_records(report, work):
     assert row(table(report, "table3"), 0, "Test errors").cells[10].ours == combined
 
 
+@pytest.mark.full
 def test_the_page_says_how_C_was_chosen_and_that_it_is_quick(report, tmp_path):
     assert report.reduced[0] == "a quick run"
     assert any("cross-validation on the training set" in d for d in report.differences)

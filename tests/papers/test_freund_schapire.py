@@ -39,7 +39,8 @@ def test_experiment_against_its_definition(small_mnist, degree):
     data = small_mnist
     results, seconds = run_experiment(Experiment(degree, 7, 2, Images(data)))
     order = np.random.RandomState(7).permutation(len(data.y))
-    model = VotedPerceptron(kernel="poly", degree=degree, gamma=1.0, coef0=1.0)
+    paper = {"epochs": 1, "shuffle": False}
+    model = VotedPerceptron(kernel="poly", degree=degree, gamma=1.0, coef0=1.0, **paper)
     X, y = data.X[order].astype(float), data.y[order]
     # training stopped after a tenth, one and two epochs, each on its own
     stopped = {

@@ -10,7 +10,7 @@ from largemargin import VotedPerceptron
 from .test_kernel_pass import integers, power
 from .twin import mistakes_of, signs_of, train
 
-SETTINGS = {"degree": 2, "gamma": 1.0, "epochs": 2}
+SETTINGS = {"degree": 2, "gamma": 1.0, "epochs": 2, "shuffle": False}
 
 
 @pytest.mark.parametrize(
@@ -72,14 +72,14 @@ def test_parameters_that_were_made_wrong_after_the_fit(name, wrong):
 )
 def test_wrong_data(X, y, message):
     with pytest.raises(ValueError, match=message):
-        VotedPerceptron().fit(X, y)
+        VotedPerceptron(epochs=1, shuffle=False).fit(X, y)
 
 
 @pytest.mark.parametrize("sparse", [False, True])
 @pytest.mark.parametrize("value", [np.nan, np.inf])
 def test_wrong_rows_to_predict(sparse, value):
     X, y = integers(0, 40, 3, 2)
-    model = VotedPerceptron().fit(X, y)
+    model = VotedPerceptron(epochs=1, shuffle=False).fit(X, y)
     bad = X.copy()
     bad[7, 1] = value
     for rows, message in ((bad, "NaN|infinity"), (X[:, :2], "2 features"), (X[:0], "0 sample")):
@@ -89,7 +89,7 @@ def test_wrong_rows_to_predict(sparse, value):
 
 def test_not_fitted():
     X, _ = integers(0, 40, 3, 2)
-    model = VotedPerceptron()
+    model = VotedPerceptron(epochs=1, shuffle=False)
     for name in ("predict", "decision_function"):
         with pytest.raises(NotFittedError):
             getattr(model, name)(X)
@@ -102,7 +102,7 @@ def test_not_fitted():
 
 def test_wrong_rules():
     X, y = integers(0, 40, 3, 2)
-    model = VotedPerceptron().fit(X, y)
+    model = VotedPerceptron(epochs=1, shuffle=False).fit(X, y)
     with pytest.raises(ValueError, match=r"method must be one of .* got 'votes'"):
         model.predict(X, method="votes")
     with pytest.raises(ValueError, match=r"method must be one of .* got 'votes'"):
@@ -110,7 +110,7 @@ def test_wrong_rules():
     for method in ("pocket", "holdout"):
         with pytest.raises(ValueError, match=f"fit again with method='{method}'"):
             model.predict(X, method=method)
-    pocket = VotedPerceptron(method="pocket").fit(X, y)
+    pocket = VotedPerceptron(method="pocket", epochs=1, shuffle=False).fit(X, y)
     with pytest.raises(ValueError, match="fit again with method='holdout'"):
         pocket.predict(X, method="holdout")
     assert pocket.predict(X, method="vote").shape == (40,)
@@ -118,7 +118,7 @@ def test_wrong_rules():
 
 def test_rules_that_are_not_pairs():
     X, y = integers(0, 40, 3, 2)
-    model = VotedPerceptron().fit(X, y)
+    model = VotedPerceptron(epochs=1, shuffle=False).fit(X, y)
     with pytest.raises(ValueError, match=r"rules must be .*'vote'"):
         model.decision_functions(X, ["vote"])
 
@@ -126,14 +126,14 @@ def test_rules_that_are_not_pairs():
 @pytest.mark.parametrize("at", [-0.1, 1.2, np.nan, np.inf])
 def test_wrong_stages(at):
     X, y = integers(0, 40, 3, 2)
-    model = VotedPerceptron().fit(X, y)
+    model = VotedPerceptron(epochs=1, shuffle=False).fit(X, y)
     with pytest.raises(ValueError, match=f"at must lie between 0 and the 1 epochs.*got {at}"):
         model.staged_predict(X, [at])
 
 
 def test_no_stages_are_no_predictions():
     X, y = integers(0, 40, 3, 2)
-    assert VotedPerceptron().fit(X, y).staged_predict(X, []).shape == (0, 40)
+    assert VotedPerceptron(epochs=1, shuffle=False).fit(X, y).staged_predict(X, []).shape == (0, 40)
 
 
 def test_a_fit_that_is_refused_leaves_the_model_as_it_was():
@@ -162,8 +162,8 @@ def test_a_fit_that_is_refused_leaves_the_model_as_it_was():
 def test_precomputed_must_be_square():
     X, y = integers(0, 40, 3, 2)
     with pytest.raises(ValueError, match=r"square, got shape \(40, 3\)"):
-        VotedPerceptron(kernel="precomputed").fit(X, y)
-    model = VotedPerceptron(kernel="precomputed").fit(X @ X.T, y)
+        VotedPerceptron(kernel="precomputed", epochs=1, shuffle=False).fit(X, y)
+    model = VotedPerceptron(kernel="precomputed", epochs=1, shuffle=False).fit(X @ X.T, y)
     with pytest.raises(ValueError, match="39 features"):
         model.predict((X @ X.T)[:, :39])
     assert model.predict((X @ X.T)[:5]).shape == (5,)
@@ -172,7 +172,9 @@ def test_precomputed_must_be_square():
 def test_holdout_needs_something_to_hold_out():
     X, y = integers(0, 40, 3, 2)
     for n, fraction in ((40, 0.001), (4, 0.99), (2, 0.5)):
-        model = VotedPerceptron(method="holdout", validation_fraction=fraction, random_state=0)
+        model = VotedPerceptron(
+            method="holdout", validation_fraction=fraction, random_state=0, epochs=1, shuffle=False
+        )
         with pytest.raises(ValueError, match=f"validation_fraction={fraction} of {n} examples"):
             model.fit(X[:n], y[:n])
 
@@ -182,15 +184,17 @@ def test_constant_features(kernel):
     X = np.full((30, 4), 0.1)
     y = np.arange(30) % 2
     for gamma in ("auto", "scale"):
-        model = VotedPerceptron(kernel=kernel, gamma=gamma, epochs=2).fit(X, y)
+        model = VotedPerceptron(kernel=kernel, gamma=gamma, epochs=2, shuffle=False).fit(X, y)
         assert np.isfinite(model.trace_.norms()).all()
         assert np.isfinite(model.decision_function(X, "average", True)).all()
-        zero = VotedPerceptron(kernel=kernel, gamma=gamma, epochs=2).fit(X * 0, y)
+        zero = VotedPerceptron(kernel=kernel, gamma=gamma, epochs=2, shuffle=False).fit(X * 0, y)
         assert np.isfinite(zero.decision_function(X * 0, "average", True)).all()
 
 
 def test_zero_rows_score_zero_and_are_always_mistakes():
-    model = VotedPerceptron(kernel="linear", epochs=3).fit(np.zeros((4, 2)), [0, 1, 0, 1])
+    model = VotedPerceptron(kernel="linear", epochs=3, shuffle=False).fit(
+        np.zeros((4, 2)), [0, 1, 0, 1]
+    )
     assert model.n_mistakes_.tolist() == [12]
     assert not model.decision_function(np.ones((3, 2)), "average", True).any()
 
@@ -320,10 +324,12 @@ def test_a_callable_that_returns_the_wrong_shape():
         return A @ B[0]
 
     with pytest.raises(ValueError, match="column must return a block of shape"):
-        VotedPerceptron(kernel=column).fit(X, y)
+        VotedPerceptron(kernel=column, epochs=1, shuffle=False).fit(X, y)
 
 
 def test_a_callable_that_returns_nan():
     X, y = integers(1, 100, 5, 2)
     with pytest.raises(ValueError, match="returned nan"):
-        VotedPerceptron(kernel=lambda A, B: np.full((len(A), len(B)), np.nan)).fit(X, y)
+        VotedPerceptron(
+            kernel=lambda A, B: np.full((len(A), len(B)), np.nan), epochs=1, shuffle=False
+        ).fit(X, y)

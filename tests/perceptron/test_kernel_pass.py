@@ -73,7 +73,13 @@ def test_polynomial(problem, tiling, degree, coef0, epochs, sparse, precision):
     data = sp.csr_array(X) if sparse else X
     with small_tiles(**tiling):
         model = VotedPerceptron(
-            degree=degree, gamma=1.0, coef0=coef0, epochs=epochs, precision=precision, n_jobs=1
+            degree=degree,
+            gamma=1.0,
+            coef0=coef0,
+            epochs=epochs,
+            precision=precision,
+            n_jobs=1,
+            shuffle=False,
         ).fit(data, y)
     assert mistakes_of(model) == expected
     assert model.trace_.n_steps == epochs * len(y)
@@ -86,9 +92,11 @@ def test_precomputed_and_callable(problem, tiling, epochs, jobs):
     K = power(X, 2)
     expected = train(K, signs_of(y), epochs)
     with small_tiles(**tiling):
-        model = VotedPerceptron(kernel="precomputed", epochs=epochs, n_jobs=jobs)
+        model = VotedPerceptron(kernel="precomputed", epochs=epochs, n_jobs=jobs, shuffle=False)
         assert mistakes_of(model.fit(K, y)) == expected
-        model = VotedPerceptron(kernel=lambda A, B: (A @ B.T + 1) ** 2, epochs=epochs, n_jobs=jobs)
+        model = VotedPerceptron(
+            kernel=lambda A, B: (A @ B.T + 1) ** 2, epochs=epochs, shuffle=False, n_jobs=jobs
+        )
         assert mistakes_of(model.fit(X, y)) == expected
 
 
@@ -99,7 +107,7 @@ def test_many_blocks_of_the_default_shape(n_classes, degree):
     X, y = integers(n_classes, 2600, 8, n_classes, high=2)
     y = np.where(X[:, 0] + X[:, 1] * X[:, 2] > 0, y // 2, y)
     expected = train(power(X, degree), signs_of(y), 2)
-    model = VotedPerceptron(degree=degree, gamma=1.0, epochs=2).fit(X, y)
+    model = VotedPerceptron(degree=degree, gamma=1.0, epochs=2, shuffle=False).fit(X, y)
     assert mistakes_of(model) == expected
 
 
@@ -109,7 +117,7 @@ def test_default_shape_with_look_ahead_and_regulars(kept):
     expected = train(power(X, 2), signs_of(y), 6)
     shape = {"rows": 256, "slots": 512, "unit": 16, "ahead": 6, "guesses": 64, "known": 256}
     with small_tiles(**shape, regular=3, kept=kept):
-        model = VotedPerceptron(degree=2, gamma=1.0, epochs=6, n_jobs=2).fit(X, y)
+        model = VotedPerceptron(degree=2, gamma=1.0, epochs=6, n_jobs=2, shuffle=False).fit(X, y)
     assert mistakes_of(model) == expected
 
 
@@ -123,7 +131,7 @@ def test_columns_that_are_zero_in_a_block_are_left_out(kept):
     X[64:96] = 0
     y = rng.integers(0, 3, 200)
     with small_tiles(few=1, kept=kept):
-        model = VotedPerceptron(degree=2, gamma=1.0, epochs=4).fit(X, y)
+        model = VotedPerceptron(degree=2, gamma=1.0, epochs=4, shuffle=False).fit(X, y)
     assert mistakes_of(model) == train(power(X, 2), signs_of(y), 4)
 
 
@@ -146,7 +154,7 @@ def test_kernels_with_real_values(kernel, gram, params, sparse, kept):
     # away from zero rounding cannot change a decision; the score of the zero vector is exact
     assert min(abs(m.score) for m in expected if m.step > 0) > 1e-10
     with small_tiles(kept=kept):
-        model = VotedPerceptron(kernel=kernel, epochs=4, **params)
+        model = VotedPerceptron(kernel=kernel, epochs=4, shuffle=False, **params)
         found = mistakes_of(model.fit(sp.csr_array(X) if sparse else X, y))
     assert [(m.example, m.problem, m.sign, m.step) for m in found] == [
         (m.example, m.problem, m.sign, m.step) for m in expected
@@ -156,7 +164,9 @@ def test_kernels_with_real_values(kernel, gram, params, sparse, kept):
 
 def test_a_score_of_zero_is_a_mistake():
     X = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 0.0], [0.0, 1.0]])
-    model = VotedPerceptron(degree=1, gamma=1.0, coef0=0.0, epochs=1).fit(X, [1, 1, 1, 0])
+    model = VotedPerceptron(degree=1, gamma=1.0, coef0=0.0, epochs=1, shuffle=False).fit(
+        X, [1, 1, 1, 0]
+    )
     assert model.trace_.step.tolist() == [0, 1, 3]
     assert model.trace_.score.tolist() == [0, 0, 1]
 
@@ -164,7 +174,7 @@ def test_a_score_of_zero_is_a_mistake():
 @pytest.mark.parametrize("n", range(2, 20))
 def test_few_rows(n):
     X, y = integers(n, n, 2, 2)
-    model = VotedPerceptron(degree=2, gamma=1.0, epochs=3).fit(X, y)
+    model = VotedPerceptron(degree=2, gamma=1.0, epochs=3, shuffle=False).fit(X, y)
     assert mistakes_of(model) == train(power(X, 2), signs_of(y), 3)
 
 
@@ -183,7 +193,13 @@ def test_threshold_is_a_constant_coordinate():
     X, y = integers(6, 150, 3, 3)
     for kernel in ("linear", "poly"):
         model = VotedPerceptron(
-            kernel=kernel, degree=2, gamma=1.0, coef0=0.0, epochs=3, fit_intercept=True
+            kernel=kernel,
+            degree=2,
+            gamma=1.0,
+            coef0=0.0,
+            epochs=3,
+            fit_intercept=True,
+            shuffle=False,
         )
         K = power(X, 1 if kernel == "linear" else 2, 0) + 1
         assert mistakes_of(model.fit(X, y)) == train(K, signs_of(y), 3)

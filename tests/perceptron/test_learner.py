@@ -33,7 +33,7 @@ def separable(n=40):
 @pytest.mark.parametrize("kernel", ["linear", "poly"])
 def test_an_epoch_without_a_mistake_ends_the_fit(kernel):
     X, y = separable()
-    model = VotedPerceptron(kernel=kernel, degree=2, gamma=1.0, epochs=200)
+    model = VotedPerceptron(kernel=kernel, degree=2, gamma=1.0, epochs=200, shuffle=False)
     model.fit(X, y)
     assert model.converged_
     assert model.n_epochs_ < 200
@@ -51,7 +51,7 @@ def test_an_epoch_without_a_mistake_ends_the_fit(kernel):
 
 def test_a_fit_that_made_mistakes_to_the_end_has_not_converged():
     X, y = integers(0, 60, 2, 2)
-    model = VotedPerceptron(kernel="linear", epochs=4).fit(X, y)
+    model = VotedPerceptron(kernel="linear", epochs=4, shuffle=False).fit(X, y)
     assert not model.converged_
     assert model.n_epochs_ == 4
 
@@ -59,7 +59,7 @@ def test_a_fit_that_made_mistakes_to_the_end_has_not_converged():
 @pytest.mark.parametrize("kernel", ["linear", "poly"])
 def test_out_of_time(kernel):
     X, y = integers(1, 600, 4, 3)
-    settings = {"kernel": kernel, "degree": 2, "gamma": 1.0, "epochs": 5}
+    settings = {"kernel": kernel, "degree": 2, "gamma": 1.0, "epochs": 5, "shuffle": False}
     with small_tiles():
         whole = VotedPerceptron(**settings).fit(X, y)
         with pytest.warns(ConvergenceWarning, match="of 5 epochs because max_seconds=1e-09"):
@@ -79,7 +79,7 @@ def test_time_enough_does_not_warn():
     X, y = integers(1, 60, 4, 3)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        model = VotedPerceptron(max_seconds=1000, epochs=2).fit(X, y)
+        model = VotedPerceptron(max_seconds=1000, epochs=2, shuffle=False).fit(X, y)
     assert model.trace_.n_steps == 120
 
 
@@ -102,8 +102,8 @@ def test_interrupted():
     X, y = integers(2, 300, 3, 3)
     before = signal.getsignal(signal.SIGINT)
     with small_tiles():
-        whole = VotedPerceptron(degree=2, gamma=1.0, epochs=3).fit(X, y)
-        model = VotedPerceptron(kernel=Interrupting(30), epochs=3, n_jobs=1)
+        whole = VotedPerceptron(degree=2, gamma=1.0, epochs=3, shuffle=False).fit(X, y)
+        model = VotedPerceptron(kernel=Interrupting(30), epochs=3, n_jobs=1, shuffle=False)
         with pytest.warns(ConvergenceWarning, match="because it was interrupted"):
             model.fit(X, y)
     assert signal.getsignal(signal.SIGINT) is before
@@ -116,7 +116,7 @@ def test_interrupted():
 
 def test_interrupted_twice_is_interrupted():
     X, y = integers(2, 300, 3, 3)
-    model = VotedPerceptron(degree=2, gamma=1.0).fit(X[:100], y[:100])
+    model = VotedPerceptron(degree=2, gamma=1.0, epochs=1, shuffle=False).fit(X[:100], y[:100])
     truth = model.decision_function(X)
     before = signal.getsignal(signal.SIGINT)
     model.set_params(kernel=Interrupting(5, times=2), n_jobs=1)
@@ -130,7 +130,7 @@ def test_an_interrupted_chunk_says_so_and_leaves_the_model_as_it_was():
     X, y = integers(2, 300, 3, 3)
     kernel = Interrupting(10**9)
     with small_tiles():
-        model = VotedPerceptron(kernel=kernel, n_jobs=1)
+        model = VotedPerceptron(kernel=kernel, n_jobs=1, epochs=1, shuffle=False)
         model.partial_fit(X[:100], y[:100], classes=[0, 1, 2])
         before = mistakes_of(model)
         kernel.at = kernel.calls + 5
@@ -142,6 +142,7 @@ def test_an_interrupted_chunk_says_so_and_leaves_the_model_as_it_was():
     assert mistakes_of(model) == train(power(X, 2), signs_of(y))
 
 
+@pytest.mark.full
 def test_interrupted_from_outside():
     """The fit waits for it, at its third block of kernel values."""
     program = """
@@ -162,7 +163,7 @@ def test_interrupted_from_outside():
 
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            model = VotedPerceptron(kernel=kernel, epochs=100000, n_jobs=1).fit(X, y)
+            model = VotedPerceptron(kernel=kernel, epochs=100000, n_jobs=1, shuffle=False).fit(X, y)
         assert [w.category.__name__ for w in caught] == ["ConvergenceWarning"], caught
         assert 0 < model.trace_.n_steps < 5000 * 100000
         assert model.predict(X[:50]).shape == (50,)
@@ -185,11 +186,11 @@ def test_interrupted_from_outside():
 
 def test_progress_goes_to_stderr(capfd):
     X, y = integers(2, 300, 3, 3)
-    VotedPerceptron(epochs=2, verbose=1).fit(X, y)
+    VotedPerceptron(epochs=2, verbose=1, shuffle=False).fit(X, y)
     out, err = capfd.readouterr()
     assert out == ""
     assert "voted perceptron" in err
-    VotedPerceptron(epochs=2).fit(X, y)
+    VotedPerceptron(epochs=2, shuffle=False).fit(X, y)
     assert capfd.readouterr() == ("", "")
 
 
@@ -204,7 +205,7 @@ def test_a_fit_that_fails_leaves_the_model_as_it_was(jobs):
         return A @ B.T
 
     failing.calls = 0
-    model = VotedPerceptron(degree=2, gamma=1.0).fit(X[:100], y[:100])
+    model = VotedPerceptron(degree=2, gamma=1.0, epochs=1, shuffle=False).fit(X[:100], y[:100])
     truth, mistakes = model.decision_function(X), mistakes_of(model)
     model.set_params(kernel=failing, n_jobs=jobs)
     with small_tiles(), pytest.raises(RuntimeError, match="no more values"):
@@ -215,7 +216,7 @@ def test_a_fit_that_fails_leaves_the_model_as_it_was(jobs):
 
 def test_a_last_chunk_without_a_mistake_is_not_the_stream():
     X, y = [[1.0], [2.0], [-3.0]], [1, 0, 1]
-    model = VotedPerceptron(kernel="linear", method="last")
+    model = VotedPerceptron(kernel="linear", method="last", epochs=1, shuffle=False)
     model.partial_fit(X[:2], y[:2], classes=[0, 1]).partial_fit(X[2:], y[2:])
     assert not model.converged_
     found = model.certificate(X, y)["training to convergence"]
@@ -225,7 +226,7 @@ def test_a_last_chunk_without_a_mistake_is_not_the_stream():
 
 def test_a_fit_that_has_converged_stays_so_until_a_mistake():
     X, y = np.array([[1.0], [2.0], [-3.0]]), [1, 1, 0]
-    model = VotedPerceptron(kernel="linear", epochs=5, method="last").fit(X, y)
+    model = VotedPerceptron(kernel="linear", epochs=5, method="last", shuffle=False).fit(X, y)
     assert model.converged_
     model.partial_fit([[4.0]], [1])
     assert model.converged_
@@ -236,7 +237,7 @@ def test_a_fit_that_has_converged_stays_so_until_a_mistake():
 
 
 def test_an_older_file_of_a_stream(tmp_path):
-    model = VotedPerceptron(kernel="linear", method="last")
+    model = VotedPerceptron(kernel="linear", method="last", epochs=1, shuffle=False)
     model.partial_fit([[1.0], [2.0]], [1, 0], classes=[0, 1]).partial_fit([[-3.0]], [1])
     save(model, tmp_path / "m")
     header, arrays = parts_of(tmp_path / "m")
@@ -247,7 +248,7 @@ def test_an_older_file_of_a_stream(tmp_path):
 @pytest.mark.parametrize("method", ["last", "holdout"])
 def test_a_file_of_a_fit_that_has_converged(method, tmp_path):
     X = np.arange(1.0, 21.0)[:, None] * np.where(np.arange(20) % 2, 1, -1)[:, None]
-    model = VotedPerceptron(kernel="linear", epochs=2, method=method, random_state=0)
+    model = VotedPerceptron(kernel="linear", epochs=2, method=method, random_state=0, shuffle=False)
     assert model.fit(X, X[:, 0] > 0).converged_
     save(model, tmp_path / "m")
     assert load(tmp_path / "m").converged_
@@ -259,7 +260,10 @@ def test_what_says_it_has_converged_is_right_on_everything(data):
     n = data.draw(st.integers(3, 9))
     X = np.array(data.draw(st.lists(st.integers(-3, 3), min_size=2 * n, max_size=2 * n)), float)
     y = np.array([0, 1, *data.draw(st.lists(st.integers(0, 1), min_size=n - 2, max_size=n - 2))])
-    X, model = X.reshape(n, 2), VotedPerceptron(kernel="linear", method="last", epochs=4)
+    X, model = (
+        X.reshape(n, 2),
+        VotedPerceptron(kernel="linear", method="last", epochs=4, shuffle=False),
+    )
     if data.draw(st.booleans()):
         start = data.draw(st.integers(2, n))
         model.fit(X[:start], y[:start])

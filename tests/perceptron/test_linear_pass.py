@@ -29,7 +29,12 @@ def test_linear(seed, n, width, n_classes, threshold, sparse, jobs, precision):
     X, y = integers(seed, n, width, n_classes)
     expected = train(power(X, 1, int(threshold)), signs_of(y), 3)
     model = VotedPerceptron(
-        kernel="linear", epochs=3, fit_intercept=threshold, n_jobs=jobs, precision=precision
+        kernel="linear",
+        epochs=3,
+        fit_intercept=threshold,
+        n_jobs=jobs,
+        precision=precision,
+        shuffle=False,
     )
     with small_tiles():
         model.fit(sp.csr_array(X) if sparse else X, y)
@@ -43,7 +48,7 @@ def test_linear(seed, n, width, n_classes, threshold, sparse, jobs, precision):
 def test_several_blocks(n_classes, sparse):
     X, y = integers(n_classes, 1500, 10, n_classes)
     with small_tiles(rows=512):
-        model = VotedPerceptron(kernel="linear", epochs=2)
+        model = VotedPerceptron(kernel="linear", epochs=2, shuffle=False)
         model.fit(sp.csr_array(X) if sparse else X, y)
     assert mistakes_of(model) == train(power(X, 1, 0), signs_of(y), 2)
 
@@ -53,7 +58,7 @@ def test_several_blocks(n_classes, sparse):
 def test_weights_are_those_of_the_trace(sparse, threshold):
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(300, 7)), rng.integers(0, 4, 300)
-    model = VotedPerceptron(kernel="linear", epochs=2, fit_intercept=threshold)
+    model = VotedPerceptron(kernel="linear", epochs=2, fit_intercept=threshold, shuffle=False)
     model.fit(sp.csr_array(X) if sparse else X, y)
     run = model._state
     again = weights_of(run.trace, run.basis, 7, threshold)
@@ -68,6 +73,6 @@ def test_training_makes_no_kernel_values(monkeypatch):
 
     monkeypatch.setattr(Gram, "fill", refuse)
     X, y = integers(0, 200, 5, 3)
-    model = VotedPerceptron(kernel="linear", epochs=2, memory=1).fit(X, y)
+    model = VotedPerceptron(kernel="linear", epochs=2, memory=1, shuffle=False).fit(X, y)
     assert len(model.trace_) > 0
     assert model.predict(X, method="average").shape == (200,)

@@ -40,7 +40,7 @@ def expected(rule, model, X, y, X_test, until, correct=None):
 def test_rules_are_their_formulas(n_classes, n_test, tiles):
     X, y, X_test = data(n_classes)
     X_test = X_test[:n_test]
-    model = VotedPerceptron(degree=2, gamma=1.0, epochs=3, random_state=3).fit(X, y)
+    model = VotedPerceptron(degree=2, gamma=1.0, epochs=3, random_state=3, shuffle=False).fit(X, y)
     if tiles:
         with small_tiles():
             found = model.decision_functions(X_test, RULES)
@@ -60,7 +60,7 @@ def test_rules_are_their_formulas(n_classes, n_test, tiles):
 def test_pocket(n_classes, normalize):
     X, y, X_test = data(n_classes, seed=1)
     model = VotedPerceptron(
-        degree=2, gamma=1.0, epochs=4, method="pocket", normalize=normalize
+        degree=2, gamma=1.0, epochs=4, method="pocket", normalize=normalize, shuffle=False
     ).fit(X, y)
     signs, K = signs_of(y), kernel(X, X)
 
@@ -81,7 +81,7 @@ def test_holdout(n_classes, normalize, kernel_name):
     K, signs = kernel(X, X), signs_of(y)
     model = VotedPerceptron(
         kernel=kernel_name, degree=2, gamma=1.0, epochs=2, method="holdout",
-        normalize=normalize, validation_fraction=0.25, random_state=5,
+        normalize=normalize, validation_fraction=0.25, random_state=5, shuffle=False,
     ).fit(X if kernel_name == "poly" else K, y)  # fmt: skip
     held = np.setdiff1d(np.arange(60), np.random.RandomState(5).permutation(60)[15:])
     assert len(held) == 15
@@ -101,14 +101,14 @@ def test_holdout(n_classes, normalize, kernel_name):
 @pytest.mark.parametrize("kernel_name", ["poly", "linear"])
 def test_stages_are_runs_that_were_stopped_there(n_classes, kernel_name):
     X, y, X_test = data(n_classes)
-    settings = {"kernel": kernel_name, "degree": 2, "gamma": 1.0}
+    settings = {"kernel": kernel_name, "degree": 2, "gamma": 1.0, "shuffle": False}
     model = VotedPerceptron(epochs=3, **settings).fit(X, y)
     rules = [rule for rule in RULES if rule[0] != "random"]
     at = [2, 0.1, 1, 0.55, 3, 1]
     staged = model.staged_decision_functions(X_test, at, rules)
     for e, found in zip(at, staged, strict=True):
         whole, part = divmod(round(e * 60), 60)
-        stopped = VotedPerceptron(**settings)
+        stopped = VotedPerceptron(epochs=1, **settings)
         for _ in range(whole):
             stopped.partial_fit(X, y, classes=np.unique(y))
         if part:
@@ -124,7 +124,9 @@ def test_stages_are_runs_that_were_stopped_there(n_classes, kernel_name):
 def test_at_zero_every_score_is_zero():
     X, y, X_test = data(3)
     for kernel_name in ("poly", "linear"):
-        model = VotedPerceptron(kernel=kernel_name, random_state=0).fit(X, y)
+        model = VotedPerceptron(kernel=kernel_name, random_state=0, epochs=1, shuffle=False).fit(
+            X, y
+        )
         for scores in model.staged_decision_functions(X_test, [0], RULES)[0].values():
             assert not scores.any()
 
@@ -133,7 +135,7 @@ def test_at_zero_every_score_is_zero():
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_one_rule_at_a_time_or_all_together(kernel_name, n_classes):
     X, y, X_test = data(n_classes)
-    model = VotedPerceptron(kernel=kernel_name, epochs=2, random_state=3).fit(X, y)
+    model = VotedPerceptron(kernel=kernel_name, epochs=2, random_state=3, shuffle=False).fit(X, y)
     together = model.decision_functions(X_test, RULES)
     classes = np.arange(n_classes)
     for method, normalize in RULES:
@@ -150,7 +152,7 @@ def test_one_rule_at_a_time_or_all_together(kernel_name, n_classes):
 
 def test_a_seed_draws_at_a_stage_as_if_training_had_stopped_there():
     X, y, X_test = data(2)
-    model = VotedPerceptron(epochs=2, method="random", random_state=3).fit(X, y)
+    model = VotedPerceptron(epochs=2, method="random", random_state=3, shuffle=False).fit(X, y)
     stages = model.staged_predict(X_test, [0.5, 1, 2])
     assert np.array_equal(stages[-1], model.predict(X_test))
     assert np.array_equal(stages[1], model.staged_predict(X_test, [1])[0])
@@ -158,7 +160,9 @@ def test_a_seed_draws_at_a_stage_as_if_training_had_stopped_there():
 
 def test_staged_predict_has_a_row_a_stage():
     X, y, X_test = data(3)
-    model = VotedPerceptron(epochs=2, method="average").fit(X, np.array(["a", "b", "c"])[y])
+    model = VotedPerceptron(epochs=2, method="average", shuffle=False).fit(
+        X, np.array(["a", "b", "c"])[y]
+    )
     staged = model.staged_predict(X_test, [0.5, 1, 2])
     assert staged.shape == (3, 70)
     scores = model.staged_decision_functions(X_test, [0.5, 1, 2], [("average", False)])
@@ -170,7 +174,9 @@ def test_staged_predict_has_a_row_a_stage():
 def test_random_draws_one_moment_a_row_afresh_each_call():
     X, y, X_test = data(3)
     source = np.random.RandomState(11)
-    model = VotedPerceptron(degree=2, gamma=1.0, method="random", random_state=source).fit(X, y)
+    model = VotedPerceptron(
+        degree=2, gamma=1.0, method="random", random_state=source, epochs=1, shuffle=False
+    ).fit(X, y)
     again = np.random.RandomState(11)
     drawn = []
     for _ in range(2):
@@ -185,7 +191,9 @@ def test_random_draws_one_moment_a_row_afresh_each_call():
 
 def test_random_draws_every_moment_from_none_to_all():
     X = np.array([[1.0], [-1.0], [2.0]])
-    model = VotedPerceptron(kernel="linear", method="random", random_state=0).fit(X, [1, 1, 1 - 1])
+    model = VotedPerceptron(
+        kernel="linear", method="random", random_state=0, epochs=1, shuffle=False
+    ).fit(X, [1, 1, 1 - 1])
     # v = 0, 1, 0 (the second row adds -1), -2 after 0, 1, 2, 3 steps
     scores = model.decision_function(np.ones((4000, 1)))
     values, counts = np.unique(scores, return_counts=True)
@@ -200,7 +208,12 @@ def test_one_row_with_both_labels_makes_a_zero_vector(kernel_name, method, norma
     X = np.array([[1.0, 2.0], [1.0, 2.0]])
     data = np.full((2, 2), 5.0) if kernel_name == "precomputed" else X
     model = VotedPerceptron(
-        kernel=kernel_name, method=method, normalize=normalize, epochs=3, random_state=0
+        kernel=kernel_name,
+        method=method,
+        normalize=normalize,
+        epochs=3,
+        random_state=0,
+        shuffle=False,
     ).fit(data, [0, 1])
     assert model.trace_.norms()[1] == 0
     scores = model.decision_function(data)
@@ -213,7 +226,9 @@ def test_one_row_with_both_labels_makes_a_zero_vector(kernel_name, method, norma
 @pytest.mark.parametrize("precision", ["float32", "float64"])
 def test_norms_follow_the_recurrence(precision):
     X, y, _ = data(3)
-    model = VotedPerceptron(degree=2, gamma=1.0, epochs=3, precision=precision).fit(X, y)
+    model = VotedPerceptron(degree=2, gamma=1.0, epochs=3, precision=precision, shuffle=False).fit(
+        X, y
+    )
     K = kernel(X, X)
     norms = model.trace_.norms()
     for p in range(3):
@@ -223,14 +238,14 @@ def test_norms_follow_the_recurrence(precision):
 
 def test_no_rules_and_no_stages():
     X, y, X_test = data(2)
-    model = VotedPerceptron().fit(X, y)
+    model = VotedPerceptron(epochs=1, shuffle=False).fit(X, y)
     assert model.decision_functions(X_test, []) == {}
     assert model.staged_decision_functions(X_test, [], [("vote", False)]) == []
 
 
 def test_memory_to_predict_with_is_kept_to_or_refused():
     X, y, X_test = data(3)
-    model = VotedPerceptron(degree=2, gamma=1.0).fit(X, y)
+    model = VotedPerceptron(degree=2, gamma=1.0, epochs=1, shuffle=False).fit(X, y)
     truth = model.decision_function(X_test)
     model.set_params(memory=8 * model.n_support_)  # one column of kernel values at a time
     assert np.array_equal(model.decision_function(X_test), truth)

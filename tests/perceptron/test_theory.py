@@ -38,7 +38,9 @@ def test_theorem_1(seed, n, width, gamma, kernel):
     bound = (np.linalg.norm(X, axis=1).max() / gamma) ** 2
     # more epochs than mistakes that are allowed: the run must converge
     epochs = int(bound) + 2
-    model = VotedPerceptron(kernel=kernel, degree=1, gamma=1.0, coef0=0.0, epochs=epochs)
+    model = VotedPerceptron(
+        kernel=kernel, degree=1, gamma=1.0, coef0=0.0, epochs=epochs, shuffle=False
+    )
     model.fit(X, y)
     assert model.n_mistakes_[0] <= bound
     assert model.converged_
@@ -57,7 +59,9 @@ def test_theorem_1_with_a_threshold(seed, n, width, gamma):
     assume(len(np.unique(y)) == 2)
     gamma = (y * (lifted @ u)).min()
     bound = (np.linalg.norm(lifted, axis=1).max() / gamma) ** 2
-    model = VotedPerceptron(kernel="linear", fit_intercept=True, epochs=int(bound) + 2).fit(X, y)
+    model = VotedPerceptron(
+        kernel="linear", fit_intercept=True, epochs=int(bound) + 2, shuffle=False
+    ).fit(X, y)
     assert model.n_mistakes_[0] <= bound
     assert model.converged_
     assert (model.predict(X, method="last") == y).all()
@@ -81,7 +85,9 @@ def test_theorem_2(seed, n, width, noise, gamma, threshold):
         u = np.append(u, 0.0)
     R = np.linalg.norm(lifted, axis=1).max()
     D = np.sqrt((np.maximum(0, gamma - y * (lifted @ u)) ** 2).sum())
-    model = VotedPerceptron(kernel="linear", fit_intercept=threshold).fit(X, y)
+    model = VotedPerceptron(kernel="linear", fit_intercept=threshold, epochs=1, shuffle=False).fit(
+        X, y
+    )
     assert model.n_mistakes_[0] <= ((R + D) / gamma) ** 2
 
 
@@ -99,7 +105,9 @@ def test_theorem_1_holds_for_each_class_against_the_rest(seed, n, n_classes):
     margins = (signs * (U @ lifted.T)).min(axis=1)
     assert (margins > 0).all()
     bounds = (np.linalg.norm(lifted, axis=1).max() / margins) ** 2
-    model = VotedPerceptron(kernel="linear", fit_intercept=True, epochs=int(bounds.max()) + 2)
+    model = VotedPerceptron(
+        kernel="linear", fit_intercept=True, epochs=int(bounds.max()) + 2, shuffle=False
+    )
     model.fit(X, y)
     assert (model.n_mistakes_ <= bounds).all()
     assert (model.predict(X, method="last") == y).all()
@@ -111,7 +119,7 @@ def test_squared_norms_grow_by_at_most_the_largest_square(seed, n, kernel):
     rng, X, u = points(seed, n, 4)
     y = np.where(rng.random(n) < 0.2, -1, 1) * np.sign(X @ u)
     assume(len(np.unique(y)) == 2)
-    model = VotedPerceptron(kernel=kernel, epochs=3, degree=2).fit(X, y)
+    model = VotedPerceptron(kernel=kernel, epochs=3, degree=2, shuffle=False).fit(X, y)
     trace = model.trace_
     k = np.arange(1, len(trace) + 1)
     # the lemma behind both theorems: |v_k|^2 <= k R^2

@@ -55,7 +55,10 @@ def test_any_chunking_gives_the_trace_of_one_epoch(kernel, n_classes, sizes, for
     X, y = integers(0, 110, 4, n_classes)
     y = np.where(X[:, 0] > 0, y, 0)
     y[:n_classes] = np.arange(n_classes)
-    settings = {"kernel": kernel, "degree": 3, "gamma": 1.0, "fit_intercept": True}
+    settings = {
+        "kernel": kernel, "degree": 3, "gamma": 1.0, "fit_intercept": True, "epochs": 1,
+        "shuffle": False,
+    }  # fmt: skip
     model = VotedPerceptron(**settings)
     with small_tiles():
         whole = VotedPerceptron(**settings).fit(X, y)
@@ -81,8 +84,8 @@ def test_any_chunking_gives_the_trace_of_one_epoch(kernel, n_classes, sizes, for
 def test_chunks_of_real_numbers(kernel):
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(300, 5)), rng.integers(0, 3, 300)
-    whole = VotedPerceptron(kernel=kernel, gamma=0.3).fit(X, y)
-    model = VotedPerceptron(kernel=kernel, gamma=0.3)
+    whole = VotedPerceptron(kernel=kernel, gamma=0.3, epochs=1, shuffle=False).fit(X, y)
+    model = VotedPerceptron(kernel=kernel, gamma=0.3, epochs=1, shuffle=False)
     for part in chunks(300, [90]):
         model.partial_fit(X[part], y[part], classes=[0, 1, 2])
     assert np.array_equal(model.trace_.step, whole.trace_.step)
@@ -92,7 +95,9 @@ def test_chunks_of_real_numbers(kernel):
 def test_a_stream_after_a_fit_goes_on():
     X, y = integers(3, 200, 3, 3)
     for kernel, K in (("linear", power(X, 1, 0)), ("poly", power(X, 2))):
-        model = VotedPerceptron(kernel=kernel, degree=2, gamma=1.0).fit(X[:80], y[:80])
+        model = VotedPerceptron(kernel=kernel, degree=2, gamma=1.0, epochs=1, shuffle=False).fit(
+            X[:80], y[:80]
+        )
         model.partial_fit(X[80:], y[80:])
         assert mistakes_of(model) == train(K, signs_of(y))
 
@@ -100,7 +105,13 @@ def test_a_stream_after_a_fit_goes_on():
 def test_positions_in_a_stream_after_a_fit_with_holdout_are_new():
     X, y = integers(3, 100, 3, 2)
     model = VotedPerceptron(
-        degree=2, gamma=1.0, method="holdout", validation_fraction=0.4, random_state=0
+        degree=2,
+        gamma=1.0,
+        method="holdout",
+        validation_fraction=0.4,
+        random_state=0,
+        epochs=1,
+        shuffle=False,
     ).fit(X, y)
     old = set(model.support_)
     model.set_params(method="vote").partial_fit(X, y)
@@ -111,9 +122,13 @@ def test_positions_in_a_stream_after_a_fit_with_holdout_are_new():
 
 def test_a_stream_is_float32_if_it_starts_so():
     X, y = integers(4, 100, 3, 2)
-    model = VotedPerceptron(degree=2).partial_fit(X.astype(np.float32), y, classes=[0, 1])
+    model = VotedPerceptron(degree=2, epochs=1, shuffle=False).partial_fit(
+        X.astype(np.float32), y, classes=[0, 1]
+    )
     assert model.support_vectors_.dtype == np.float32
-    model = VotedPerceptron(degree=2).partial_fit(X.astype(int), y, classes=[0, 1])
+    model = VotedPerceptron(degree=2, epochs=1, shuffle=False).partial_fit(
+        X.astype(int), y, classes=[0, 1]
+    )
     assert model.support_vectors_.dtype == np.float64
 
 
@@ -125,7 +140,7 @@ def test_a_stream_is_float32_if_it_starts_so():
 def test_a_chunk_that_is_refused_leaves_the_model_as_it_was(kernel, spoil):
     X, y = integers(5, 200, 3, 3)
     kernel = {"callable": lambda A, B: (A @ B.T + 1) ** 2}.get(kernel, kernel)
-    model = VotedPerceptron(kernel=kernel, degree=2, gamma=1.0)
+    model = VotedPerceptron(kernel=kernel, degree=2, gamma=1.0, epochs=1, shuffle=False)
     model.partial_fit(X[:100], y[:100], classes=[0, 1, 2])
     before = snapshot(model, X)
     bad, labels, classes = X[100:].copy(), y[100:].copy(), None
@@ -163,7 +178,7 @@ def test_a_kernel_that_fails_leaves_the_model_as_it_was(jobs, sparse):
         return ((products.toarray() if sparse else products) + 1) ** 2
 
     kernel.left = 10**9
-    model = VotedPerceptron(kernel=kernel, n_jobs=jobs)
+    model = VotedPerceptron(kernel=kernel, n_jobs=jobs, epochs=1, shuffle=False)
     with small_tiles():
         model.partial_fit(data[:100], y[:100], classes=[0, 1, 2])
         before = snapshot(model, data)
@@ -180,24 +195,28 @@ def test_a_kernel_that_fails_leaves_the_model_as_it_was(jobs, sparse):
 def test_what_a_stream_cannot_do():
     X, y = integers(5, 50, 3, 2)
     with pytest.raises(ValueError, match="gamma='scale' needs the variance"):
-        VotedPerceptron(gamma="scale").partial_fit(X, y, classes=[0, 1])
+        VotedPerceptron(gamma="scale", epochs=1, shuffle=False).partial_fit(X, y, classes=[0, 1])
     with pytest.raises(ValueError, match="classes must be given in the first call"):
-        VotedPerceptron().partial_fit(X, y)
+        VotedPerceptron(epochs=1, shuffle=False).partial_fit(X, y)
     with pytest.raises(ValueError, match=r"at least two classes, got \[0\]"):
-        VotedPerceptron().partial_fit(X, y * 0, classes=[0])
+        VotedPerceptron(epochs=1, shuffle=False).partial_fit(X, y * 0, classes=[0])
     with pytest.raises(ValueError, match="precomputed"):
-        VotedPerceptron(kernel="precomputed").partial_fit(X @ X.T, y, classes=[0, 1])
+        VotedPerceptron(kernel="precomputed", epochs=1, shuffle=False).partial_fit(
+            X @ X.T, y, classes=[0, 1]
+        )
     for method in ("pocket", "holdout"):
         with pytest.raises(ValueError, match=f"method='{method}' looks at the data again"):
-            VotedPerceptron(method=method).partial_fit(X, y, classes=[0, 1])
+            VotedPerceptron(method=method, epochs=1, shuffle=False).partial_fit(
+                X, y, classes=[0, 1]
+            )
     with pytest.raises(ValueError, match=r"label .*2.* not in classes=\[0, 1\]"):
-        VotedPerceptron().partial_fit(X, y + 1, classes=[0, 1])
+        VotedPerceptron(epochs=1, shuffle=False).partial_fit(X, y + 1, classes=[0, 1])
 
 
 def test_classes_may_come_in_any_order_and_late():
     X, y = integers(5, 60, 3, 3)
     names = np.array(["ant", "bee", "cat"])
-    model = VotedPerceptron(degree=2, gamma=1.0)
+    model = VotedPerceptron(degree=2, gamma=1.0, epochs=1, shuffle=False)
     model.partial_fit(X[:10], names[y[:10] * 0 + 1], classes=["cat", "ant", "bee", "ant"])
     assert model.classes_.tolist() == ["ant", "bee", "cat"]
     model.partial_fit(X[10:], names[y[10:]], classes=["bee", "cat", "ant"])
@@ -248,7 +267,7 @@ def test_the_default_tiles_give_one_model_too(precision):
     traces = []
     for jobs, memory in ((1, "1GB"), (2, "16MB"), (3, "30MB")):
         model = VotedPerceptron(
-            degree=2, epochs=6, n_jobs=jobs, memory=memory, precision=precision
+            degree=2, epochs=6, n_jobs=jobs, memory=memory, precision=precision, shuffle=False
         ).fit(X, y)
         traces.append(model.trace_.arrays())
     assert same(traces[1], traces[0])
@@ -261,7 +280,9 @@ def test_the_default_tiles_give_one_model_too(precision):
 def test_decision_values_do_not_depend_on_threads(precision, n_test):
     X, y, rng = noisy(1000)
     X_test = rng.normal(size=(n_test, 20))
-    model = VotedPerceptron(degree=3, epochs=3, precision=precision, n_jobs=1).fit(X, y)
+    model = VotedPerceptron(degree=3, epochs=3, precision=precision, n_jobs=1, shuffle=False).fit(
+        X, y
+    )
     truth = model.decision_functions(X_test, RULES[:6])
     for jobs in (2, 3, None):
         model.set_params(n_jobs=jobs)
@@ -273,7 +294,9 @@ def test_decision_values_do_not_depend_on_threads(precision, n_test):
 def test_decision_values_do_not_depend_on_memory(precision):
     X, y, rng = noisy(1000)
     X_test = rng.normal(size=(400, 20))
-    model = VotedPerceptron(degree=3, epochs=3, precision=precision, n_jobs=2).fit(X, y)
+    model = VotedPerceptron(degree=3, epochs=3, precision=precision, n_jobs=2, shuffle=False).fit(
+        X, y
+    )
     truth = model.decision_functions(X_test, RULES[:6])
     column = model.n_support_ * model._state.basis.dtype.itemsize
     for columns in (600, 256, 50, 3):
@@ -303,14 +326,14 @@ def test_tiles_are_kept_within_the_memory(monkeypatch, jobs):
     monkeypatch.setattr(gram, "TileCache", Counting)
     with small_tiles(rows=128, slots=64, unit=16, guesses=64, known=128, kept=True):
         least = KernelPass.held(jobs, X.shape[0], np.dtype(np.float64))
-        VotedPerceptron(epochs=6, n_jobs=jobs, memory=least + 500_000).fit(X, y)
+        VotedPerceptron(epochs=6, n_jobs=jobs, memory=least + 500_000, shuffle=False).fit(X, y)
     assert 0 < caches[0].claimed <= caches[0].budget == 500_000
 
 
 def test_too_little_memory_to_train_with():
     X, y, _ = noisy(3000)
     with pytest.raises(ValueError, match="memory=100000 bytes is too little to train with: allow"):
-        VotedPerceptron(memory=100_000).fit(X, y)
+        VotedPerceptron(memory=100_000, epochs=1, shuffle=False).fit(X, y)
 
 
 # The model as a kernel expansion
@@ -356,7 +379,9 @@ def test_the_expansion_gives_the_scores(method, normalize, n_classes, sparse, th
 
 def test_a_precomputed_kernel_has_positions_only():
     X, y = integers(7, 60, 4, 2)
-    model = VotedPerceptron(kernel="precomputed", method="last").fit(power(X, 2), y)
+    model = VotedPerceptron(kernel="precomputed", method="last", epochs=1, shuffle=False).fit(
+        power(X, 2), y
+    )
     with pytest.raises(AttributeError, match="support_"):
         _ = model.support_vectors_
     scores = model.dual_coef_ @ power(X, 2)[model.support_]
@@ -366,7 +391,7 @@ def test_a_precomputed_kernel_has_positions_only():
 def test_two_classes_are_one_problem_positive_for_the_second():
     X, y = integers(8, 100, 3, 2)
     names = np.array(["yes", "no"])[y]
-    model = VotedPerceptron(degree=2, gamma=1.0, epochs=2).fit(X, names)
+    model = VotedPerceptron(degree=2, gamma=1.0, epochs=2, shuffle=False).fit(X, names)
     assert model.classes_.tolist() == ["no", "yes"]
     assert model.n_mistakes_.shape == (1,)
     scores = model.decision_function(X)
@@ -378,7 +403,7 @@ def test_two_classes_are_one_problem_positive_for_the_second():
 def test_copies_predict_the_same_and_go_on_alone():
     X, y = integers(8, 100, 3, 3)
     for data in (X, sp.csr_array(X)):
-        model = VotedPerceptron(degree=2, gamma=1.0).fit(data[:50], y[:50])
+        model = VotedPerceptron(degree=2, gamma=1.0, epochs=1, shuffle=False).fit(data[:50], y[:50])
         before = snapshot(model, X)
         for other in (copy.deepcopy(model), pickle.loads(pickle.dumps(model))):
             assert same(snapshot(other, X), before)
@@ -389,7 +414,7 @@ def test_copies_predict_the_same_and_go_on_alone():
 
 def test_predicting_stores_nothing():
     X, y = integers(8, 100, 3, 3)
-    model = VotedPerceptron(method="random", random_state=0).fit(X, y)
+    model = VotedPerceptron(method="random", random_state=0, epochs=1, shuffle=False).fit(X, y)
     before = set(vars(model))
     model.predict(X)
     model.staged_predict(X, [0.5, 1])
@@ -398,7 +423,7 @@ def test_predicting_stores_nothing():
 
 def test_a_kernel_object():
     X, y = integers(8, 100, 3, 3)
-    model = VotedPerceptron(kernel=Polynomial(degree=2)).fit(X, y)
+    model = VotedPerceptron(kernel=Polynomial(degree=2), epochs=1, shuffle=False).fit(X, y)
     assert mistakes_of(model) == train(power(X, 2), signs_of(y))
 
 
@@ -414,7 +439,7 @@ def pixels(n, width=100, seed=0):
 def test_degree_six_on_pixels_is_computed_in_float64(monkeypatch):
     monkeypatch.setattr("largemargin.perceptron.voted_perceptron.SMALL_PROBLEM", 50)
     X, y = pixels(200, width=150)
-    model = VotedPerceptron(degree=6, gamma=1.0, epochs=3).fit(X, y)
+    model = VotedPerceptron(degree=6, gamma=1.0, epochs=3, shuffle=False).fit(X, y)
     exact = X.astype(int).astype(object)
     K = (exact @ exact.T + 1) ** 6
     found, expected = mistakes_of(model), train(K, signs_of(y).astype(object), 3)
@@ -422,14 +447,14 @@ def test_degree_six_on_pixels_is_computed_in_float64(monkeypatch):
     scores = np.array([float(m.score) for m in expected])
     assert abs(model.trace_.score - scores).max() < 1e-12 * abs(scores).max()
     assert max(abs(model.trace_.score)) > np.finfo(np.float32).max
-    low = VotedPerceptron(degree=2, gamma=1e-6).fit(X, y)
+    low = VotedPerceptron(degree=2, gamma=1e-6, epochs=1, shuffle=False).fit(X, y)
     assert low.support_vectors_.dtype == np.float32
 
 
 def test_degree_six_on_pixels_in_float32_is_refused():
     X, y = pixels(200, width=784)
     with pytest.raises(ValueError, match=r"scale the data .*precision='float64'"):
-        VotedPerceptron(degree=6, gamma=1.0, precision="float32").fit(X, y)
+        VotedPerceptron(degree=6, gamma=1.0, precision="float32", epochs=1, shuffle=False).fit(X, y)
 
 
 @pytest.mark.crossing
@@ -442,7 +467,7 @@ def test_no_model_holds_an_infinity(kernel, precision, sparse):
     size = 1e25 if precision == "float32" else 1e200
     X, y = rng.normal(size=(60, 4)) * size, rng.integers(0, 2, 60)
     data = sp.csr_array(X) if sparse else X
-    model = VotedPerceptron(kernel=kernel, gamma=1.0, precision=precision, epochs=2)
+    model = VotedPerceptron(kernel=kernel, gamma=1.0, precision=precision, epochs=2, shuffle=False)
     try:
         model.fit(data, y)
     except ValueError as refusal:
@@ -461,7 +486,9 @@ def test_values_whose_sums_overflow_are_refused(kernel):
     model = VotedPerceptron(
         kernel="precomputed"
         if kernel == "precomputed"
-        else lambda A, B: K[A[:, 0].astype(int)][:, B[:, 0].astype(int)]
+        else lambda A, B: K[A[:, 0].astype(int)][:, B[:, 0].astype(int)],
+        epochs=1,
+        shuffle=False,
     )
     try:
         model.fit(K if kernel == "precomputed" else np.arange(6.0)[:, None], y)
@@ -477,7 +504,9 @@ def test_values_whose_sums_overflow_are_refused(kernel):
 def test_a_chunk_or_a_row_that_would_overflow_is_refused(kernel, dtype):
     X, y = integers(9, 100, 3, 2)
     X = X.astype(dtype)
-    model = VotedPerceptron(kernel=kernel, gamma=0.1).partial_fit(X, y, classes=[0, 1])
+    model = VotedPerceptron(kernel=kernel, gamma=0.1, epochs=1, shuffle=False).partial_fit(
+        X, y, classes=[0, 1]
+    )
     before = snapshot(model, X)
     huge = X * dtype(1e30 if dtype == np.float32 else 1e250)
     with pytest.raises(ValueError, match="scale the data"):

@@ -79,6 +79,7 @@ while True:
 """
 
 
+@pytest.mark.full
 def test_save_kill_load(tmp_path):
     """Killed in the middle of writing, again and again, the file is always a whole model."""
     source, path = tmp_path / "source", tmp_path / "model.safetensors"

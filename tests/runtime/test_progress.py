@@ -8,7 +8,7 @@ import time
 import numpy as np
 import pytest
 
-from largemargin.runtime.progress import Watch
+from largemargin.runtime.progress import LINES, Watch
 from tests.clock import driven_clock
 
 
@@ -108,3 +108,19 @@ def test_the_bar_is_on_stderr(capfd):
     assert out == ""
     assert "much work" in err
     assert "10/10" in err
+
+
+def test_lines_for_a_log(capsys):
+    """One every ten seconds of work, after the first step, which loads code."""
+    with driven_clock() as clock, Watch("work", 10, verbose=LINES) as watch:
+        clock.now = 25.0
+        watch.advance(1)
+        assert capsys.readouterr().err == ""
+        for _ in range(4):
+            clock.now += 6.0
+            watch.advance(1, "a note")
+    lines = capsys.readouterr().err.splitlines()
+    assert lines == [
+        "work: 3 of 10 after 37 seconds, about 86 seconds to go, a note",
+        "work: 5 of 10 after 49 seconds, about 49 seconds to go, a note",
+    ]

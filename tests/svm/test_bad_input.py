@@ -34,7 +34,7 @@ WEIGHTED = [
 PRICE = [("C", 0), ("C", -1.0), ("C", np.nan), ("C", "high"), ("C", None), ("C", True)]
 OWN = {
     SVC: [*ANY, *WEIGHTED, *PRICE, ("slack", "cubed"), ("slack", None), ("slack", 2)],
-    NuSVC: [*ANY, *WEIGHTED, *[("nu", v) for v in (-0.1, 1.1, np.nan, "half", None, True)]],
+    NuSVC: [*ANY, *WEIGHTED, *[("nu", v) for v in (-0.1, 1.1, np.nan, "half", True)]],
     KernelAdatron: [
         *ANY, *PRICE, *[("learning_rate", v) for v in (0, -1.0, np.nan, np.inf, "fast", None)],
     ],
@@ -405,3 +405,11 @@ def test_attributes_are_in_the_order_of_the_data():
         assert model.intercept_.shape == model.objective_.shape == model.dual_gap_.shape == (3,)
         assert (model.n_iter_ >= 1).all()
         assert (model.dual_coef_ != 0).any(axis=0).all()
+
+
+@pytest.mark.parametrize("rare", [2, 5, 12])
+def test_nu_of_none_is_feasible_and_is_the_smaller_share(rare):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(24, 2)), np.arange(24) < rare
+    model, named = NuSVC().fit(X, y), NuSVC(nu=rare / 24).fit(X, y)
+    np.testing.assert_array_equal(model.dual_coef_, named.dual_coef_)

@@ -171,6 +171,17 @@ def test_neither_threads_nor_memory_change_a_bit(machine, precision):
 SPEED = 1e5  # kernel values a second, on a clock that moves with them
 
 
+def test_rows_looked_at_a_few_at_a_time_change_no_bit():
+    """The time is looked at between pieces of a look, which are sums of their own."""
+    X, y = noisy(3)
+    models = []
+    for rows in (7, 1 << 14):
+        with in_chunks(), pytest.MonkeyPatch.context() as patch:
+            patch.setattr(session, "LOOK_ROWS", rows)
+            models.append(SVC(C=2.0).fit(X, y))
+    same_bits(*models)
+
+
 @contextmanager
 def timed(press=None):
     """A clock that kernel values move; or at the sum of this number Ctrl-C is pressed."""

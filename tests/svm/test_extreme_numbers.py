@@ -24,7 +24,7 @@ MACHINES = {
     "squared": SVC(kernel="linear", slack="squared"),
     "squared-sum": SVC(kernel="linear", slack="squared-sum"),
     "crammer-singer": SVC(kernel="linear", multiclass="crammer-singer"),
-    "adatron": KernelAdatron(kernel="linear", max_iter=20),
+    "adatron": KernelAdatron(C=np.inf, kernel="linear", max_iter=20),
     "romma": ROMMA(kernel="linear"),
     "voted": VotedPerceptron(),
 }
@@ -76,7 +76,7 @@ def test_prices_and_weights(slack, tmp_path):
 
 def test_an_adatron_says_that_values_are_too_small():
     with pytest.raises(ValueError, match="too little for float64 to compute with: scale the data"):
-        KernelAdatron(kernel="linear").fit(1e-155 * X, y)
+        KernelAdatron(C=np.inf, kernel="linear").fit(1e-155 * X, y)
 
 
 def test_a_linear_program_with_a_price_beyond_numbers():

@@ -55,7 +55,7 @@ def test_a_soft_margin_is_the_machine_without_a_threshold(name):
 
 def test_a_hard_margin_approaches_the_optimal_hyperplane():
     X, y = separable(1)
-    model = KernelAdatron(tol=1e-6, max_iter=10**5, gamma=0.4).fit(X, y)
+    model = KernelAdatron(C=np.inf, tol=1e-6, max_iter=10**5, gamma=0.4).fit(X, y)
     assert model.converged_
     scores = model.decision_function(X)
     assert (y * scores).min() >= 1 - 1e-5  # half the distance of the classes' closest scores
@@ -67,7 +67,7 @@ def test_a_hard_margin_approaches_the_optimal_hyperplane():
 def test_data_that_cannot_be_separated_end():
     X, y = noisy(3, n=60)
     with pytest.warns(ConvergenceWarning, match="max_iter=50") as caught:
-        model = KernelAdatron(kernel="linear", max_iter=50).fit(X, y)
+        model = KernelAdatron(C=np.inf, kernel="linear", max_iter=50).fit(X, y)
     assert "warm_start" not in str(caught[0].message)  # it has none
     assert not model.converged_
     assert np.isfinite(model.decision_function(X)).all()
@@ -91,7 +91,7 @@ def test_several_classes_and_blocks(multiclass):
 
 def test_coefficients_that_grow_without_bound_are_refused():
     X, y = noisy(1)
-    model = KernelAdatron(kernel="sigmoid", gamma=5.0)
+    model = KernelAdatron(C=np.inf, kernel="sigmoid", gamma=5.0)
     with pytest.raises(ValueError, match=r"grow without bound with C=inf.*give a smaller C"):
         model.fit(X, y)
     assert not hasattr(model, "dual_coef_")

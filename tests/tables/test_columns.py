@@ -70,6 +70,7 @@ def test_python_values():
             "date": [datetime.date(2020, 1, 1)],
             "moment": moments,
             "span": np.array([36], "m8[h]"),
+            "hours": [datetime.timedelta(hours=12)],
             "mixed": [1.0],
             "unicode": np.array([" a "]),
             "truth": [True],
@@ -80,9 +81,30 @@ def test_python_values():
     assert columns["decimal"].tolist() == [1.5]
     assert columns["date"] == columns["moment"] == np.datetime64("2020-01-01")
     assert columns["span"].tolist() == [1.5]
+    assert columns["hours"].tolist() == [0.5]
     assert columns["unicode"].tolist() == ["a"]
     assert columns["truth"].dtype == bool
     assert columns["5"].tolist() == [3.0]
+
+
+def test_moments_are_the_same_in_every_library():
+    frame = pd.DataFrame(
+        {
+            "naive": pd.to_datetime(["2020-01-01 12:30", None, "1969-12-31 00:00"]),
+            "zone": pd.to_datetime(["2020-01-01 12:30", None, "2020-06-01 00:00"]).tz_localize(
+                "Asia/Tokyo"
+            ),
+            "span": pd.to_timedelta([1.5, None, 3], unit="h"),
+        }
+    )
+    day = [datetime.date(2020, 1, 1), None, datetime.date(2021, 1, 1)]
+    arrow = pa.Table.from_pandas(frame).append_column("day", pa.array(day))
+    expected, _ = columns_of({**frame, "day": day})
+    assert expected["zone"][0] == np.datetime64("2020-01-01T03:30")
+    for table in (arrow, pl.from_arrow(arrow), frame.assign(day=day), arrow.to_batches()[0]):
+        found, _ = columns_of(table)
+        for name, values in expected.items():
+            np.testing.assert_array_equal(found[name], values, strict=True)
 
 
 def test_marks_of_missing_values():
@@ -103,6 +125,9 @@ def test_marks_of_missing_values():
         ({"a": [1, 2], "b": [1]}, "equally long, got 1 values of 'b' and 2 of 'a'"),
         ({"a": np.eye(2)}, "one dimension"),
         (pd.DataFrame([[1, 2]], columns=["a", "a"]), r"\['a'\] more than once"),
+        ({"a": 5}, "'a' must be a list or an array, got 5"),
+        ({"a": "text"}, "'a' must be a list or an array, got 'text'"),
+        ("file.csv", r"'file.csv': read the file with largemargin.data.read"),
         (np.zeros(3), "Reshape your data"),
         (5, "data frame"),
         (np.zeros((3, 0)), "0 feature"),

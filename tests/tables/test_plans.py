@@ -116,7 +116,9 @@ def test_what_the_user_says():
 
 def test_stray_text_among_numbers():
     column = [*map(str, NOISE[:-2].round(3)), "n.k.", "n.k."]
-    with pytest.raises(ValueError, match=r"'column' has numbers, but 'n\.k\.' in row 38 and 1"):
+    with pytest.raises(
+        ValueError, match=r"'column' has numbers, but 'n\.k\.' in row 38, counted from 0, and 1"
+    ):
         fitted(column)
     assert plan(column, drop=["column"]).why == "chosen"
     assert plan(column, categorical=["column"]).kind == "category"

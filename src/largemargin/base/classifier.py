@@ -22,11 +22,14 @@ from sklearn.utils.validation import (
 )
 
 from largemargin.base.fingerprint import Fingerprint, fingerprint
+from largemargin.base.foreign_names import explaining
 from largemargin.base.labels import LABELS, as_common_labels, plain_labels
+from largemargin.base.probabilities import WithProbabilities
 from largemargin.base.training_record import TrainingRecord, parameters_of
 from largemargin.data.features import checked_sparse
 from largemargin.machines import room
 from largemargin.runtime.arrays import Matrix, MatrixLike, VectorLike
+from largemargin.runtime.progress import Part, Watch
 from largemargin.runtime.showing import shown
 
 if TYPE_CHECKING:
@@ -42,17 +45,28 @@ class Estimator(BaseEstimator):
     """
 
     PROTOCOL: ClassVar[tuple[str, ...]] = (
-        "check_parameters", "check_streaming", "classes_of", "expansion", "is_valid", "join_scores",
-        "margins_of", "n_trained", "positions", "precomputed", "problem_scores", "record_with",
-        "remember", "restore_expansion", "rolled_back_on_error", "set_expansion", "set_fitted",
-        "training_record", "validate", "warn_unless_converged",
+        "calibrating", "calibration", "check_calibrate", "check_parameters", "check_streaming",
+        "check_uncalibrated", "classes_of", "cross_fit", "cross_fitting", "expansion", "is_valid",
+        "join_scores", "margins_of", "n_trained", "part", "positions", "precomputed",
+        "problem_scores",
+        "read_with", "record_with", "remember", "restore_expansion", "rolled_back_on_error",
+        "score_unit", "set_expansion", "set_fitted", "training_record", "validate",
+        "warn_unless_converged", "watch",
     )  # fmt: skip
 
     n_features_in_: int
     _accepts_sparse: bool | str = "csr"
+    max_seconds: float | None
+    verbose: int
     _record: TrainingRecord | None = None
+    part: Part | None = None  # of a longer computation that the fit which runs is
     n_trained: int | None = None  # examples of training, where a model knows without a record
     _chosen_later: Collection[str] = ()  # parameters that are about reading the model alone
+
+    def __init_subclass__(cls, **arguments: Any) -> None:
+        super().__init_subclass__(**arguments)
+        if "__init__" in vars(cls):
+            cls.__init__ = explaining(cls.__init__)  # type: ignore[method-assign]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -71,6 +85,11 @@ class Estimator(BaseEstimator):
     def remember(self, data: Fingerprint) -> None:
         """Keep what a fit was made of and with."""
         self._record = TrainingRecord(data, parameters_of(self))
+
+    def watch(self, total: int | None, name: str = "", **how: Any) -> Watch:
+        """A watch over a fit of this estimator."""
+        settings = {"verbose": self.verbose, "max_seconds": self.max_seconds, **how}
+        return Watch(name or type(self).__name__, total, part=self.part, **settings)
 
     @contextmanager
     def rolled_back_on_error(self) -> Iterator[None]:
@@ -120,7 +139,7 @@ class Estimator(BaseEstimator):
         )
 
 
-class Classifier(ClassifierMixin, Estimator):
+class Classifier(ClassifierMixin, WithProbabilities, Estimator):
     """A classifier: an estimator that learns labels, and answers with the classes they name."""
 
     classes_: np.ndarray
@@ -290,3 +309,10 @@ def checked_weights(X: Matrix, y: np.ndarray | None, sample_weight: VectorLike) 
 def check_positive(name: str, value: Any) -> None:
     if not isinstance(value, Real) or isinstance(value, bool) or not float(value) > 0:
         raise ValueError(f"{name} must be positive, got {shown(value)}")
+
+
+def check_nu(nu: Any) -> None:
+    """Refuse what is neither a share nor None."""
+    number = isinstance(nu, Real) and not isinstance(nu, bool) and 0 <= float(nu) <= 1
+    if not number and nu is not None:
+        raise ValueError(f"nu must lie between 0 and 1, got {nu!r}")

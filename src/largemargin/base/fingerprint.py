@@ -102,7 +102,7 @@ def fingerprint(
         weights = np.ones(len(labels))
     return Fingerprint(
         len(labels),
-        _total(by_rows(_row_hashes, X), start),
+        _total(row_hashes(X), start),
         _total(_label_hashes(classes, labels), start),
         _total((np.asarray(weights, np.float64) + 0.0).view(np.uint64), start),
     )
@@ -119,6 +119,11 @@ def _hashing() -> Any:
 def _total(hashes: np.ndarray, start: int) -> int:
     low, high = _hashing().sum_over_positions(hashes, start)
     return int(high) << 64 | int(low)
+
+
+def row_hashes(X: Matrix) -> np.ndarray:
+    """64 bits of each row, the same for equal rows."""
+    return np.asarray(by_rows(_row_hashes, X))
 
 
 def _row_hashes(X: Matrix) -> np.ndarray:

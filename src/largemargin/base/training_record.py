@@ -19,7 +19,9 @@ from sklearn.base import clone
 from largemargin.base.fingerprint import Fingerprint
 
 # Parameters that cannot change a model, or only by ending its training early.
-ASIDE = frozenset({"client", "n_jobs", "memory", "verbose", "max_seconds", "warm_start"})
+ASIDE = frozenset(
+    {"calibrate", "client", "n_jobs", "memory", "verbose", "max_seconds", "warm_start"}
+)
 LONGEST = 60  # characters of a value in a sentence
 
 

@@ -27,7 +27,7 @@ from largemargin.boosting.weak_learners import (
     column,
 )
 from largemargin.runtime.arrays import Matrix, MatrixLike, VectorLike
-from largemargin.runtime.progress import Watch, check_seconds
+from largemargin.runtime.progress import check_seconds
 from largemargin.runtime.showing import shown
 
 
@@ -61,6 +61,9 @@ class AdaBoost(Classifier):
         Stop after so many seconds, with a warning and a model that can be used. So does Ctrl-C.
     verbose : int, default=0
         1 shows a progress bar.
+    calibrate : bool, default=False
+        Whether to fit sigmoids that make probabilities of scores, which `predict_proba` gives. Five
+        fits on parts of the data score the rows that each leaves out.
 
     Attributes
     ----------
@@ -117,6 +120,7 @@ class AdaBoost(Classifier):
         random_state: Any = None,
         max_seconds: float | None = None,
         verbose: int = 0,
+        calibrate: bool = False,
     ) -> None:
         self.estimator = estimator
         self.n_rounds = n_rounds
@@ -124,6 +128,7 @@ class AdaBoost(Classifier):
         self.random_state = random_state
         self.max_seconds = max_seconds
         self.verbose = verbose
+        self.calibrate = calibrate
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -151,14 +156,11 @@ class AdaBoost(Classifier):
         -------
         self
         """
-        with self.rolled_back_on_error():
+        with self.rolled_back_on_error(), self.calibrating(X, y, sample_weight):
             self.check_parameters()
             examples = Examples.of(self, X, y, sample_weight)
             learner = self._learner(examples)
-            watch = Watch(
-                "AdaBoost", int(self.n_rounds), verbose=self.verbose, max_seconds=self.max_seconds
-            )
-            with watch:
+            with self.watch(int(self.n_rounds)) as watch:
                 ensemble = boost(
                     learner, examples, n_rounds=int(self.n_rounds),
                     regularization=float(self.regularization), watch=watch,

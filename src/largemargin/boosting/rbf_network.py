@@ -41,7 +41,7 @@ class RBFNetwork(Classifier):
         is no optimisation to run to its end.
     random_state : int, RandomState or None, default=None
         For the start of the k-means.
-    max_seconds, verbose :
+    max_seconds, verbose, calibrate :
         As for `AdaBoost`.
 
     Attributes
@@ -86,6 +86,7 @@ class RBFNetwork(Classifier):
         random_state: Any = None,
         max_seconds: float | None = None,
         verbose: int = 0,
+        calibrate: bool = False,
     ) -> None:
         self.n_centers = n_centers
         self.regularization = regularization
@@ -93,6 +94,7 @@ class RBFNetwork(Classifier):
         self.random_state = random_state
         self.max_seconds = max_seconds
         self.verbose = verbose
+        self.calibrate = calibrate
 
     def fit(self, X: MatrixLike, y: VectorLike, sample_weight: VectorLike = None) -> Self:
         """Train on the rows of X.
@@ -110,14 +112,11 @@ class RBFNetwork(Classifier):
         -------
         self
         """
-        with self.rolled_back_on_error():
+        with self.rolled_back_on_error(), self.calibrating(X, y, sample_weight):
             self.check_parameters()
             examples = Examples.of(self, X, y, sample_weight)
-            watch = Watch(
-                "RBFNetwork", int(self.max_iter), verbose=self.verbose,
-                max_seconds=self.max_seconds,
-            )  # fmt: skip
-            with watch, single_thread():  # the bits of a product depend on its threads
+            # the bits of a product depend on its threads
+            with self.watch(int(self.max_iter)) as watch, single_thread():
                 network = self._train(examples, watch)
             self.classes_ = examples.classes
             self.set_fitted(network)

@@ -221,6 +221,10 @@ def check_estimator(estimator: Any) -> None:
         raise ValueError(
             f"estimator must be None, for stumps, or a classifier, got {shown(estimator)}"
         )
+    if getattr(estimator, "calibrate", False):
+        raise ValueError(
+            "a base learner needs no probabilities, got calibrate=True: give it to AdaBoost"
+        )
     if not has_fit_parameter(estimator, "sample_weight"):
         raise ValueError(
             f"estimator must take sample_weight in fit, which {type(estimator).__name__} does not: "

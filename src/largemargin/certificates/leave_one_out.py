@@ -248,7 +248,9 @@ def frozen(fitted: Fitted) -> dict[str, Any]:
     """Parameters that do not change with what is left out."""
     model, params = fitted.model, fitted.model.get_params()
     plain = getattr(fitted.kernel, "kernel", fitted.kernel)  # without the constant of a threshold
-    found: dict[str, Any] = {"n_jobs": 1, "verbose": 0, "gamma": getattr(plain, "gamma", None)}
+    found: dict[str, Any] = {
+        "n_jobs": 1, "verbose": 0, "gamma": getattr(plain, "gamma", None), "calibrate": False,
+    }  # fmt: skip
     if params.get("class_weight") == "balanced":
         counts = np.bincount(fitted.labels, minlength=len(model.classes_))
         factors = len(fitted) / (len(counts) * counts)

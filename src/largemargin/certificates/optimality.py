@@ -42,7 +42,7 @@ def gap_statement(model: Any, indefinite: str = "") -> Statement:
 
 def _is_of_nu(model: Any) -> bool:
     """Whether objectives are about zero, so that their difference is relative to w.w."""
-    return card_of(model).package == "svm" and getattr(model, "nu", 0) > 0
+    return card_of(model).package == "svm" and getattr(model, "nu", 0) != 0
 
 
 def _why_unknown(model: Any) -> str:
@@ -109,7 +109,7 @@ def dual_of(fitted: Fitted) -> Dual:
     from largemargin.svm.formulations import HINGE, LOSSES
 
     model = fitted.model
-    alphas, of_nu = fitted.alphas(), isinstance(model, NuSVC) and model.nu > 0
+    alphas, of_nu = fitted.alphas(), isinstance(model, NuSVC) and model.nu != 0
     s = class_factors_of(fitted)
     C = np.inf if isinstance(model, NuSVC) else float(model.C)
     slack = "linear" if of_nu else "none" if np.isinf(C) else getattr(model, "slack", "linear")

@@ -14,7 +14,7 @@ def main() -> None:
     try:
         from largemargin.cli.app import app
 
-        app()
+        app(prog_name="largemargin")  # and not "python -m largemargin"
     except KeyboardInterrupt:  # so early that no command has begun
         sys.exit(130)
     finally:

@@ -9,8 +9,11 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
+from largemargin.cli.choices import completing
 from largemargin.cli.compare import compare
+from largemargin.cli.convert import convert
 from largemargin.cli.evaluate import evaluate
+from largemargin.cli.help import GroupedCommand, command_line_error, unknown_command
 from largemargin.cli.inspect import inspect
 from largemargin.cli.options import in_options
 from largemargin.cli.output import emit, note
@@ -37,20 +40,27 @@ class Commands(TyperGroup):
             warnings.showwarning = _show_warning
             sys.exit(self._run(*args, **extra))
 
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        if args[0] not in self.commands and not ctx.resilient_parsing and args[0][:1] != "-":
+            raise _UsageError(unknown_command(args[0], list(self.commands)), ctx)
+        return super().resolve_command(ctx, args)
+
     def _run(self, *args: Any, **extra: Any) -> int:
         try:
             code = super().main(*args, **{**extra, "standalone_mode": False})
             return code if isinstance(code, int) else 0
         except _ClickError as error:
-            context = getattr(error, "ctx", None)
-            where = f"; see {context.command_path} --help" if context else ""
-            note(f"error: {error.format_message().rstrip('.')}{where}")
+            note(f"error: {command_line_error(error)}")
         except (typer.Abort, KeyboardInterrupt):
             return INTERRUPTED
         except MemoryError as error:
             note(
                 f"error: there is not enough memory ({error}): use less data or a smaller --memory"
             )
+        except ImportError as error:
+            if "pip install" not in str(error):
+                raise
+            note(f"error: {error}")
         except OSError as error:
             note(f"error: {_told(error)}")
         except ValueError as error:
@@ -81,7 +91,6 @@ def _show_warning(
 app = typer.Typer(
     name="largemargin",
     cls=Commands,
-    add_completion=False,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -106,13 +115,8 @@ def largemargin(
         emit(context.get_help())
 
 
-app.command()(train)
-app.command()(predict)
-app.command()(evaluate)
-app.command()(inspect)
-app.command()(report)
-app.command()(compare)
-app.command()(stream)
-app.command()(reproduce)
-app.command()(serve)
-app.command()(playground)
+for command in (
+    train, predict, evaluate, inspect, report, compare, convert, stream, serve, playground,
+    reproduce,
+):  # fmt: skip
+    app.command(cls=GroupedCommand)(completing(command))

@@ -9,8 +9,27 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from largemargin.cli.clusters import cluster
-from largemargin.cli.options import Dask, Header, Json, Label
+from largemargin.cli.options import (
+    Dask,
+    Decimal,
+    Encoding,
+    Header,
+    Json,
+    Label,
+    Reading,
+    Sep,
+    in_options,
+)
 from largemargin.cli.output import command_line, emit, emit_json, emit_table, note
+from largemargin.cli.tables import (
+    Categorical,
+    Drop,
+    Missing,
+    TableOptions,
+    is_table,
+    prepared,
+    preprocessor,
+)
 
 if TYPE_CHECKING:
     from largemargin.compare import Comparison, Result, Task
@@ -21,11 +40,17 @@ def compare(
     test: Annotated[
         str | None,
         typer.Option(
-            help="Data to test on; without it and without a test set of its own, 30 percent of "
-            "the rows are held out.",
+            help="Data to test on; without it and without a test set of its own, a part of the "
+            "rows is held out, as --test-size says.",
             show_default=False,
         ),
     ] = None,
+    test_size: Annotated[
+        float,
+        typer.Option(
+            help="Share of the rows that is held out, where there are no data to test on."
+        ),
+    ] = 0.25,
     only: Annotated[
         str | None,
         typer.Option(
@@ -59,8 +84,14 @@ def compare(
         int, typer.Option(help="Training rows that the search has; the machine found has all.")
     ] = 600,
     seed: Annotated[int, typer.Option(help="For everything that is drawn.")] = 0,
+    drop: Drop = None,
+    categorical: Categorical = None,
+    missing: Missing = "impute",
     label: Label = None,
     header: Header = None,
+    sep: Sep = None,
+    encoding: Encoding = None,
+    decimal: Decimal = None,
     json: Json = False,
     report: Annotated[
         str | None,
@@ -87,7 +118,17 @@ def compare(
     if dask is not None and at_once is not None:
         raise ValueError("--at-once is for this machine, and --dask for a cluster: leave one out")
     check_report(report, data, test)
-    task = _task(data, test, label, header, scale, folds, seed, max_seconds, search_rows)
+    if not 0 < test_size < 1:
+        raise ValueError(
+            "--test-size must be a share of the rows between 0 and 1, since machines are compared "
+            f"on rows that they were not trained on, got {test_size:g}"
+        )
+    task = _task(
+        data, test, Reading(label, header, sep, encoding, decimal),
+        TableOptions.of(drop, categorical, missing),
+        scale=scale, folds=folds, seed=seed, max_seconds=max_seconds, search_rows=search_rows,
+        held_out=test_size,
+    )  # fmt: skip
     names = [name.strip() for name in only.split(",") if name.strip()] if only else []
     machines = candidates(kernel, task.scale_gamma, names)
     with cluster(dask) as client, _progress(len(machines), quiet) as progress:
@@ -101,7 +142,8 @@ def compare(
         from largemargin.runtime.files import write_atomically
 
         command = command_line(
-            "compare", data, test=test, label=label, only=only, kernel=kernel, scale=scale,
+            "compare", data, test=test, test_size=None if test else test_size, label=label,
+            only=only, kernel=kernel, scale=scale,
             max_seconds=max_seconds, folds=folds, search_rows=search_rows, seed=seed, report=report,
         )  # fmt: skip
         write_atomically(report, [render(found, command).encode("utf-8", "backslashreplace")])
@@ -109,35 +151,30 @@ def compare(
 
 
 def _task(
-    data: str,
-    test: str | None,
-    label: str | None,
-    header: bool | None,
-    scale: str,
-    folds: int,
-    seed: int,
-    max_seconds: float,
-    search_rows: int,
+    data: str, test: str | None, reading: Reading, table: TableOptions, **settings: Any
 ) -> Task:
     from largemargin.cli.inputs import read_test_data, read_training_data
     from largemargin.compare.task import make_task
 
-    training = read_training_data(data, label, header)
+    training = prepared(read_training_data(data, reading), table)
     assert training.y is not None
+    for sentence in training.notes:
+        note(f"note: {in_options(sentence)}")
+    if is_table(training.X):
+        settings["preprocessor"] = preprocessor(training.X, table, settings["scale"])
     X_test, y_test = training.X_test, training.y_test
     if test is not None:
-        X_test, y_test = read_test_data(test, training, label, header)
+        X_test, y_test = read_test_data(test, training, reading)
     return make_task(
         training.name or data, training.X, training.y, X_test, y_test,
-        scale=scale, folds=folds, seed=seed, max_seconds=max_seconds, search_rows=search_rows,
+        label=training.label_name, **settings,
     )  # fmt: skip
 
 
 def _show(found: Comparison) -> None:
-    from largemargin.compare.results import COLUMNS, heading, row
+    from largemargin.compare.results import columns, heading, rows
 
-    rows = [row(result) for result in found.ranked]
-    emit_table(COLUMNS, rows, title=heading(found), right=True)
+    emit_table(columns(found), rows(found), title=heading(found), right=True)
     for result in found.ranked:
         _tell(result)
     emit("")

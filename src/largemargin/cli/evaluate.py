@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from largemargin.base.pipelines import before_final_step, final_step
-from largemargin.cli.options import Header, Json, Label
+from largemargin.cli.measuring import advice, guess_words, imbalance_facts
+from largemargin.cli.options import Decimal, Encoding, Header, Json, Label, Reading, Sep
 from largemargin.cli.output import command_line, emit_facts, emit_json, emit_table, note
 from largemargin.cli.report import ReportFile, Training, check_report, parts_for, write_report
 from largemargin.runtime.showing import percent
@@ -15,6 +16,7 @@ from largemargin.runtime.showing import percent
 if TYPE_CHECKING:
     import numpy as np
 
+    from largemargin.report.measures import Measures
     from largemargin.runtime.arrays import Matrix
 
 RULES = tuple(
@@ -30,24 +32,37 @@ def evaluate(
     ],
     label: Label = None,
     header: Header = None,
+    sep: Sep = None,
+    encoding: Encoding = None,
+    decimal: Decimal = None,
     json: Json = False,
     report: ReportFile = None,
     training: Training = None,
 ) -> None:
     """Test a model on labelled data: error, each class, confusions, and each way to decide.
 
+    Rows that the model was trained on are known again: their error says little of new rows, and is
+    called what it is. Where training held rows out of a file, these are what is tested on.
+
     \b
     Examples:
       largemargin evaluate digits.safetensors digits
       largemargin evaluate digits.safetensors digits --report digits.html
     """
+    from largemargin.cli.holdout import divided_again
     from largemargin.cli.inputs import numbers_of, read_classifier, read_whole_for
+    from largemargin.report.fit.training_rows import held_out_of
+    from largemargin.report.measures import measure
 
     if training is not None and report is None:
         raise ValueError("--training is for the page that --report writes: name that too")
     fitted, info = read_classifier(model)
     check_report(report, model, data, training)
-    found = read_whole_for(fitted, info, data, label=label, header=header)
+    reading = Reading(label, header, sep, encoding, decimal)
+    found = read_whole_for(fitted, info, data, reading)
+    if found.y is None and found.y_test is None:
+        raise ValueError(f"{data} has no labels to compare with: name their column with --label")
+    found, seen = divided_again(fitted, info, found)
     X, y = (found.X, found.y) if found.X_test is None else (found.X_test, found.y_test)
     if y is None:
         raise ValueError(f"{data} has no labels to compare with: name their column with --label")
@@ -55,13 +70,17 @@ def evaluate(
     unknown = int((truth < 0).sum())
     if unknown:
         note(f"warning: {unknown} rows have labels the model does not know, which count as errors")
-    predicted, rules = _predictions(fitted, X, truth)
+    predicted, scores, rules = _predictions(fitted, X, truth)
+    measures = measure(truth, predicted, fitted.classes_, scores)
     result = {
         "model": model,
         "data": data,
         "rows": len(truth),
         "errors": int((predicted != truth).sum()),
         "error": float((predicted != truth).mean()),
+        **measures.as_json(),
+        "training_rows": seen,
+        "held_out": held_out_of(info) or None,
         "unknown_labels": unknown,
         "rules": rules,
         **_by_class(truth, predicted, fitted.classes_),
@@ -69,9 +88,11 @@ def evaluate(
     if json:
         emit_json(result)
     else:
-        _show(result)
+        _show(result, measures)
+    for sentence in advice(measures, fitted, "" if hasattr(fitted, "steps") else "none"):
+        note(f"warning: {sentence}")
     if report is not None:
-        test, known = parts_for(fitted, info, found, data, training, label, header)
+        test, known = parts_for(fitted, info, found, data, training, reading)
         command = command_line(
             "evaluate", model, data, report=report, training=training, label=label
         )
@@ -80,13 +101,16 @@ def evaluate(
 
 def _predictions(
     model: Any, X: Matrix, truth: np.ndarray
-) -> tuple[np.ndarray, list[dict[str, Any]]]:
-    """The predicted class numbers, and the error of every rule that the model can decide by."""
+) -> tuple[np.ndarray, np.ndarray, list[dict[str, Any]]]:
+    """The predicted class numbers, the decision values, and the error of every rule that the model
+    can decide by.
+    """
     from largemargin.report.fit.outcome import classes_of
 
     final = final_step(model)
     if not hasattr(final, "decision_functions"):
-        return classes_of(model.decision_function(X)), []
+        values = model.decision_function(X)
+        return classes_of(values), values, []
     X = before_final_step(model, X)
     own = (final.method, bool(final.normalize) and final.method != "vote")
     rules = list(dict.fromkeys([own, *RULES]))
@@ -100,7 +124,7 @@ def _predictions(
         }
         for method, unit in rules
     ]
-    return classes_of(scores[own]), errors
+    return classes_of(scores[own]), scores[own], errors
 
 
 def _by_class(truth: np.ndarray, predicted: np.ndarray, classes: np.ndarray) -> dict[str, Any]:
@@ -123,9 +147,32 @@ def _by_class(truth: np.ndarray, predicted: np.ndarray, classes: np.ndarray) -> 
     return {"classes": table, "labels": labels, "confusion": confusion.tolist()}
 
 
-def _show(result: dict[str, Any]) -> None:
+def _error_facts(result: dict[str, Any], measures: Measures) -> list[tuple[str, Any]]:
+    """The error, called after the rows that it is of, beside that of a guess."""
+    from largemargin.report.fit.training_rows import ALL, SOME
+
     error = f"{percent(result['error'])} ({result['errors']} of {result['rows']} rows)"
-    emit_facts([("error", error)], title=f"{result['model']} on {result['data']}")
+    name, held_out = "error", result["held_out"]
+    told: list[tuple[str, Any]] = []
+    if result["training_rows"] == SOME:
+        name, error = "held-out error", f"{error[:-1]} that the model was not trained on)"
+    if result["training_rows"] == ALL:
+        name = "training error"
+        told.append(("", "the model was trained on these rows, so this says little of new rows"))
+    if result["training_rows"] == ALL and held_out:
+        recorded = f"{percent(held_out['error'])} of {held_out['rows']} rows"
+        told.append(("held-out error", f"{recorded}, measured before it was fitted on all rows"))
+    return [
+        (name, error),
+        *told,
+        ("guess's error", guess_words(measures)),
+        *imbalance_facts(measures),
+    ]
+
+
+def _show(result: dict[str, Any], measures: Measures) -> None:
+    title = f"{result['model']} on {result['data']}"
+    emit_facts(_error_facts(result, measures), title=title)
     if result["rules"]:
         rows = [
             (

@@ -4,65 +4,29 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from largemargin.cli.columns import Columns, read_for
+from largemargin.cli.sources import column, read_data
+from largemargin.cli.stream_columns import rows_by_name
 from largemargin.runtime.showing import shown
 
 if TYPE_CHECKING:
     import numpy as np
 
+    from largemargin.cli.options import Reading
     from largemargin.data import Dataset
     from largemargin.runtime.arrays import Matrix, VectorLike
 
 
-def column(label: str | None) -> str | int | None:
-    """The label column as `read` takes it: a number is a position."""
-    if label is None:
-        return None
-    try:
-        return int(label)
-    except ValueError:
-        return label
-
-
-def read_data(
-    source: str,
-    *,
-    label: str | None = None,
-    header: bool | None = None,
-    no_label: bool = False,
-    n_features: int | None = None,
-    as_text: bool = False,
-) -> Dataset:
-    """A named data set or a file."""
-    from pathlib import Path
-
-    from largemargin.data import NAMES, load, read
-
-    if source in NAMES or not Path(source).exists():
-        if label is not None or header is not None:
-            data = load(source)
-            raise ValueError(
-                f"--label and --header are for files, and {data.name} is a named data set"
-            )
-        return load(source)
-    return read(
-        source,
-        label=False if no_label else column(label),
-        header=header,
-        n_features=n_features,
-        labels="str" if as_text else None,
-    )
-
-
-def read_training_data(source: str, label: str | None, header: bool | None) -> Dataset:
+def read_training_data(source: str, reading: Reading) -> Dataset:
     """Data with labels of at least two classes."""
-    return _with_classes(read_data(source, label=label, header=header), source)
+    return _with_classes(read_data(source, reading), source)
 
 
-def read_parts(source: str, label: str | None, header: bool | None, client: Any) -> Dataset:
+def read_parts(source: str, reading: Reading, client: Any) -> Dataset:
     """The same from a folder or a pattern of files, which the workers of a cluster read."""
     from largemargin.dask.reading import read_parts as read
 
-    return _with_classes(read(source, column(label), header, client), source)
+    return _with_classes(read(source, column(reading.label), reading.header, client), source)
 
 
 def _with_classes(data: Dataset, source: str) -> Dataset:
@@ -72,36 +36,31 @@ def _with_classes(data: Dataset, source: str) -> Dataset:
         raise ValueError(f"{source} has no labels to learn from: name their column with --label")
     classes = np.unique(data.y)
     if len(classes) < 2:
+        told = f", in the column {shown(data.label_name)}" if data.label_name else ""
         raise ValueError(
-            f"{source} has only one class, {shown(str(classes[0]))[1:-1]}: give data with two "
-            "classes or more, or name the column of the labels with --label"
+            f"{source} has only one class, {shown(str(classes[0]))[1:-1]}{told}: give data with "
+            "two classes or more, or name the column of the labels with --label"
         )
     return data
 
 
-def read_unlabelled_data(source: str, label: str | None, header: bool | None) -> Dataset:
+def read_unlabelled_data(source: str, reading: Reading) -> Dataset:
     """Rows to learn from without labels: all columns of a file but the one that `label` names."""
     from dataclasses import replace
 
-    data = read_data(source, label=label, header=header, no_label=label is None)
+    data = read_data(source, reading, no_label=reading.label is None)
     return replace(data, y=None, X_test=None, y_test=None)
 
 
-def read_test_data(
-    source: str, training: Dataset, label: str | None, header: bool | None
-) -> tuple[Matrix, np.ndarray]:
+def read_test_data(source: str, training: Dataset, reading: Reading) -> tuple[Matrix, np.ndarray]:
     """Data to test on a model of the training data: as wide, and with labels that occur there."""
     import numpy as np
 
     assert training.y is not None
-    width = training.X.shape[1]
-    as_text = training.y.dtype.kind in "UO"
-    data = read_data(source, label=label, header=header, n_features=width, as_text=as_text)
+    data = read_for(source, reading, Columns.of_data(training))
     X, y = (data.X, data.y) if data.X_test is None else (data.X_test, data.y_test)
     if y is None:
         raise ValueError(f"{source} has no labels to test with: name their column with --label")
-    if X.shape[1] != width:
-        raise ValueError(f"{source} has {X.shape[1]} features, and the training data {width}")
     numbers_of(y, np.unique(training.y), source)
     return X, y
 
@@ -110,13 +69,12 @@ def read_data_for(
     model: Any,
     info: dict[str, Any],
     source: str,
+    reading: Reading,
     *,
-    label: str | None = None,
-    header: bool | None = None,
     no_label: bool = False,
 ) -> tuple[Matrix, np.ndarray | None]:
     """Examples for a model to look at, and their labels: the test set, if the data set has one."""
-    data = read_whole_for(model, info, source, label=label, header=header, no_label=no_label)
+    data = read_whole_for(model, info, source, reading, no_label=no_label)
     return (data.X, data.y) if data.X_test is None else (data.X_test, data.y_test)
 
 
@@ -124,45 +82,17 @@ def read_whole_for(
     model: Any,
     info: dict[str, Any],
     source: str,
+    reading: Reading,
     *,
-    label: str | None = None,
-    header: bool | None = None,
     no_label: bool = False,
 ) -> Dataset:
-    """Data for a model to look at, with all their parts: as wide as what it was trained on."""
-    width, labelled = int(model.n_features_in_), knows_labels(model)
-    as_text = not labelled or model.classes_.dtype.kind in "UTO"
-    if not labelled and label is None:  # as `read_unlabelled_data` has it
+    """Data for a model to look at, with all their parts: the columns that it was trained on."""
+    served = rows_by_name(model, info, source, reading.label, no_label)
+    if served is not None:
+        return served
+    if not knows_labels(model) and reading.label is None:  # as `read_unlabelled_data` has it
         no_label = True
-    try:
-        data = read_data(
-            source, label=label, header=header, no_label=no_label, n_features=width, as_text=as_text
-        )
-    except ValueError as error:
-        if f"n_features={width}" in str(error) and not no_label:
-            raise ValueError(
-                f"{error}: if the file has no column of labels, add --no-label; if it is not the "
-                "last one, name it with --label"
-            ) from error
-        if f"n_features={width}" in str(error) and not labelled:
-            raise ValueError(
-                f"{error}: if a column is to be left out, name it with --label"
-            ) from error
-        raise
-    X = data.X if data.X_test is None else data.X_test
-    if X.shape[1] != width:
-        raise ValueError(
-            f"{source} has {X.shape[1]} features, and the model was trained on {width}"
-        )
-    names = info.get("feature_names", ())
-    for seen, known in zip(data.feature_names or (), names, strict=False):
-        if seen == known:
-            continue
-        raise ValueError(
-            f"{source} has the column {shown(seen)} where the model was trained on "
-            f"{shown(known)}: put the columns in the order of the training data"
-        )
-    return data
+    return read_for(source, reading, Columns.of_model(model, info), no_label=no_label)
 
 
 def numbers_of(labels: VectorLike, classes: np.ndarray, source: str) -> np.ndarray:

@@ -9,9 +9,12 @@ import typer
 from largemargin.cli.options import Json
 from largemargin.cli.output import emit_facts, emit_json, emit_table
 from largemargin.report.fit.words import machine_words
-from largemargin.runtime.showing import text
+from largemargin.runtime.showing import percent, text
 
-_TOLD_APART = ("cv", "versions", "feature_names", "warnings")
+_TOLD_APART = (
+    "cv", "versions", "feature_names", "warnings", "decisions", "held_out",
+    "column_kinds",
+)  # fmt: skip
 
 
 def inspect(
@@ -38,6 +41,8 @@ def inspect(
 
 
 def _show(found: dict[str, Any]) -> None:
+    from largemargin.report.fit.training_rows import held_out_of
+
     *scalers, final = found["steps"]
     facts, info, labels = final["facts"], found["info"], final["labels"] or []
     emit_facts(
@@ -51,6 +56,7 @@ def _show(found: dict[str, Any]) -> None:
             *([("support vectors", facts["n_support"])] if "n_support" in facts else []),
             *_training_words(facts),
             *([("precision", facts["precision"])] if "precision" in facts else []),
+            *_calibration_words(final.get("calibration")),
         ],
         title=found["path"],
     )
@@ -61,8 +67,12 @@ def _show(found: dict[str, Any]) -> None:
     notes = [(key, value) for key, value in info.items() if key not in _TOLD_APART]
     if notes:
         emit_facts(notes, title="info")
+    if held_out := held_out_of(info):
+        emit_facts(_held_out_words(held_out), title="held out in training")
     if info.get("feature_names"):
         emit_facts([("columns", info["feature_names"])])
+    if isinstance(info.get("decisions"), list):
+        emit_facts([("", sentence) for sentence in info["decisions"]], title="columns")
     told = info.get("warnings") or []
     for message in told if isinstance(told, list) else [told]:
         emit_facts([("warning", message)])
@@ -77,6 +87,16 @@ def _show(found: dict[str, Any]) -> None:
         ],
         title="file",
     )
+
+
+def _held_out_words(noted: dict[str, Any]) -> list[tuple[str, Any]]:
+    kept = "all rows, afterwards" if noted["refitted"] else "the other rows"
+    return [
+        ("rows", f"{noted['rows']}, a share of {noted['fraction']:g}, with seed {noted['seed']}"),
+        ("error", percent(noted["error"])),
+        ("guess's error", percent(noted.get("guess_error"))),
+        ("model of", kept),
+    ]
 
 
 def _training_words(facts: dict[str, Any]) -> list[tuple[str, Any]]:
@@ -97,6 +117,14 @@ def _training_words(facts: dict[str, Any]) -> list[tuple[str, Any]]:
         ]
         rows += [] if facts.get("separable", True) else [("separable", False)]
     return [*rows, ("converged", facts.get("converged"))]
+
+
+def _calibration_words(calibration: dict[str, Any] | None) -> list[tuple[str, Any]]:
+    if calibration is None:
+        return []
+    rows, folds = calibration["n_rows"], calibration["n_folds"]
+    told = f"{rows} training rows in {folds} folds" if folds else f"{rows} other rows"
+    return [("probabilities", f"sigmoids of scores, from {told}")]
 
 
 def _gap_words(gap: float | str) -> str:
@@ -134,4 +162,5 @@ def _kernel_words(kernel: dict[str, Any] | None) -> str:
 
 
 def _scaler_words(step: dict[str, Any]) -> str:
-    return f"{step['class']} ({step['facts'].get('n_samples_seen', '?')} rows seen)"
+    seen = step["facts"].get("n_samples_seen")
+    return f"{step['class']} ({seen} rows seen)" if seen is not None else str(step["class"])

@@ -16,6 +16,7 @@ from typing import Annotated, Any, NamedTuple
 
 import typer
 
+from largemargin.cli.choices import check_choice, one_of
 from largemargin.machines import CARDS, Card, by_command, by_name
 from largemargin.runtime.showing import shown
 
@@ -32,7 +33,9 @@ ON_THE_COMMAND_LINE = {
 # Options of two names, one for each answer.
 ANSWERS = {
     "aggressive": "--aggressive/--mistakes-only",
+    "average": "--average/--no-average",
     "fit_intercept": "--fit-intercept/--no-intercept",
+    "shuffle": "--shuffle/--no-shuffle",
 }
 _ENTRY = re.compile(r"(?P<names>\w+(?:, \\?\s*\w+)*) :(?P<kind>.*)")
 _REFERENCE = re.compile(r"[Aa]s (?:for|in) `(\w+)`")
@@ -71,20 +74,34 @@ class Parameter(NamedTuple):
         return given
 
 
+def _docstring(name: str) -> str:
+    """The docstring of a machine's class, from its file."""
+    card = by_name()[name]
+    package = Path(__file__).parents[1]
+    source = package.joinpath(*card.module.split(".")).with_suffix(".py").read_text("utf-8")
+    return source.split(f"\nclass {card.name}(", 1)[1].split('"""', 2)[1]
+
+
+def model_help(model: str) -> str:
+    """What a machine is, in the first paragraph of its docstring.
+
+    >>> model_help("mira")
+    'mira: MIRA, the margin infused relaxed algorithm of Crammer and Singer, on a budget.'
+    """
+    paragraph = _docstring(MODELS[model]).strip().split("\n\n", 1)[0]
+    return f"{model}: {' '.join(paragraph.split())}".replace("`", "")
+
+
 @cache
 def parameters_of(name: str) -> dict[str, Parameter]:
     """The parameters of a machine, in their order.
 
     >>> parameters_of("NuSVC")["nu"].default
-    '0.5'
+    'None'
     >>> parameters_of("NuSVC")["gamma"].default  # as for SVC
     'scale'
     """
-    card = by_name()[name]
-    package = Path(__file__).parents[1]
-    source = package.joinpath(*card.module.split(".")).with_suffix(".py").read_text("utf-8")
-    docstring = source.split(f"\nclass {card.name}(", 1)[1].split('"""', 2)[1]
-    section = docstring.split("    Parameters\n    ----------\n", 1)[1]
+    section = _docstring(name).split("    Parameters\n    ----------\n", 1)[1]
     section = re.split(r"\n    \w[\w ]*\n    -{3,}\n", section, maxsplit=1)[0]
     section = section.replace("\\\n    ", "").replace(",\n    default=", ", default=")
     found: dict[str, Parameter] = {}
@@ -105,10 +122,11 @@ def parameters_of(name: str) -> dict[str, Parameter]:
 
 
 class Option(NamedTuple):
-    """An option, with what each machine that has it says of it."""
+    """An option, with what each machine that has it says of it, and the machines in all."""
 
     name: str
     machines: dict[str, Parameter]
+    among: int = len(CARDS)
 
     @property
     def spelling(self) -> str:
@@ -118,12 +136,30 @@ class Option(NamedTuple):
     def declaration(self) -> Any:
         """The annotation that typer reads."""
         kind = next(iter(self.machines.values())).annotation
-        return Annotated[kind, typer.Option(self.spelling, help=self.help, show_default=False)]
+        complete = one_of(*self._choices) if self._choices else None
+        return Annotated[
+            kind,
+            typer.Option(
+                self.spelling, help=self.help, show_default=False, autocompletion=complete
+            ),
+        ]
 
     @property
     def help(self) -> str:
         """What it means, by machine where that differs; the values it takes; its defaults."""
         return f"{self._meaning}{self._values}{self._defaults}".replace("`", "")
+
+    def help_for(self, model: str) -> str:
+        """The same for one machine."""
+        only = self.machines[model]
+        meaning = ON_THE_COMMAND_LINE.get(self.name) or _first_sentence(only.sentence)
+        alone = Option(self.name, {model: only})
+        told = f"{meaning[0].upper()}{meaning[1:]}.{alone._values}{alone._defaults}"
+        return told.replace("`", "").replace("..", ".")
+
+    @property
+    def _choices(self) -> list[str]:
+        return list(dict.fromkeys(c for p in self.machines.values() for c in p.choices))
 
     @property
     def _meaning(self) -> str:
@@ -131,7 +167,7 @@ class Option(NamedTuple):
             said = {ON_THE_COMMAND_LINE[self.name]: list(self.machines)}
         else:
             said = _grouped({m: _first_sentence(p.sentence) for m, p in self.machines.items()})
-        few = len(self.machines) <= len(CARDS) // 2
+        few = len(self.machines) <= self.among // 2
         if not few and len(said) > 1:  # the first clause of each will do
             said = _grouped({m: re.split(r"[;,] ", text)[0] for text in said for m in said[text]})
         texts = [
@@ -144,8 +180,7 @@ class Option(NamedTuple):
 
     @property
     def _values(self) -> str:
-        choices = dict.fromkeys(c for p in self.machines.values() for c in p.choices)
-        *first, last = choices or [""]
+        *first, last = self._choices or [""]
         return f" {', '.join(first)} or {last}." if first else ""
 
     @property
@@ -182,7 +217,7 @@ def _told_default(parameter: Parameter) -> str:
     'every core'
     """
     if parameter.kind.startswith("bool"):
-        return "yes" if parameter.default == "True" else "no"
+        return "yes" if parameter.default in ("True", "auto") else "no"
     if parameter.default != "None":
         return parameter.default.removesuffix(".0")
     meant = _NONE.search(f". {parameter.sentence}")
@@ -192,13 +227,14 @@ def _told_default(parameter: Parameter) -> str:
 def options_of(cards: Iterable[Card]) -> list[Option]:
     """The options of some machines, those that most of them have last."""
     found: dict[str, Option] = {}
+    cards = list(cards)
     for card in cards:
         for name, parameter in parameters_of(card.name).items():
             default = str(card.defaults.get(name, parameter.default))
             if name not in LEFT_OUT:
-                option = found.setdefault(name, Option(name, {}))
+                option = found.setdefault(name, Option(name, {}, len(cards)))
                 option.machines[card.command] = parameter._replace(default=default)
-    return sorted(found.values(), key=lambda option: len(option.machines) > len(CARDS) // 2)
+    return sorted(found.values(), key=lambda option: len(option.machines) > len(cards) // 2)
 
 
 def takes_model_options(
@@ -211,7 +247,12 @@ def takes_model_options(
     options = [option for option in options_of(cards) if option.name not in without]
 
     def decorate(command: Callable[..., None]) -> Any:
+        declared = inspect.signature(command, eval_str=True).parameters
+        is_option = declared["model"].default is not inspect.Parameter.empty
+
         def run(**arguments: Any) -> None:
+            if is_option:  # and no file
+                check_choice("--model", arguments["model"], MODELS)
             values = {option.name: arguments.pop(option.name) for option in options}
             given = {
                 option.name: next(iter(option.machines.values())).value(values[option.name])
@@ -221,7 +262,7 @@ def takes_model_options(
             command(**arguments, given=given)
 
         shown = []
-        for parameter in inspect.signature(command, eval_str=True).parameters.values():
+        for parameter in declared.values():
             if parameter.name != "given":
                 shown.append(parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY))
                 continue
@@ -232,6 +273,7 @@ def takes_model_options(
                 )
                 for option in options
             ]  # fmt: skip
+        run.machine_options = {option.name: option for option in options}  # type: ignore[attr-defined]
         run.__name__, run.__doc__ = command.__name__, command.__doc__
         run.__signature__ = inspect.Signature(shown)  # type: ignore[attr-defined]
         run.__annotations__ = {parameter.name: parameter.annotation for parameter in shown}

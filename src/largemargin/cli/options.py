@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import Annotated
+from dataclasses import dataclass
+from typing import Annotated, Any
 
 import typer
 
@@ -29,7 +30,53 @@ Dask = Annotated[
         show_default=False,
     ),
 ]
+Sep = Annotated[
+    str | None,
+    typer.Option(
+        "--sep",
+        metavar="CHARACTER",
+        help="What divides the cells of a table in text, such as ';'; told from the file if not "
+        "given.",
+        show_default=False,
+    ),
+]
+Encoding = Annotated[
+    str | None,
+    typer.Option(
+        help="Of a table in text, such as latin-1; told from the file if not given.",
+        show_default=False,
+    ),
+]
+Decimal = Annotated[
+    str | None,
+    typer.Option(
+        metavar="CHARACTER",
+        help="The decimal mark of a table in text, a point or a comma; told from the file if not "
+        "given.",
+        show_default=False,
+    ),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How a file is to be read, as far as it was said."""
+
+    label: str | None = None
+    header: bool | None = None
+    sep: str | None = None
+    encoding: str | None = None
+    decimal: str | None = None
+
+    @property
+    def given(self) -> dict[str, Any]:
+        """What was said of the table, but for its labels."""
+        every = {
+            "header": self.header, "sep": self.sep, "encoding": self.encoding,
+            "decimal": self.decimal,
+        }  # fmt: skip
+        return {name: value for name, value in every.items() if value is not None}
 
 
 def in_options(message: str) -> str:
@@ -49,5 +96,13 @@ _IN_OPTIONS = (
     (r"(: )label=(?=\S+ is not a column)", r"\1--label "),
     (r"pass header=True", "give --header"),
     (r", or pass format= if it is not a table in text", ""),
+    (r"to go on, fit again with warm_start=True", "to go on, train again with --resume"),
+    (r"use missing='impute', or drop the column", "give --missing impute, or --drop the column"),
+    (
+        r"missing is 'drop': a transformer cannot drop rows.*",
+        "the model was trained with --missing drop: fill it in, or train with --missing impute",
+    ),
+    (r"pass (sep|encoding|decimal)=", r"give --\1 "),
+    (r"\b(sep|encoding|decimal)= (?=if|and|are)", r"--\1 "),
     (r"expected n_features=(\d+) features", r"expected \1 features"),
 )

@@ -111,3 +111,10 @@ def command_line(*words: str, **options: Any) -> str:
 def progress_wanted(quiet: bool = False) -> bool:
     """Whether somebody is looking at stderr."""
     return not quiet and sys.stderr.isatty()
+
+
+def watched(quiet: bool = False) -> int:
+    """What `verbose` of a long computation is: a bar for a terminal, lines for a log."""
+    from largemargin.runtime.progress import LINES
+
+    return 0 if quiet else 1 if progress_wanted() else LINES

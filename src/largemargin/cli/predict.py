@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from largemargin.cli.options import Header
+from largemargin.cli.options import Decimal, Encoding, Header, Reading, Sep
 from largemargin.cli.output import emit
 from largemargin.runtime.showing import printable
 
@@ -30,6 +30,14 @@ def predict(
     scores: Annotated[
         bool, typer.Option("--scores", help="CSV with the decision values beside each label.")
     ] = False,
+    proba: Annotated[
+        bool,
+        typer.Option(
+            "--proba",
+            help="CSV with the probability of each class beside each label; for models that were "
+            "trained with --calibrate.",
+        ),
+    ] = False,
     no_label: Annotated[
         bool, typer.Option("--no-label", help="The file has no column of labels.")
     ] = False,
@@ -41,6 +49,9 @@ def predict(
         ),
     ] = None,
     header: Header = None,
+    sep: Sep = None,
+    encoding: Encoding = None,
+    decimal: Decimal = None,
 ) -> None:
     """Predict a label for each row, one a line; 1 or -1, an outlier, if none were learned.
 
@@ -51,19 +62,31 @@ def predict(
     Examples:
       largemargin predict digits.safetensors digits
       largemargin predict flowers.safetensors new.csv --no-label -o labels.txt
+      largemargin predict calibrated.safetensors digits --proba
     """
     if no_label and label is not None:
         raise ValueError("--label and --no-label contradict each other: give one of them")
+    if scores and proba:
+        raise ValueError("--scores and --proba make different tables: give one of them")
     from largemargin.cli.inputs import read_data_for, read_model
     from largemargin.runtime.files import check_writable, write_atomically
 
     if output is not None:
         check_writable(output, model, data)
     fitted, info = read_model(model)
-    X, _ = read_data_for(fitted, info, data, label=label, header=header, no_label=no_label)
+    if proba and not hasattr(fitted, "predict_proba"):
+        raise ValueError(
+            f"{model} has no probabilities: train it with --calibrate, or give the model to "
+            "largemargin.calibrated"
+        )
+    reading = Reading(label, header, sep, encoding, decimal)
+    X, _ = read_data_for(fitted, info, data, reading, no_label=no_label)
     # a terminal would obey what is written into a label; a file is to hold it as it is
     written = printable if output is None and sys.stdout.isatty() else str
-    text = _with_scores(fitted, X, written) if scores else _lines(fitted.predict(X), written)
+    if proba:
+        text = _with_probabilities(fitted, X, written)
+    else:
+        text = _with_scores(fitted, X, written) if scores else _lines(fitted.predict(X), written)
     if output is None:
         emit(text)
     else:
@@ -83,9 +106,6 @@ def _line(label: str) -> str:
 
 def _with_scores(model: Any, X: Matrix, written: Callable[[str], str]) -> str:
     """Labels and decision values; `predict` is the argmax of the values, so one pass gives both."""
-    import csv
-    import io
-
     from largemargin.cli.inputs import knows_labels
 
     values = model.decision_function(X)
@@ -97,8 +117,23 @@ def _with_scores(model: Any, X: Matrix, written: Callable[[str], str]) -> str:
         values = values[:, None]
     else:
         names, numbers = [f"score {label}" for label in classes], values.argmax(axis=1)
+    return _table([classes[k] for k in numbers], names, values)
+
+
+def _with_probabilities(model: Any, X: Matrix, written: Callable[[str], str]) -> str:
+    """Labels, which are those of the largest scores, and probabilities."""
+    classes = [written(str(label)) for label in model.classes_.tolist()]
+    labels = [written(str(label)) for label in model.predict(X).tolist()]
+    return _table(labels, [f"probability {label}" for label in classes], model.predict_proba(X))
+
+
+def _table(labels: list[str], names: list[str], values: np.ndarray) -> str:
+    """Labels and numbers as CSV."""
+    import csv
+    import io
+
     buffer = io.StringIO()
     table = csv.writer(buffer, lineterminator="\n")
     table.writerow(["label", *names])
-    table.writerows([classes[k], *row] for k, row in zip(numbers, values.tolist(), strict=True))
+    table.writerows([label, *row] for label, row in zip(labels, values.tolist(), strict=True))
     return buffer.getvalue()

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from largemargin.cli.options import Header, Label
+from largemargin.cli.options import Decimal, Encoding, Header, Label, Reading, Sep
 from largemargin.cli.output import command_line, note, progress_wanted
 
 if TYPE_CHECKING:
@@ -51,6 +51,9 @@ def report(
     training: Training = None,
     label: Label = None,
     header: Header = None,
+    sep: Sep = None,
+    encoding: Encoding = None,
+    decimal: Decimal = None,
 ) -> None:
     """Write a page about a model: how good it is, where it errs, what the theory says of it.
 
@@ -61,13 +64,17 @@ def report(
       largemargin report digits.safetensors digits
       largemargin report heart.safetensors later.csv --training heart.csv -o heart.html
     """
+    from largemargin.cli.holdout import divided_again
     from largemargin.cli.inputs import read_classifier, read_whole_for
 
     fitted, info = read_classifier(model)
     file = output or f"{model.removesuffix('.safetensors')}.html"
     check_report(file, model, data, training)
-    found = read_whole_for(fitted, info, data, label=label, header=header)
-    test, known = parts_for(fitted, info, found, data, training, label, header)
+    reading = Reading(label, header, sep, encoding, decimal)
+    found = read_whole_for(fitted, info, data, reading)
+    if found.y is not None:
+        found, _ = divided_again(fitted, info, found)
+    test, known = parts_for(fitted, info, found, data, training, reading)
     command = command_line("report", model, data, training=training, label=label, output=output)
     write_report(file, fitted, info, test=test, training=known, command=command)
 
@@ -111,15 +118,14 @@ def parts_for(
     data: Dataset,
     source: str,
     training: str | None,
-    label: str | None,
-    header: bool | None,
+    reading: Reading,
 ) -> tuple[Rows | None, Rows | None]:
     """The rows to test on and the training set, of which one may be missing."""
     from largemargin.cli.inputs import read_whole_for
 
     own = rows_for(model, source, data.X, data.y)
     if training is not None:
-        whole = read_whole_for(model, info, training, label=label, header=header)
+        whole = read_whole_for(model, info, training, reading)
         known = rows_for(model, training, whole.X, whole.y)
         if info.get("rows", len(known)) != len(known):
             raise ValueError(

@@ -15,6 +15,7 @@ from largemargin.cli.clusters import cluster
 from largemargin.cli.options import Dask, Json
 from largemargin.cli.output import emit, emit_json, note, progress_wanted
 from largemargin.runtime.showing import shown
+from largemargin.runtime.suggesting import did_you_mean
 
 if TYPE_CHECKING:
     from largemargin.papers.report import Report
@@ -161,9 +162,15 @@ def _package(paper: str, part: str | None) -> Any:
     from largemargin.papers import PAPERS
 
     if paper not in PAPERS:
-        raise ValueError(f"there is no paper {shown(paper)}; the papers are {', '.join(PAPERS)}")
+        raise ValueError(
+            f"there is no paper {shown(paper)}; the papers are {', '.join(PAPERS)}"
+            f"{did_you_mean(paper, PAPERS)}"
+        )
     if part is not None and part not in PAPERS[paper]:
-        raise ValueError(f"{paper} has no {shown(part)}; its parts are {', '.join(PAPERS[paper])}")
+        raise ValueError(
+            f"{paper} has no {shown(part)}; its parts are {', '.join(PAPERS[paper])}"
+            f"{did_you_mean(part, PAPERS[paper])}"
+        )
     return import_module(f"largemargin.papers.{paper.replace('-', '_')}")
 
 

@@ -12,9 +12,18 @@ from typing import Any
 
 from largemargin.base.pipelines import final_step
 from largemargin.cli.output import emit_table, note
+from largemargin.runtime.progress import Watch
 from largemargin.runtime.showing import percent, shown, text
+from largemargin.runtime.suggesting import did_you_mean
 
 FOLDS = 5
+# what a search may go by, and the name of its column
+SCORINGS = {
+    "error": "mean error",
+    "balanced": "mean balanced error",
+    "auc": "mean 1 - AUC",
+    "f1": "mean 1 - F1",
+}
 
 
 def parse_grid(texts: Sequence[str]) -> dict[str, list[Any]]:
@@ -51,31 +60,44 @@ def _value(text: str) -> Any:
 
 
 def search(
-    estimator: Any, X: Any, y: Any, grid: dict[str, list[Any]], *, seed: int, progress: bool
-) -> dict[str, Any]:
-    """The cross-validated error of every setting, and the best; of equals, the first.
-
-    Ctrl-C ends the search with the settings done so far, if there are any.
+    estimator: Any,
+    X: Any,
+    y: Any,
+    grid: dict[str, list[Any]],
+    *,
+    seed: int,
+    scoring: str = "error",
+    verbose: int = 0,
+) -> tuple[dict[str, Any], bool]:
+    """The cross-validated error of every setting, and the best; of equals, the first. Also whether
+    Ctrl-C ended the search, which it does with the settings done so far, if there are any.
     """
     import numpy as np
     from sklearn.base import clone
     from sklearn.model_selection import ParameterGrid, StratifiedKFold
 
     final = final_step(estimator)
+    if "calibrate" in grid:
+        raise ValueError("--cv calibrate: it does not change a prediction; use --calibrate")
     for name in grid:
         if name not in final.get_params():
             known = ", ".join(final.get_params())
-            raise ValueError(f"--cv {name}: there is no such parameter; there are {known}")
+            hint = did_you_mean(name, final.get_params())
+            raise ValueError(f"--cv {name}: there is no such parameter; there are {known}{hint}")
     smallest = np.unique(y, return_counts=True)[1].min()
     if smallest < 2:
         raise ValueError("--cv needs at least two examples of each class")
     splits = StratifiedKFold(min(FOLDS, int(smallest)), shuffle=True, random_state=seed)
     folds = list(splits.split(np.zeros(len(y)), y))
     settings = list(ParameterGrid(grid))
+    total = len(settings) * len(folds)
+    # errors need no probabilities
+    uncalibrated = {"calibrate": False} if "calibrate" in final.get_params() else {}
     table: list[dict[str, Any]] = []
+    interrupted = False
     with (
         _hard_interrupts(),
-        _bar(len(settings) * len(folds), progress) as advance,
+        Watch("cross-validation", total, verbose=verbose, interruptible=False) as watch,
         warnings.catch_warnings(record=True) as caught,
     ):
         warnings.simplefilter("always")
@@ -85,13 +107,13 @@ def search(
                 errors = []
                 for train, test in folds:
                     model = clone(estimator)
-                    final_step(model).set_params(**setting)
+                    final_step(model).set_params(**setting, **uncalibrated)
                     pairwise = getattr(model, "kernel", None) == "precomputed"
                     X_train = X[np.ix_(train, train)] if pairwise else X[train]
                     X_test = X[np.ix_(test, train)] if pairwise else X[test]
                     model.fit(X_train, y[train])
-                    errors.append(float((model.predict(X_test) != y[test]).mean()))
-                    advance()
+                    errors.append(loss(scoring, model, X_test, y[test]))
+                    watch.advance(1)
                 table.append(
                     {
                         "parameters": setting,
@@ -104,13 +126,51 @@ def search(
         except KeyboardInterrupt:
             if not table:
                 raise
+            interrupted = True
             note(
                 f"warning: the search was interrupted after {len(table)} of {len(settings)} "
                 "settings; training with the best of them"
             )
     _tell(caught)
     best = min(table, key=lambda row: row["mean"])
-    return {"chosen": best["parameters"], "folds": len(folds), "table": table}
+    found = {"chosen": best["parameters"], "folds": len(folds), "table": table}
+    return {**found, "scoring": scoring}, interrupted
+
+
+def loss(scoring: str, model: Any, X: Any, y: Any) -> float:
+    """What the search makes small, on rows that a model was not trained on.
+
+    >>> class Guess:
+    ...     classes_ = [0, 1]
+    ...     predict = staticmethod(lambda X: [0 for _ in X])
+    >>> loss("error", Guess, [1, 2, 3, 4], [0, 0, 0, 1])
+    0.25
+    >>> loss("balanced", Guess, [1, 2, 3, 4], [0, 0, 0, 1])
+    0.5
+    """
+    import numpy as np
+    from sklearn import metrics
+
+    if scoring == "auc":
+        scores = np.asarray(model.decision_function(X))
+        if scores.ndim == 1:
+            return 1.0 - float(metrics.roc_auc_score(y, scores))
+        columns = zip(model.classes_, scores.T, strict=True)
+        by_class = [metrics.roc_auc_score(y == label, values) for label, values in columns]
+        return 1.0 - float(np.mean(by_class))
+    answers = model.predict(X)
+    if scoring == "balanced":
+        return 1.0 - float(metrics.balanced_accuracy_score(y, answers))
+    if scoring == "f1":
+        return 1.0 - float(metrics.f1_score(y, answers, average="macro", zero_division=0.0))
+    return float((np.asarray(answers) != np.asarray(y)).mean())
+
+
+def check_scoring(scoring: str, cv: Sequence[str] | None) -> None:
+    if scoring not in SCORINGS:
+        raise ValueError(f"--scoring must be one of {', '.join(SCORINGS)}, got {shown(scoring)}")
+    if scoring != "error" and not cv:
+        raise ValueError("--scoring is what --cv goes by: give both")
 
 
 def _tell(caught: list[warnings.WarningMessage]) -> None:
@@ -138,7 +198,8 @@ def emit_search(found: dict[str, Any], title: str = "cross-validation") -> None:
         ]
         for row in found["table"]
     ]
-    columns = ["", *names, "mean error", "spread", "seconds"]
+    meant = SCORINGS.get(found.get("scoring", "error"), "mean error")
+    columns = ["", *names, meant, "spread", "seconds"]
     emit_table(columns, rows, title=f"{title}, {found['folds']} folds", right=True)
 
 
@@ -160,16 +221,3 @@ def _hard_interrupts() -> Iterator[None]:
     finally:
         if ours:
             signal.signal(signal.SIGINT, signal.default_int_handler)
-
-
-@contextmanager
-def _bar(total: int, shown: bool) -> Iterator[Any]:
-    if not shown:
-        yield lambda: None
-        return
-    from rich.console import Console
-    from rich.progress import Progress
-
-    with Progress(console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task("cross-validation", total=total)
-        yield lambda: progress.advance(task)

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from largemargin.cli.help import ALONE, ALONE_OR_AUTO
 from largemargin.cli.model_options import MODELS, ONLINE, make_estimator, takes_model_options
 from largemargin.cli.output import READER_GONE, note, progress_wanted
 from largemargin.machines import CARDS
-from largemargin.runtime.showing import percent
+from largemargin.runtime.showing import percent, shown
+from largemargin.runtime.suggesting import did_you_mean
 
 if TYPE_CHECKING:
     import numpy as np
@@ -19,10 +22,11 @@ if TYPE_CHECKING:
     from largemargin.streaming.schema import Schema
 
 SIGNALLED = 128  # exit code of what a signal ended, to which the signal is added
+AUTO = "auto"  # of --resume: go on if there is a checkpoint
 MAX_FEATURES = 1000  # columns of a stream of named numbers
 
 
-@takes_model_options([card for card in CARDS if card.streams], without=["max_seconds"])
+@takes_model_options([card for card in CARDS if card.streams], without=["calibrate", "max_seconds"])
 def stream(
     model: Annotated[
         str,
@@ -52,19 +56,23 @@ def stream(
         typer.Option(help="Lines between two checkpoints. [default: 1000]", show_default=False),
     ] = None,
     resume: Annotated[
-        bool,
+        str | None,
         typer.Option(
             "--resume",
+            metavar=ALONE_OR_AUTO,
             help="Go on from the checkpoint: pass over the lines it has learned, which must come "
-            "again, and cut the output file, which must be the same, back to match.",
+            "again, and cut the output file, which must be the same, back to match. With auto: "
+            "begin if there is no checkpoint.",
+            show_default=False,
         ),
-    ] = False,
+    ] = None,
     overwrite: Annotated[
         bool,
         typer.Option(
             "--overwrite",
             help="Begin anew and write over the checkpoint, the output and the model that are "
-            "there. Without it nothing that exists is lost.",
+            "there. Without it nothing that exists is lost. With --resume auto: only if there is "
+            "no checkpoint.",
         ),
     ] = False,
     on_error: Annotated[
@@ -109,8 +117,9 @@ def stream(
     {"id": ..., "prediction": ...}, is what the model says before it learns from the line;
     without y it only predicts. A label is text, a whole number, or true or false. Names become
     columns in the order in which they are first seen, and one that is left out is 0; x is then
-    as wide as --max-features. Every line but a blank one is answered, with {"id": ..., "error":
-    ...} if it was skipped.
+    as wide as --max-features. A value that has a name may be text, a category: {"color": "red"}
+    is a 1 in the column color=red, and in color=(other) once all columns are taken. Every line
+    but a blank one is answered, with {"id": ..., "error": ...} if it was skipped.
 
     What has arrived is answered at once. Neither the answers nor the model depend on how it
     arrived. Ctrl-C, SIGTERM and SIGHUP end the stream after the lines at hand: checkpoint and
@@ -119,7 +128,9 @@ def stream(
     reader of the answers that goes away, with the exit code 141.
 
     A checkpoint knows the lines it has consumed and the output it was written with: --resume
-    refuses others. One process at a time can use a checkpoint or an output file.
+    refuses others. One process at a time can use a checkpoint or an output file. A service that
+    is started again and again has --resume auto --overwrite: it goes on from its checkpoint, and
+    begins anew if it was stopped before there was one.
 
     \b
     Examples:
@@ -127,6 +138,7 @@ def stream(
       largemargin stream m.safetensors -o answers.jsonl --on-error skip < more.jsonl
       largemargin stream mira --checkpoint c.safetensors --every 5000 -o out.jsonl < events.jsonl
       largemargin stream mira --checkpoint c.safetensors --resume -o out.jsonl < events.jsonl
+      largemargin stream mira --checkpoint c.safetensors --resume auto -o out.jsonl < events.jsonl
       largemargin stream mira --checkpoint c.safetensors --overwrite -o out.jsonl < events.jsonl
     """
     if seed is not None:
@@ -137,7 +149,7 @@ def stream(
     from largemargin.streaming.driver import Driver
     from largemargin.streaming.files import all_locked, check_distinct, check_save
     from largemargin.streaming.input import standard_input
-    from largemargin.streaming.output import Output, check_new
+    from largemargin.streaming.output import Output, check_new, is_kept, is_there
 
     check_distinct(model, output, save, checkpoint)
     named = _named_classes(classes)
@@ -148,9 +160,16 @@ def stream(
     with all_locked(checkpoint, output, save):  # before MODEL is read, which --save may replace
         machine, schema = _begin(model, given, named, max_features)
         place: StreamPosition | None = None
-        if checkpoint is not None and not (resume or overwrite):
+        goes_on = resume == ALONE or (resume == AUTO and is_there(checkpoint))
+        overwrite = overwrite and not goes_on
+        if checkpoint is not None and not (goes_on or overwrite):
             check_new("--checkpoint", checkpoint)
-        if resume:
+            if resume == AUTO and is_there(output) and is_kept(output):
+                raise FileExistsError(
+                    f"{output} exists, and there is no checkpoint {checkpoint} to go on from: give "
+                    "-o another file, or begin anew and write over it with --overwrite"
+                )
+        if goes_on:
             assert checkpoint is not None
             machine, schema, place = resume_stream(checkpoint, machine, model, kept)
         elif model in ONLINE:
@@ -164,6 +183,8 @@ def stream(
             place=place, classes=named, scores=scores, checkpoint=checkpoint, every=every or 1000,
             report=None if on_error == "fail" else _reporter(quiet), options={**kept, "save": save},
         )  # fmt: skip
+        if not quiet and sys.stdin.isatty():
+            note("events come from the keyboard: a line of JSON each, Ctrl-D to end; or < FILE")
         code = _run(driver, source, save, progress_wanted(quiet))
     if not quiet:
         note(_summary(driver))
@@ -174,14 +195,19 @@ def _check(
     on_error: str,
     checkpoint: str | None,
     every: int | None,
-    resume: bool,
+    resume: str | None,
     overwrite: bool,
     max_features: int | None,
 ) -> None:
     if on_error not in ("skip", "fail"):
         raise ValueError(f"--on-error must be skip or fail, got {on_error!r}")
-    if resume and overwrite:
-        raise ValueError("--resume goes on and --overwrite begins anew: give one of them")
+    if resume not in (None, ALONE, AUTO):
+        raise ValueError(f"--resume stands alone or has the value auto, got {resume!r}")
+    if resume == ALONE and overwrite:
+        raise ValueError(
+            "--resume goes on and --overwrite begins anew: give one of them, or --resume auto with "
+            "--overwrite to begin anew only if there is no checkpoint"
+        )
     if checkpoint is None and (resume or every is not None):
         raise ValueError(
             f"--{'resume' if resume else 'every'} needs --checkpoint: name the file to write"
@@ -228,8 +254,16 @@ def _begin(
         return machine, schema
     if model in MODELS:
         raise ValueError(f"{model} does not learn from a stream: use one of {', '.join(ONLINE)}")
+    import os
+
     from largemargin.model_file.saving import load_with_info
     from largemargin.streaming.checkpoint import schema_of
+
+    if not os.path.exists(model):
+        raise ValueError(
+            f"there is no file {shown(model)[1:-1]}: give a file that largemargin saved, or one of "
+            f"{', '.join(ONLINE)} to begin anew{did_you_mean(model, ONLINE)}"
+        )
 
     extra = list(given)
     extra += ["classes"] * (named is not None) + ["max_features"] * (max_features is not None)

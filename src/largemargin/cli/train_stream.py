@@ -6,38 +6,42 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from largemargin.cli.model_options import ONLINE
-from largemargin.cli.output import note, progress_wanted
+from largemargin.cli.output import note, watched
 from largemargin.report.fit.words import learned
 
 if TYPE_CHECKING:
     import os
 
+    from largemargin.cli.training import Order
     from largemargin.data import Dataset
 
 CHUNK = 1000
 
 
-def check_stream(
-    model: str, data: str, chunk: int | None, scale: str, cv: Any, unseen: bool = False
-) -> None:
-    """Refuse what a pass over a file cannot do; `unseen` is a report without a test."""
+def check_stream(order: Order, chunk: int | None) -> None:
+    """Refuse what a pass over a file cannot do."""
     from pathlib import Path
 
     from largemargin.data import NAMES
 
+    model, data = order.model, order.data
     if model not in ONLINE:
         raise ValueError(
             f"--stream is for models that learn as they go, {', '.join(ONLINE)}; got {model}"
         )
     if chunk is not None and chunk < 1:
         raise ValueError(f"--chunk must be at least 1, got {chunk}")
-    if unseen:
+    if order.report is not None and order.test is None:
         raise ValueError(
             "--report needs rows to measure, and --stream keeps none: give some with --test, or "
             "leave it out and then use largemargin report MODEL DATA"
         )
-    if scale != "none" or cv:
-        option = "--cv" if cv else f"--scale {scale}"
+    if order.resume:
+        raise ValueError(
+            "--resume goes on with rows in memory; a stream goes on with largemargin stream"
+        )
+    if order.scale not in ("auto", "none") or order.cv:
+        option = "--cv" if order.cv else f"--scale {order.scale}"
         raise ValueError(
             f"{option} needs all the data at once: leave it out, or leave out --stream"
         )
@@ -45,14 +49,49 @@ def check_stream(
         raise ValueError(f"--stream reads a file, and {data} is a named data set")
 
 
-def learn_file(
-    machine: Any,
-    data: str,
-    label: str | None,
-    header: bool | None,
-    chunk: int | None,
-    quiet: bool,
-) -> tuple[Dataset, dict[str, Any]]:
+def train_stream(order: Order, chunk: int | None) -> bool:
+    """Learn a file, write, show; returns whether Ctrl-C ended it."""
+    from dataclasses import replace
+
+    from largemargin.cli.measuring import advice, measured
+    from largemargin.cli.report import rows_for, write_report
+    from largemargin.cli.trained import page_command, show, tested_facts, write
+    from largemargin.runtime.progress import interruptions
+
+    order, machine, before = replace(order, scale="none"), order.machine(), interruptions()
+    data, result = learn_file(machine, order, chunk)
+    measures = test = None
+    result["test_rows"] = result["test_error"] = None
+    try:
+        if order.test is not None:
+            test = X_test, y_test = _test_rows(order, data)
+            result["test_rows"] = X_test.shape[0]
+            measures = measured(machine, X_test, y_test, order.test)
+            result |= {"test_error": measures.error, **measures.as_json()}
+    except KeyboardInterrupt:
+        note("warning: the test was interrupted; the model is written without it")
+    finally:  # whatever is wrong with the test, what was learned is kept
+        info = write(machine, order, data, result)
+    for sentence in advice(measures, machine, "none") if measures else []:
+        note(f"warning: {sentence}")
+    facts = tested_facts(result, measures, "no test data, a stream is passed over once")
+    show(order, machine, result, facts)
+    if order.report is not None and test is not None:
+        write_report(
+            order.report, machine, info, test=rows_for(machine, str(order.test), *test),
+            training=None, command=page_command(order, False), quiet=order.quiet,
+        )  # fmt: skip
+    return interruptions() > before
+
+
+def _test_rows(order: Order, data: Dataset) -> Any:
+    from largemargin.cli.inputs import read_test_data
+
+    assert order.test is not None
+    return read_test_data(order.test, data, order.reading)
+
+
+def learn_file(machine: Any, order: Order, chunk: int | None) -> tuple[Dataset, dict[str, Any]]:
     """Pass over a file once, learning from it.
 
     Ctrl-C and `max_seconds` end the pass after a chunk. Returns a data set that stands for the
@@ -62,19 +101,18 @@ def learn_file(
     import time
     from dataclasses import replace
 
-    from largemargin.cli.inputs import column
+    from largemargin.cli.sources import column
     from largemargin.data import stream
     from largemargin.runtime.progress import Watch
 
-    start, rows, seen = time.perf_counter(), 0, None
-    watch = Watch(
-        "stream", None, verbose=int(progress_wanted(quiet)), max_seconds=machine.max_seconds
-    )
+    start, rows, seen, data = time.perf_counter(), 0, None, order.data
+    watch = Watch("stream", None, verbose=watched(order.quiet), max_seconds=machine.max_seconds)
     before = os.stat(data) if os.path.isfile(data) else None
     with watch:
         chunks: Iterator[Dataset] = stream(
-            data, CHUNK if chunk is None else chunk, label=column(label), header=header
-        )
+            data, CHUNK if chunk is None else chunk, label=column(order.reading.label),
+            **order.reading.given,
+        )  # fmt: skip
         for seen in chunks:
             if seen.y is None:
                 raise ValueError(

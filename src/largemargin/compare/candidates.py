@@ -13,6 +13,7 @@ from typing import Any
 
 from largemargin.machines import CARDS, CLASSIFIER, by_name
 from largemargin.runtime.showing import shown
+from largemargin.runtime.suggesting import did_you_mean
 
 OURS, PEERS = "largemargin", "scikit-learn"
 WIDTHS = (1.0, 3.0)  # of a kernel's gamma, in units of gamma="scale"
@@ -87,7 +88,10 @@ def candidates(kernel: str, scale_gamma: float, only: Sequence[str] = ()) -> lis
         and the peer's both.
     """
     if kernel not in KERNELS:
-        raise ValueError(f"kernel must be one of {', '.join(KERNELS)}, got {shown(kernel)}")
+        raise ValueError(
+            f"kernel must be one of {', '.join(KERNELS)}, got {shown(kernel)}"
+            f"{did_you_mean(kernel, KERNELS)}"
+        )
     every = [(OURS, name) for name in our_classes()] + [(PEERS, name) for name in _PEERS]
     found = [_candidate(library, name, kernel, scale_gamma) for library, name in every]
     if not only:
@@ -99,7 +103,8 @@ def candidates(kernel: str, scale_gamma: float, only: Sequence[str] = ()) -> lis
             raise ValueError(f"{card.name} is an {card.kind}: only classifiers are compared")
         if _plain(name) not in known:
             names = ", ".join(dict.fromkeys(c.name for c in found))
-            raise ValueError(f"there is no machine {shown(name)}; there are {names}")
+            hint = did_you_mean(name, [card.command for card in CARDS])
+            raise ValueError(f"there is no machine {shown(name)}; there are {names}{hint}")
     wanted = {_plain(name) for name in only}
     return [c for c in found if _plain(c.name) in wanted]
 

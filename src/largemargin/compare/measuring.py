@@ -18,11 +18,14 @@ from typing import Any
 
 import numpy as np
 
+from largemargin.base.labels import numbers_in
 from largemargin.base.pipelines import before_final_step
 from largemargin.compare.candidates import OURS, Candidate
 from largemargin.compare.results import Certified, Result
 from largemargin.compare.task import Task
 from largemargin.report.intervals import ErrorRate
+from largemargin.report.measures import Measures
+from largemargin.report.measures import measure as measure_answers
 
 SEARCH_SHARE = 0.5
 WARM_UP_ROWS = 100  # rows of the first fit, which loads compiled code so that no later one does
@@ -138,9 +141,18 @@ def train(task: Task, candidate: Candidate, result: Result, watch: Stopwatch) ->
     predicted = model.predict(task.X_test)
     result.predict_seconds = predicting.processor
     result.error = ErrorRate(int((predicted != task.y_test).sum()), len(task.y_test))
+    result.measures = _measures(model, task, predicted)
     result.support_vectors = _n_support(model[-1])
     result.size = _size(model, candidate)
     return model
+
+
+def _measures(model: Any, task: Task, predicted: np.ndarray) -> Measures:
+    """Balanced error, recalls and AUC; peers may have no decision values."""
+    classes = np.unique(task.y)
+    scores = model.decision_function(task.X_test) if len(classes) == 2 else None
+    truth, answers = numbers_in(classes, task.y_test), numbers_in(classes, predicted)
+    return measure_answers(truth, answers, classes, scores)
 
 
 def certify(task: Task, model: Any, result: Result) -> None:

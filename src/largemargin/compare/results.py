@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from largemargin.report.intervals import METHOD, ErrorRate, outward
+from largemargin.report.measures import Measures
 from largemargin.report.templates import environment, figure
 
 STAGES = ("searching", "training", "certifying")
@@ -14,6 +15,7 @@ COLUMNS = (
     "machine", "error, %", "95 % interval", "support vectors", "fit", "predict", "model",
     "certified error", "chosen",
 )  # fmt: skip
+RARE_COLUMNS = ("balanced error, %", "AUC")  # where a class is rare
 # the scale ends at this multiple of the median upper end of the intervals: the rest is cut off
 OUTLIER = 3.0
 
@@ -56,6 +58,7 @@ class Result:
     processor_seconds: float = 0.0
     trouble: str = ""
     notes: tuple[str, ...] = ()
+    measures: Measures | None = None
 
     @property
     def parameters(self) -> str:
@@ -63,9 +66,12 @@ class Result:
         return ", ".join(f"{k} {_short(v)}" for k, v in self.chosen.items())
 
     def as_json(self) -> dict[str, Any]:
-        found = {k: v for k, v in vars(self).items() if k not in ("error", "certificate", "notes")}
+        apart = ("error", "certificate", "notes", "measures")
+        found = {k: v for k, v in vars(self).items() if k not in apart}
+        measures = self.measures.as_json() if self.measures else {}
         return {
             **found,
+            **{name: measures.get(name) for name in ("balanced_error", "recalls", "auc")},
             "notes": list(self.notes),
             "error": self.error.as_json() if self.error else None,
             "certificate": vars(self.certificate) if self.certificate else None,
@@ -94,6 +100,15 @@ class Comparison:
     seconds: float
     machine: str
     results: tuple[Result, ...]
+    guess_errors: int = 0
+    commonest: Any = None
+    imbalanced: bool = False
+    label: str | None = None
+
+    @property
+    def guess(self) -> ErrorRate | None:
+        """The error of always answering with the commonest class."""
+        return ErrorRate(self.guess_errors, self.test_rows) if self.guess_errors else None
 
     @property
     def ranked(self) -> tuple[Result, ...]:
@@ -102,7 +117,8 @@ class Comparison:
         )
 
     def as_json(self) -> dict[str, Any]:
-        found = {k: v for k, v in vars(self).items() if k != "results"}
+        found = {k: v for k, v in vars(self).items() if k not in ("results", "guess_errors")}
+        found["guess_error"] = self.guess.share if self.guess else None
         return {**found, "results": [result.as_json() for result in self.ranked]}
 
 
@@ -114,19 +130,47 @@ def heading(found: Comparison) -> str:
     return (
         f"{found.data}: {found.train_rows:,} rows of {found.features:,} features to train on, "
         f"{found.test_rows:,} to test on{' (held out)' if found.held_out else ''}, "
-        f"{found.classes} classes"
+        f"{found.classes} classes{f' of {found.label}' if found.label else ''}"
     )
 
 
-def row(result: Result) -> tuple[str, ...]:
-    """The cells of a machine, as in `COLUMNS`."""
-    from largemargin.report.intervals import outward
+def columns(found: Comparison) -> tuple[str, ...]:
+    """`COLUMNS`, with what an error hides where a class is rare."""
+    return (*COLUMNS[:3], *RARE_COLUMNS, *COLUMNS[3:]) if found.imbalanced else COLUMNS
 
+
+def rows(found: Comparison) -> list[tuple[str, ...]]:
+    """The cells of all machines, and among them those of a guess, by their errors."""
+    cells = [row(result, found.imbalanced) for result in found.ranked]
+    if found.guess is None:
+        return cells
+    low, high = outward(found.guess.interval)
+    rare = (f"{100 * (1 - 1 / found.classes):.2f}", "0.5000" if found.classes == 2 else "-")
+    guess = (
+        f"(always answering {found.commonest})", f"{100 * found.guess.share:.2f}",
+        f"{low} to {high}", *(rare if found.imbalanced else ()), *("-" * 5), "",
+    )  # fmt: skip
+    better = sum(r.error is not None and r.error.share < found.guess.share for r in found.ranked)
+    return [*cells[:better], guess, *cells[better:]]
+
+
+def rare_cells(result: Result) -> tuple[str, str]:
+    """The cells of `RARE_COLUMNS`."""
+    measures = result.measures
+    if measures is None:
+        return "-", "-"
+    auc = "-" if measures.auc is None else f"{measures.auc:.4f}"
+    return f"{100 * measures.balanced_error:.2f}", auc
+
+
+def row(result: Result, imbalanced: bool = False) -> tuple[str, ...]:
+    """The cells of a machine, as in `columns`."""
     low, high = outward(result.error.interval) if result.error else ("", "")
     return (
         result.title,
         f"{100 * result.error.share:.2f}" if result.error else "-",
         f"{low} to {high}" if result.error else "-",
+        *(rare_cells(result) if imbalanced else ()),
         "-" if result.support_vectors is None else f"{result.support_vectors:,}",
         time_words(result.fit_seconds),
         time_words(result.predict_seconds),
@@ -186,7 +230,7 @@ def render(found: Comparison, command: str = "") -> str:
     templates = environment()
     templates.filters |= {
         "seconds": time_words, "bytes": size_words, "certified": certified,
-        "outward": lambda error: " to ".join(outward(error.interval)),
+        "outward": lambda error: " to ".join(outward(error.interval)), "rare": rare_cells,
     }  # fmt: skip
     ends = sorted(result.error.interval[1] for result in found.results if result.error)
     # one machine that failed must not make all the others look alike

@@ -28,11 +28,13 @@ from typing import Any
 
 import numpy as np
 
+from largemargin.base.labels import numbers_in
 from largemargin.compare.candidates import OURS, Candidate
 from largemargin.compare.measuring import measure, new_result
 from largemargin.compare.results import Comparison, Result
 from largemargin.compare.task import Task
 from largemargin.report.machine import describe_machine
+from largemargin.report.measures import measure as measure_answers
 from largemargin.runtime.threads import count_workers
 
 MOST_AT_ONCE = 4  # each holds its own data and kernel values
@@ -75,8 +77,20 @@ def compare(
     return Comparison(
         task.name, len(task.y), len(task.y_test), task.X.shape[1], len(np.unique(task.y)),
         task.held_out, task.scale, task.folds, len(task.sample()), task.seed, task.max_seconds,
-        at_once, time.perf_counter() - start, computer, tuple(found),
+        at_once, time.perf_counter() - start, computer, tuple(found), **_guess(task),
     )  # fmt: skip
+
+
+def _guess(task: Task) -> dict[str, Any]:
+    """What always answering with the commonest class of the test set would be worth."""
+    classes = np.unique(task.y)
+    truth = numbers_in(classes, task.y_test)
+    commonest = np.bincount(truth[truth >= 0], minlength=len(classes)).argmax()
+    found = measure_answers(truth, np.full(len(truth), commonest), classes)
+    return {
+        "guess_errors": found.rate.errors, "commonest": found.commonest,
+        "imbalanced": found.imbalanced, "label": task.label,
+    }  # fmt: skip
 
 
 def _measured_here(

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from largemargin.base import strata
 from largemargin.runtime.arrays import Matrix
 from largemargin.runtime.showing import shown
 
@@ -20,7 +21,7 @@ class Task:
     Attributes
     ----------
     name : str
-    X, y : the training set
+    X, y : the training set, X an array, a sparse matrix or a table
     X_test, y_test : the test set
     held_out : bool
         Whether the test set was drawn from the data, because they have none of their own.
@@ -34,6 +35,10 @@ class Task:
         For splits, folds and machines.
     max_seconds : float
         Of processor time for each machine: search, training and certificate.
+    preprocessor : TablePreprocessor or None
+        Not yet fitted: what makes numbers of rows that are a table.
+    label : str or None
+        The column of the labels.
     """
 
     name: str
@@ -47,6 +52,8 @@ class Task:
     seed: int = 0
     max_seconds: float = 30.0
     search_rows: int = 600
+    preprocessor: Any = None
+    label: str | None = None
 
     @property
     def scale_gamma(self) -> float:
@@ -63,8 +70,11 @@ class Task:
     def scaler(self) -> Any:
         """Not yet fitted; None for no scaling. Sparse data are only divided."""
         from scipy.sparse import issparse
+        from sklearn.base import clone
         from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, StandardScaler
 
+        if self.preprocessor is not None:
+            return clone(self.preprocessor).set_params(scale=self.scale)
         if self.scale == "none":
             return None
         if self.scale == "standard":
@@ -110,11 +120,11 @@ def make_task(
     seed: int = 0,
     max_seconds: float = 30.0,
     search_rows: int = 600,
-    held_out: float = 0.3,
+    held_out: float = 0.25,
+    preprocessor: Any = None,
+    label: str | None = None,
 ) -> Task:
     """A task, with a test set drawn by strata if there is none."""
-    from sklearn.model_selection import train_test_split
-
     if scale not in SCALES:
         raise ValueError(f"scale must be one of {', '.join(SCALES)}, got {shown(scale)}")
     if not 0 < max_seconds < np.inf:
@@ -126,9 +136,8 @@ def make_task(
     smallest = int(np.unique(y, return_counts=True)[1].min())
     drawn = X_test is None
     if drawn and smallest >= 2:
-        X, X_test, y, y_test = train_test_split(
-            X, y, test_size=held_out, random_state=seed, stratify=y
-        )
+        rows, others = strata.held_out(y, held_out, seed)
+        X, X_test, y, y_test = X[rows], X[others], y[rows], y[others]
         smallest = int(np.unique(y, return_counts=True)[1].min())
     if smallest < folds:
         raise ValueError(
@@ -137,5 +146,6 @@ def make_task(
         )
     assert y_test is not None
     return Task(
-        name, X, y, X_test, y_test, drawn, scale, folds, seed, max_seconds, search_rows
+        name, X, y, X_test, y_test, drawn, scale, folds, seed, max_seconds, search_rows,
+        preprocessor, label,
     )  # fmt: skip

@@ -113,6 +113,15 @@ class OnCluster:
         state: Any = super().__getstate__()
         return {**state, "client": None, "_opened": None}
 
+    def check_calibrate(self) -> None:
+        super().check_calibrate()  # type: ignore[misc]
+        if self.calibrate:  # type: ignore[attr-defined]
+            raise ValueError(
+                f"{type(self).__name__} holds no rows out on a cluster, got calibrate=True: leave "
+                "it out, and give model.to_local() to largemargin.calibrated, with rows that the "
+                "model has not seen"
+            )
+
     def placed(
         self, X: MatrixLike, y: VectorLike, make: type[RowShard] = RowShard, in_turn: bool = False
     ) -> tuple[ShardedRows, np.ndarray] | None:

@@ -13,6 +13,7 @@ import numpy as np
 
 from largemargin.data.cells import Texts
 from largemargin.data.errors import broken
+from largemargin.data.features import check_numbers
 from largemargin.runtime.showing import shown
 
 
@@ -59,17 +60,7 @@ def _numbers(path: str | PathLike[str], name: str, column: Any) -> np.ndarray:
     numbers = np.asarray(
         column.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False), dtype=np.float64
     )
-    infinite = np.isinf(numbers)
-    if infinite.any():
-        at = int(infinite.argmax())
-        raise broken(
-            path,
-            f"expected a finite number, saw {numbers[at]}; write the largest value that can occur, "
-            "or a null if it is not known",
-            row=at + 1,
-            column=name,
-        )
-    return numbers
+    return check_numbers(path, name, numbers)
 
 
 def _texts(path: str | PathLike[str], name: str, column: Any) -> np.ndarray:

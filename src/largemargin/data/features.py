@@ -71,6 +71,12 @@ def check_finite(
     )
 
 
+def check_numbers(path: str | PathLike[str], name: str, numbers: np.ndarray) -> np.ndarray:
+    """A column of numbers, of which some may be missing, but none infinite."""
+    check_finite(path, np.where(np.isnan(numbers), 0.0, numbers)[:, None], 1, [name])
+    return numbers
+
+
 def join_features(parts: list[Matrix]) -> Matrix:
     """Consecutive blocks as one array or CSR matrix, giving each block's memory back as it goes."""
     if sp.issparse(parts[0]):

@@ -14,7 +14,7 @@ import numpy as np
 
 from largemargin.data.cells import Texts, numbers_of, truths_of
 from largemargin.data.errors import MAX_NAME, DataError, broken
-from largemargin.data.features import check_finite
+from largemargin.data.features import check_finite, check_numbers
 from largemargin.data.files import Source, each_line
 from largemargin.data.formats import Block, Reader, ReadOptions
 from largemargin.data.label_rule import choose_label
@@ -27,8 +27,6 @@ from largemargin.data.labels import (
 )
 from largemargin.data.text import open_text
 from largemargin.runtime.showing import shown
-
-_ROWS = 1 << 13  # objects that are held together before they become columns
 
 
 class JsonReader(Reader):
@@ -114,17 +112,14 @@ class JsonReader(Reader):
         if kind == "label":
             return _raw_labels(values)
         if types <= {int, float, type(None)} and kind != "text":
-            numbers = self._floats(name)
-            check_finite(self._path, np.nan_to_num(numbers, posinf=np.inf, neginf=-np.inf)[:, None],
-                         1, [name])  # fmt: skip
-            return numbers
+            return check_numbers(self._path, name, self._floats(name))
         if types == {bool} and kind != "text":
             return np.array(values, np.bool_)
         cells = _raw_labels(values)
         if types <= {str, type(None)} and kind != "text":
-            numbers_told = numbers_of(cells)
-            if numbers_told is not None:
-                return numbers_told
+            numbers = numbers_of(cells)
+            if numbers is not None:
+                return check_numbers(self._path, name, numbers)
         texts = Texts()
         column = texts.of(cells)
         truths = truths_of(column, {text for text in texts.values() if text is not None})

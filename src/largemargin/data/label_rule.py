@@ -81,7 +81,8 @@ def choose_label(
     LabelChoice(position=2, reason='it is the last column', is_guess=True)
     """
     if label is not None:
-        position = label_position(path, label, names, width)
+        called = [name or default_name(j) for j, name in enumerate(names or [""] * width)]
+        position = label_position(path, label, called, width)
         return LabelChoice(position, "" if position is None else "it was named as the label")
     lowered = [name.lower() for name in names or ()]
     for name in _NAMES:
@@ -182,11 +183,14 @@ def check_labels(
             column=name,
         )
     if values.missing:
+        such = [n for n, column in others.items() if _could_be_label(column)]
+        hint = f", such as {listed(such, 5)[1:-1]}" if choice.is_guess and such else ""
+        taken = "the last column was taken for the labels, and " if choice.is_guess else ""
         raise broken(
             path,
-            f"{values.missing} of {values.rows} rows have no label, the first of them row "
+            f"{taken}{values.missing} of {values.rows} rows have no label, the first of them row "
             f"{values.first_missing + 1}; remove these rows, fill in their labels, or pass "
-            "label=NAME to take another column",
+            f"label=NAME to take another column{hint}",
             column=name,
         )
     return f"{choice.reason}, and holds {values.count} classes"

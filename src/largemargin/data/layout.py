@@ -16,6 +16,8 @@ from largemargin.data.files import whole_record
 from largemargin.data.labels import LABEL_NAMES, LabelColumn, label_problem
 from largemargin.runtime.showing import shown
 
+_BETWEEN_BLANKS = re.compile(r'(?:"[^"]*"|[^\s"]|"(?=[^"]*$))+')  # quoted cells may hold blanks
+
 
 @dataclass(frozen=True)
 class TableLayout:
@@ -136,7 +138,9 @@ def split_cells(line: str, delimiter: str | None) -> list[str]:
     ['1', '2', 'a,b']
     """
     if delimiter is None:
-        return line.replace('"', "").split()
+        if '"' not in line:
+            return line.split()
+        return [cell.replace('"', "").strip() for cell in _BETWEEN_BLANKS.findall(line)]
     cells = line.split(delimiter)
     if '"' in line:
         try:

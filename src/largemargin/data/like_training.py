@@ -13,6 +13,7 @@ import numpy as np
 from largemargin.data.cells import numbers_of, truths_of
 from largemargin.data.dataset import Dataset
 from largemargin.data.errors import DataError, EncodingError, broken
+from largemargin.data.features import check_numbers
 from largemargin.data.files import Source
 from largemargin.data.formats import Reader, ReadOptions
 from largemargin.data.label_rule import LabelChoice, check_labels, default_name
@@ -208,7 +209,7 @@ def _as_numbers(source: Source, name: str, column: np.ndarray) -> np.ndarray:
         return column.astype(np.float64)
     numbers = numbers_of(["" if cell is None else cell for cell in column])
     if numbers is not None:
-        return numbers
+        return check_numbers(source.path, name, numbers)
     cell = next(c for c in column if c is not None and numbers_of([c]) is None)
     raise broken(
         source.path,

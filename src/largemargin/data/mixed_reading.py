@@ -5,6 +5,7 @@ A table of nothing but numbers is read as such, an array. Any other is read by c
 
 from __future__ import annotations
 
+from dataclasses import replace
 from os import PathLike
 from typing import Any
 
@@ -91,8 +92,6 @@ def label_name(reader: Reader) -> str | None:
 def _with_labels(
     data: Dataset, raw: RawLabels, labels: LabelKind | None, source: Source, reader: Reader
 ) -> Dataset:
-    from dataclasses import replace
-
     name, reason = label_name(reader), ""
     if name is not None and reader.label_choice is not None:
         others = _columns(data.X, [n for n in reader.column_names if n != name])

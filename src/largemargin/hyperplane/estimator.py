@@ -19,7 +19,7 @@ from largemargin.hyperplane.program import Hyperplane, Norm, Program, Proposal, 
 from largemargin.lp.duplicates import merge_duplicates
 from largemargin.lp.estimator import sides
 from largemargin.runtime.arrays import Matrix, MatrixLike, VectorLike
-from largemargin.runtime.progress import Watch, check_seconds
+from largemargin.runtime.progress import check_seconds
 from largemargin.runtime.threads import single_thread
 from largemargin.svm.svc import SMALLEST_C, SVC
 
@@ -61,6 +61,9 @@ class MaxMarginHyperplane(KernelClassifier):
         Stop after so many seconds, with a warning and a model that can be used. So does Ctrl-C.
     verbose : int, default=0
         1 shows progress.
+    calibrate : bool, default=False
+        Whether to fit sigmoids that make probabilities of scores, which `predict_proba` gives. Five
+        fits on parts of the data score the rows that each leaves out.
 
     Attributes
     ----------
@@ -131,6 +134,7 @@ class MaxMarginHyperplane(KernelClassifier):
         min_margin: float = 1e-6,
         max_seconds: float | None = None,
         verbose: int = 0,
+        calibrate: bool = False,
     ) -> None:
         self.norm = norm
         self.C = C
@@ -140,6 +144,7 @@ class MaxMarginHyperplane(KernelClassifier):
         self.min_margin = min_margin
         self.max_seconds = max_seconds
         self.verbose = verbose
+        self.calibrate = calibrate
 
     def fit(self, X: MatrixLike, y: VectorLike, sample_weight: VectorLike = None) -> Self:
         """Train on the rows of X.
@@ -156,7 +161,7 @@ class MaxMarginHyperplane(KernelClassifier):
         -------
         self
         """
-        with self.rolled_back_on_error():
+        with self.rolled_back_on_error(), self.calibrating(X, y, sample_weight):
             self.check_parameters()
             X, y = self.validate(X, y)
             data = TrainingSet(self, X, y, sample_weight)
@@ -190,6 +195,7 @@ class MaxMarginHyperplane(KernelClassifier):
             C=self.C, kernel="linear", fit_intercept=self.fit_intercept, tol=min(SVM_TOL, self.tol),
             min_margin=self.min_margin, max_seconds=self.max_seconds, verbose=self.verbose,
         )  # fmt: skip
+        machine.part = self.part
         with machine.session(data, len(programs)) as (session, watch):
             (fit,) = machine.train(session, [data.weights], [None], watch)
         return [
@@ -205,9 +211,7 @@ class MaxMarginHyperplane(KernelClassifier):
     def _solve_each(self, programs: Sequence[Program]) -> list[Proposal]:
         linear = float(self.norm) in (1.0, np.inf)
         found = []
-        with Watch(
-            type(self).__name__, len(programs), verbose=self.verbose, max_seconds=self.max_seconds
-        ) as watch:
+        with self.watch(len(programs)) as watch:
             for program in programs:
                 if linear:
                     found.append(solve_linear(program, watch))

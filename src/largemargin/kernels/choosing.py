@@ -14,6 +14,7 @@ import scipy.sparse as sp
 
 from largemargin.kernels.functions import KERNELS, Kernel, Matern, Rounding
 from largemargin.runtime.arrays import DistantRows, Matrix, by_rows
+from largemargin.runtime.suggesting import did_you_mean
 from largemargin.runtime.threads import single_thread
 
 KERNEL_NAMES = tuple(KERNELS)
@@ -154,8 +155,9 @@ def make_kernel(
     if callable(kernel):
         return FunctionKernel(kernel)
     if kernel not in KERNEL_NAMES:
+        hint = did_you_mean(kernel, KERNEL_NAMES) if isinstance(kernel, str) else ""
         raise ValueError(
-            f"kernel must be one of {', '.join(KERNEL_NAMES)} or a callable, got {kernel!r}"
+            f"kernel must be one of {', '.join(KERNEL_NAMES)} or a callable, got {kernel!r}{hint}"
         )
     if not isinstance(degree, Integral) or isinstance(degree, bool) or degree < 0:
         raise ValueError(f"degree must be a non-negative integer, got {degree!r}")
@@ -170,13 +172,20 @@ def make_kernel(
     return chosen(*(values[name] for name in chosen.parameters))
 
 
-def kernel_of(model: Any, X: Matrix, sample_weight: np.ndarray | None = None) -> Kernel:
+def kernel_of(
+    model: Any, X: Matrix, sample_weight: np.ndarray | None = None, **changed: Any
+) -> Kernel:
     """The kernel of an estimator, with gamma worked out from the rows X: `make_kernel` with those
-    of its parameters that some kernel has.
+    of its parameters that some kernel has, but for those that are `changed`.
     """
     known = {name for kernel in KERNELS.values() for name in kernel.parameters}
     given = {name: getattr(model, name) for name in known if hasattr(model, name)}
-    return make_kernel(model.kernel, X=X, sample_weight=sample_weight, **given)
+    return make_kernel(model.kernel, X=X, sample_weight=sample_weight, **{**given, **changed})
+
+
+def has_gamma(kernel: Any) -> bool:
+    """Whether a kernel parameter names a kernel with a coefficient gamma."""
+    return isinstance(kernel, str) and kernel in KERNELS and "gamma" in KERNELS[kernel].parameters
 
 
 def _gamma(gamma: float | str, X: Matrix | None, sample_weight: np.ndarray | None) -> float:
@@ -195,7 +204,9 @@ def _gamma(gamma: float | str, X: Matrix | None, sample_weight: np.ndarray | Non
 
 
 def _scale(X: Matrix, sample_weight: np.ndarray | None) -> float:
-    """1 / (n_features * variance of X), or 1 for constant data."""
+    """1 / (n_features * variance of X), or 1 for constant data and for none."""
+    if not X.shape[0]:
+        return 1.0
     with np.errstate(over="ignore", invalid="ignore"):
         variance = _variance(X, sample_weight)
     unit = 1.0

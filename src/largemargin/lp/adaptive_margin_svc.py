@@ -39,7 +39,7 @@ class AdaptiveMarginSVC(LinearProgramMachine):
         max_j sum_i y_i y_j k(x_j, x_i) / k(x_j, x_j) on no coefficient is worth its price, and all
         examples get the same one, so small that it costs nothing.
     kernel, degree, gamma, coef0, matern_nu, class_weight, tol, max_seconds, memory, n_jobs, \
-    precision, verbose :
+    precision, verbose, calibrate :
         As for `LPSVC`.
 
     Attributes
@@ -84,6 +84,7 @@ class AdaptiveMarginSVC(LinearProgramMachine):
         n_jobs: int | None = None,
         precision: str = "auto",
         verbose: int = 0,
+        calibrate: bool = False,
     ) -> None:
         self.lam = lam
         self.kernel = kernel
@@ -98,6 +99,7 @@ class AdaptiveMarginSVC(LinearProgramMachine):
         self.n_jobs = n_jobs
         self.precision = precision
         self.verbose = verbose
+        self.calibrate = calibrate
 
     def path(
         self,
@@ -126,6 +128,7 @@ class AdaptiveMarginSVC(LinearProgramMachine):
         models = [clone(self).set_params(lam=lam) for lam in checked_lams(lams)]
         for model in models:
             model.check_parameters()
+        folds = template.cross_fitting(X, y, sample_weight)
         X, y = template.validate(X, y)
         with template.session(X, y, sample_weight, len(models)) as (data, values, exact, watch):
             found = template._solve_path(data, models, values, exact, watch)
@@ -135,6 +138,7 @@ class AdaptiveMarginSVC(LinearProgramMachine):
             if hasattr(template, "feature_names_in_"):
                 model.feature_names_in_ = template.feature_names_in_
             model.warn_unless_converged(solved)
+            model.cross_fit(folds)
         return models
 
     def _solve_path(

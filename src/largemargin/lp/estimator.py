@@ -72,7 +72,7 @@ class LinearProgramMachine(ExpansionClassifier):
         -------
         self
         """
-        with self.rolled_back_on_error():
+        with self.rolled_back_on_error(), self.calibrating(X, y, sample_weight):
             self.check_parameters()
             X, y = self.validate(X, y)
             with self.session(X, y, sample_weight) as (data, values, exact, watch):
@@ -96,10 +96,7 @@ class LinearProgramMachine(ExpansionClassifier):
     ) -> Iterator[tuple[DistinctSet, KernelValues, ExactValues, Watch]]:
         """The examples, kernel values for all the problems, and a watch over all that is done."""
         n_classes = len(np.unique(y))
-        watch = Watch(
-            type(self).__name__, n_models * (n_classes if n_classes > 2 else 1),
-            verbose=self.verbose, max_seconds=self.max_seconds,
-        )  # fmt: skip
+        watch = self.watch(n_models * (n_classes if n_classes > 2 else 1))
 
         def look() -> None:
             if watch.look():

@@ -23,7 +23,7 @@ class LeaveOneOutSVC(LinearProgramMachine):
     Parameters
     ----------
     kernel, degree, gamma, coef0, matern_nu, class_weight, tol, max_seconds, memory, n_jobs, \
-    precision, verbose :
+    precision, verbose, calibrate :
         As for `LPSVC`.
 
     Attributes
@@ -67,6 +67,7 @@ class LeaveOneOutSVC(LinearProgramMachine):
         n_jobs: int | None = None,
         precision: str = "auto",
         verbose: int = 0,
+        calibrate: bool = False,
     ) -> None:
         self.kernel = kernel
         self.degree = degree
@@ -80,6 +81,7 @@ class LeaveOneOutSVC(LinearProgramMachine):
         self.n_jobs = n_jobs
         self.precision = precision
         self.verbose = verbose
+        self.calibrate = calibrate
 
     def program(self, signs: np.ndarray, weights: np.ndarray, diagonal: np.ndarray) -> Program:
         return adaptive_margin(signs, weights, diagonal, 1.0)

@@ -61,6 +61,9 @@ class LPSVC(LinearProgramMachine):
         and float32 beyond.
     verbose : int, default=0
         1 shows progress.
+    calibrate : bool, default=False
+        Whether to fit sigmoids that make probabilities of scores, which `predict_proba` gives. Five
+        fits on parts of the data score the rows that each leaves out.
 
     Attributes
     ----------
@@ -124,6 +127,7 @@ class LPSVC(LinearProgramMachine):
         n_jobs: int | None = None,
         precision: str = "auto",
         verbose: int = 0,
+        calibrate: bool = False,
     ) -> None:
         self.C = C
         self.kernel = kernel
@@ -138,6 +142,7 @@ class LPSVC(LinearProgramMachine):
         self.n_jobs = n_jobs
         self.precision = precision
         self.verbose = verbose
+        self.calibrate = calibrate
 
     def check_parameters(self) -> None:
         super().check_parameters()

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from numbers import Real
 from typing import Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from largemargin.base.classifier import check_nu
 from largemargin.lp.duplicates import DistinctSet
 from largemargin.lp.estimator import LinearProgramMachine, sides
 from largemargin.lp.programs import Program, largest_nu, nu_machine
 from largemargin.lp.proof import Solution
 
+USUAL_NU = 0.1  # what nu=None is where that is feasible with something to spare
 NU_ROUNDING = 1e-12  # relative error of the largest feasible nu, which is a quotient of sums
 
 
@@ -30,14 +31,15 @@ class NuLPSVC(LinearProgramMachine):
 
     Parameters
     ----------
-    nu : float, default=0.1
-        Between 0 and twice the smaller class's share of the weight. For two classes a larger value
-        is an error; in problems of one class against the rest, or with class weights, it is lowered
-        where it has to be, with one warning; with class weights the threshold then gives way too,
-        to the side of more weight. 0 is the limit of small values: the largest margin without
-        errors or, if there is none, the least loss.
+    nu : float or None, default=None
+        Between 0 and twice the smaller class's share of the weight; None is 0.1 or that share
+        itself, whichever is smaller in a problem. For two classes a larger value is an error; in
+        problems of one class against the rest, or with class weights, it is lowered where it has to
+        be, with one warning; with class weights the threshold then gives way too, to the side of
+        more weight. 0 is the limit of small values: the largest margin without errors or, if there
+        is none, the least loss.
     kernel, degree, gamma, coef0, matern_nu, class_weight, tol, max_seconds, memory, n_jobs, \
-    precision, verbose :
+    precision, verbose, calibrate :
         As for `LPSVC`.
 
     Attributes
@@ -73,7 +75,7 @@ class NuLPSVC(LinearProgramMachine):
     def __init__(
         self,
         *,
-        nu: float = 0.1,
+        nu: float | None = None,
         kernel: Any = "rbf",
         degree: int = 3,
         gamma: float | str = "scale",
@@ -86,6 +88,7 @@ class NuLPSVC(LinearProgramMachine):
         n_jobs: int | None = None,
         precision: str = "auto",
         verbose: int = 0,
+        calibrate: bool = False,
     ) -> None:
         self.nu = nu
         self.kernel = kernel
@@ -100,14 +103,15 @@ class NuLPSVC(LinearProgramMachine):
         self.n_jobs = n_jobs
         self.precision = precision
         self.verbose = verbose
+        self.calibrate = calibrate
 
     def check_parameters(self) -> None:
         super().check_parameters()
-        nu = self.nu
-        if not isinstance(nu, Real) or isinstance(nu, bool) or not 0 <= nu <= 1:
-            raise ValueError(f"nu must lie between 0 and 1, got {nu!r}")
+        check_nu(self.nu)
 
     def check_data(self, data: DistinctSet) -> None:
+        if self.nu is None:
+            return
         largest = [largest_nu(signs, data.weights) for signs in sides(data)]
         short = [nu for nu in largest if nu < self.nu * (1 - NU_ROUNDING)]
         if short and data.n_classes == 2 and self.class_weight is None:
@@ -126,8 +130,12 @@ class NuLPSVC(LinearProgramMachine):
 
     def program(self, signs: np.ndarray, weights: np.ndarray, diagonal: np.ndarray) -> Program:
         largest = largest_nu(signs, weights)
-        lowered = self.class_weight is not None and self.nu > largest
-        return nu_machine(signs, weights, diagonal, min(float(self.nu), largest), lowered)
+        weighted = self.class_weight is not None
+        nu = USUAL_NU if self.nu is None else float(self.nu)
+        if self.nu is None and not weighted:
+            nu = min(nu, largest / 2)
+        lowered = weighted and nu > largest
+        return nu_machine(signs, weights, diagonal, min(nu, largest), lowered)
 
     def set_fitted(self, data: DistinctSet, solved: Sequence[Solution]) -> None:
         super().set_fitted(data, solved)
@@ -137,7 +145,7 @@ class NuLPSVC(LinearProgramMachine):
         super().warn_unless_converged(solved)
         if self.converged_ and not self.margin_.all():
             warnings.warn(
-                f"nu={self.nu:g} is less than the fraction of margin errors that the training data "
+                f"nu={self.nu} is less than the fraction of margin errors that the training data "
                 "force: no margin is left. Give a larger nu",
                 ConvergenceWarning,
                 stacklevel=3,

@@ -33,8 +33,7 @@ def pack(model: Any) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     if model.statistics_.dtype == object:
         facts["statistics"] = model.statistics_.tolist()
     else:
-        arrays["statistics_"] = model.statistics_.astype(np.float64)
-        facts["dtype"] += f" {model.statistics_.dtype.name}"
+        arrays["statistics_"] = model.statistics_
     if model.indicator_ is not None:
         arrays["features_"] = model.indicator_.features_.astype(np.int64)
     return facts, arrays
@@ -54,18 +53,18 @@ def unpack(model: Any, facts: dict[str, Any], arrays: dict[str, np.ndarray]) -> 
         raise ValueError("a SimpleImputer needs a known strategy, its type and its statistics")
     if set(arrays) - {"statistics_", "features_"}:
         raise ValueError("a SimpleImputer has arrays that do not belong to it")
-    dtype, _, kept = str(facts["dtype"]).partition(" ")
-    if dtype not in _TYPES or kept not in ("", "float32", "float64"):
-        raise ValueError(f"a SimpleImputer cannot have the type {dtype[:40]!r}")
+    if facts["dtype"] not in _TYPES:
+        raise ValueError("a SimpleImputer cannot have such a type of values")
+    dtype = np.dtype(facts["dtype"])
     if model.fill_value is not None and not _is_value(model.fill_value):
         raise ValueError("fill_value of a SimpleImputer is no value")
     if ("features_" in arrays) != (model.add_indicator is True):
         raise ValueError("a SimpleImputer has an indicator and no features of it, or has none")
     gaps = arrays.get("features_", np.empty(0, np.int64))
-    _refit_with_gaps(model, np.dtype(dtype), gaps)
+    _refit_with_gaps(model, dtype, gaps)
     if model.add_indicator:
         _check_features(model, model.indicator_.features_, gaps)
-    model.statistics_ = _statistics(model, facts["statistics"], arrays, np.dtype(dtype), kept)
+    model.statistics_ = _statistics(model, facts["statistics"], arrays, dtype)
 
 
 def width(model: Any) -> int:
@@ -93,18 +92,16 @@ def _statistics(
     listed: Any,
     arrays: dict[str, np.ndarray],
     dtype: np.dtype[Any],
-    kept: str,
 ) -> np.ndarray:
     """The values that an imputer puts in, of the type that its fit left them in."""
     n_features = model.n_features_in_
     if listed is None:
         statistics = arrays["statistics_"]
-        check_array(statistics, "statistics_", np.float64, (n_features,))
-        if np.isinf(statistics).any() or not kept:
+        check_array(statistics, "statistics_", model.statistics_.dtype, (n_features,))
+        if np.isinf(statistics).any():
             raise ValueError("statistics_ of a SimpleImputer are not finite")
-        statistics = statistics.astype(kept)
     else:
-        fits = isinstance(listed, list) and len(listed) == n_features and not kept
+        fits = isinstance(listed, list) and len(listed) == n_features
         if not fits or "statistics_" in arrays or not all(_is_value(value) for value in listed):
             raise ValueError("the statistics of a SimpleImputer are not one value a feature")
         numbers = all(isinstance(value, int | float) for value in listed)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping
+from importlib import import_module
 from os import PathLike
 from typing import Any
 
@@ -14,7 +15,14 @@ from largemargin.base.training_record import TrainingRecord, parameters_of
 from largemargin.model_file.arrays import LARGEST_COUNT
 from largemargin.model_file.container import ModelFileError, named, read, refusal, write
 from largemargin.model_file.refitting import width_of
-from largemargin.model_file.registry import ADDED, ESTIMATORS, TRANSFORMERS, Entry, find_entry
+from largemargin.model_file.registry import (
+    ADDED,
+    CALIBRATION,
+    ESTIMATORS,
+    TRANSFORMERS,
+    Entry,
+    find_entry,
+)
 from largemargin.model_file.values import (
     decode,
     decode_labels,
@@ -139,7 +147,8 @@ def describe(path: str | PathLike[str]) -> dict[str, Any]:
     dict
         With the keys path, size (bytes), sha256, format, library, steps, arrays (type and shape of
         each) and info. `steps` has a dict for each step before the last and, last, for the
-        estimator: name, class, parameters, n_features, labels and facts.
+        estimator: name, class, parameters, n_features, labels and facts; calibration, if there is
+        one.
 
     Raises
     ------
@@ -153,13 +162,16 @@ def describe(path: str | PathLike[str]) -> dict[str, Any]:
         decode(info)
         steps = []
         for name, node in _flat(top):
-            decode([node["parameters"], node["facts"]])
+            decode([node["parameters"], node["facts"], node.get("calibration")])
             labels = decode_labels(node["labels"], 1).tolist() if "labels" in node else None
             shown = {
                 key: plain(node[key]) for key in ("class", "parameters", "n_features", "facts")
             }
             kind = node["labels"]["type"] if labels else None
-            steps.append({"name": name, **shown, "labels": labels, "label_type": kind})
+            step = {"name": name, **shown, "labels": labels, "label_type": kind}
+            if "calibration" in node:
+                step["calibration"] = plain(node["calibration"])
+            steps.append(step)
         info = plain(info)
     except _CONTENT_ERRORS as error:
         raise refusal(path, _one_line(error)) from error
@@ -263,6 +275,9 @@ def _pack(model: Any, entry: Entry, prefix: str, arrays: dict[str, np.ndarray]) 
         ]
     if hasattr(model, "feature_names_in_"):
         node["feature_names"] = [str(name) for name in model.feature_names_in_]
+    if getattr(model, "calibration", None) is not None:
+        packed = import_module(CALIBRATION).pack(model.calibration)
+        node["calibration"] = encode(packed, "the calibration")
     if getattr(model, "training_record", None) is not None:
         node["training"] = _pack_record(model, entry.name)
     output = getattr(model, "_sklearn_output_config", {}).get("transform")
@@ -355,14 +370,14 @@ def _unpack(
     if entry.n_labels:
         wanted.add("labels")
     if entries is ESTIMATORS:
-        others.add("training")
+        others |= {"calibration", "training"}
     if wanted - set(node) or set(node) - wanted - others:
         raise ValueError(f"{name} is described by {sorted(node)[:9]}")
     parameters = _decode_parameters(node["parameters"], entry.cls)
     if set(parameters) & set(entry.unsaved):
         raise ValueError(f"{name} has parameters that it cannot have here")
     if "transformers" in entry.unsaved:
-        parameters["transformers"] = []
+        parameters["transformers"] = []  # it has no default; `unpack` makes it of the parts
     model = entry.cls(**{**ADDED.get(name, {}), **parameters})
     n_features = node["n_features"]
     if type(n_features) is not int or not 0 < n_features < LARGEST_COUNT:
@@ -387,11 +402,16 @@ def _unpack(
         made, names = _unpack_step(part, f"{prefix}{i}/", arrays, TRANSFORMERS)
         parts.append(made)
         used |= names
-    entry.unpack(model, decode(node["facts"]), mine, *[parts] * entry.has_parts)
+    if entry.has_parts:
+        entry.unpack(model, decode(node["facts"]), mine, parts)
+    else:
+        entry.unpack(model, decode(node["facts"]), mine)
     if "output" in node:
         if node["output"] not in _OUTPUTS or not hasattr(model, "set_output"):
-            raise ValueError("the output of a scaler is of no known kind")
+            raise ValueError("the output of a transformer is of no known kind")
         model.set_output(transform=node["output"])
+    if "calibration" in node:
+        import_module(CALIBRATION).unpack(model, decode(node["calibration"]))
     if "training" in node:
         model.training_record = _unpack_record(node["training"], model)
     return model, used

@@ -27,7 +27,7 @@ class ALMA(OnlineLearner):
     C : float or None, default=None
         Scale of the steps; None is the paper's sqrt(2).
     budget, policy, average, kernel, degree, gamma, coef0, matern_nu, max_seconds, memory, n_jobs, \
-    precision, random_state, verbose :
+    precision, random_state, verbose, calibrate :
         As for `AggressivePerceptron`.
 
     Attributes
@@ -59,12 +59,12 @@ class ALMA(OnlineLearner):
     --------
     >>> from sklearn.datasets import load_digits
     >>> X, y = load_digits(return_X_y=True)
-    >>> model = ALMA(budget=150, gamma=0.05, average=True)
+    >>> model = ALMA(budget=150)
     >>> for start in range(0, 1000, 100):
     ...     chunk = slice(start, start + 100)
-    ...     _ = model.partial_fit(X[chunk] / 16, y[chunk])
-    >>> model.n_support_, round(model.score(X[1000:] / 16, y[1000:]), 3)
-    (149, 0.906)
+    ...     _ = model.partial_fit(X[chunk], y[chunk])
+    >>> model.n_support_, round(model.score(X[1000:], y[1000:]), 3)
+    (150, 0.922)
     """
 
     _rule = "ALMA"
@@ -77,10 +77,10 @@ class ALMA(OnlineLearner):
         C: float | None = None,
         budget: int | None = None,
         policy: str = "auto",
-        average: bool = False,
+        average: bool | str = "auto",
         kernel: Any = "rbf",
         degree: int = 3,
-        gamma: float | str = "auto",
+        gamma: float | str = "stream",
         coef0: float = 1.0,
         matern_nu: float = 1.5,
         max_seconds: float | None = None,
@@ -89,6 +89,7 @@ class ALMA(OnlineLearner):
         precision: str = "auto",
         random_state: Any = None,
         verbose: int = 0,
+        calibrate: bool = False,
     ) -> None:
         self.alpha = alpha
         self.B = B
@@ -107,6 +108,7 @@ class ALMA(OnlineLearner):
         self.precision = precision
         self.random_state = random_state
         self.verbose = verbose
+        self.calibrate = calibrate
 
     def rule_settings(self) -> np.ndarray:
         alpha = self.alpha

@@ -17,10 +17,13 @@ import numpy as np
 PERCEPTRON, MIRA, ROMMA, ALMA = range(4)
 RULES = {"AggressivePerceptron": PERCEPTRON, "MIRA": MIRA, "ROMMA": ROMMA, "ALMA": ALMA}
 
-# Values of `Learner.policy`: without a budget, and with one. "auto" is the first of them
+# Values of `Learner.policy`: without a budget, and with one
 KEEP, DISTILL, MARGIN, RANDOM, FORGETRON, PROJECTRON = range(6)
 UNBOUNDED = {"distill": DISTILL, "keep": KEEP}
 BOUNDED = {"margin": MARGIN, "forgetron": FORGETRON, "random": RANDOM, "projectron": PROJECTRON}
+# What "auto" is, by `python -m benchmarks budgets`; and what it was before model files said so
+AUTO_UNBOUNDED, AUTO_BOUNDED = "distill", "projectron"
+OLD_UNBOUNDED, OLD_BOUNDED = "distill", "margin"
 
 # Places in `Learner.tuning`, see `policies.forget`
 HARM, STEPS, LONGEST_SQUARE = range(3)

@@ -21,7 +21,7 @@ from largemargin.base.labels import (
     too_few,
     united,
 )
-from largemargin.kernels.choosing import kernel_of
+from largemargin.kernels.choosing import has_gamma, kernel_of
 from largemargin.kernels.engine import (
     SMALL_PROBLEM,
     check_overflow,
@@ -30,6 +30,8 @@ from largemargin.kernels.engine import (
     prepare,
 )
 from largemargin.online.arrays import (
+    AUTO_BOUNDED,
+    AUTO_UNBOUNDED,
     BOUNDED,
     INSERTIONS,
     MARGIN_ERRORS,
@@ -39,23 +41,29 @@ from largemargin.online.arrays import (
     SEEN,
     UNBOUNDED,
 )
+from largemargin.online.beginning import HELD_BACK, Beginning
 from largemargin.online.learner import LearnerState
 from largemargin.runtime.arrays import Matrix, MatrixLike, VectorLike
 from largemargin.runtime.memory import memory_bytes
 from largemargin.runtime.progress import Watch, check_seconds
 from largemargin.runtime.showing import listed, shown
-from largemargin.runtime.threads import workers
+from largemargin.runtime.threads import Workers, workers
+
+SOME_EXAMPLES = 1000  # after so many a stream of which nothing was stored is told of
 
 
 class OnlineLearner(ExpansionClassifier):
     """A kernel classifier over a cache of examples; subclasses say by which rule it learns."""
 
     PROTOCOL: ClassVar[tuple[str, ...]] = (
-        *ExpansionClassifier.PROTOCOL, "classes_after", "classes_before", "classes_given",
-        "learner_state", "new_state", "policy_code", "rule_code", "rule_settings",
+        *ExpansionClassifier.PROTOCOL, "answers_averaged", "begin", "beginning", "begins",
+        "classes_after", "classes_before", "classes_given", "go_on", "learner_state", "new_state",
+        "policy_code", "rule_code", "rule_settings", "warn_if_nothing_is_stored",
     )  # fmt: skip
 
-    average: bool
+    read_with = ("average",)
+
+    average: bool | str
     degree: int
     gamma: float | str
     coef0: float
@@ -70,6 +78,7 @@ class OnlineLearner(ExpansionClassifier):
     _rule: str  # a key of RULES
     _state: LearnerState
     _classes_given: bool
+    _beginning: Beginning | None = None  # of a stream that is in it
 
     def fit(self, X: MatrixLike, y: VectorLike) -> Self:
         """Go over the training data once, in their order, as a stream whose classes are known.
@@ -85,18 +94,16 @@ class OnlineLearner(ExpansionClassifier):
         -------
         self
         """
-        with self.rolled_back_on_error():
+        with self.rolled_back_on_error(), self.calibrating(X, y):
             self.check_parameters()
             given, y = self.validate(X, y, reset=True)
             classes, labels = find_classes(y)
             if len(classes) < 2:
                 raise too_few(type(self).__name__, classes)
-            state = self.new_state(given, given.shape[0] <= SMALL_PROBLEM)
+            seed = check_random_state(self.random_state).randint(2**31 - 1)
+            state = self.new_state(given, given.shape[0] <= SMALL_PROBLEM, seed)
             X = prepare(given, state.kernel, state.dtype)
-            watch = Watch(
-                type(self).__name__, len(y), verbose=self.verbose, max_seconds=self.max_seconds
-            )
-            with watch, workers(self.n_jobs) as team:
+            with self.watch(len(y)) as watch, workers(self.n_jobs) as team:
                 every = np.arange(len(classes))
                 learned = state.learn(
                     X, labels, every, team, memory_bytes(self.memory), watch, apart=False
@@ -110,6 +117,7 @@ class OnlineLearner(ExpansionClassifier):
                 ConvergenceWarning,
                 stacklevel=2,
             )
+        self.warn_if_nothing_is_stored()
         return self
 
     def partial_fit(self, X: MatrixLike, y: VectorLike, classes: VectorLike = None) -> Self:
@@ -135,33 +143,63 @@ class OnlineLearner(ExpansionClassifier):
         with self.rolled_back_on_error():
             self.check_parameters()
             self.check_streaming()
-            first, memory = not hasattr(self, "_state"), memory_bytes(self.memory)
-            rows, y = self.validate(X, y, reset=first)
-            before, given = self.classes_before(classes, first)
-            after = self.classes_after(before, y, given)
-            labels = numbers_in(after, y)
-            known = numbers_in(after, before)
-            record = self.record_with(first, rows, after, labels)
-            if first:
-                state = self.new_state(rows, rows.dtype != np.float32)
-            else:
-                state = self._state
-                self._check_unchanged(state)
-                if state.kernel.on_products:
-                    check_overflow(state.kernel, state.dtype, largest_square(rows))
-                if state.block_length(len(y), memory) < len(y) or len(after) > len(before):
-                    state = state.copy()  # a failure between two blocks must leave no trace
-            X = prepare(rows, state.kernel, state.dtype)
+            self.check_uncalibrated()
+            rows, y = self.validate(X, y, reset=not hasattr(self, "_state"))
             # Ctrl-C waits for the end of a block, so that what there is of the model is whole
             with Watch("stream", len(y)) as watch, workers(self.n_jobs) as team:
-                learned = state.learn(X, labels, known, team, memory, watch)
-            if learned < len(y):
-                raise KeyboardInterrupt
-            self.set_fitted(state, after, given)
-            self._record = record
+                self.go_on(rows, y, classes, team, watch)
         if watch.stopped:
             raise KeyboardInterrupt
         return self
+
+    def go_on(
+        self, rows: Matrix, y: np.ndarray, classes: VectorLike, team: Workers, watch: Watch
+    ) -> None:
+        """Learn from the next examples of a stream, which are checked."""
+        first, memory = not hasattr(self, "_state"), memory_bytes(self.memory)
+        before, given = self.classes_before(classes, first)
+        after = self.classes_after(before, y, given) if len(y) else before
+        labels, known = numbers_in(after, y), numbers_in(after, before)
+        record = self.record_with(first, rows, after, labels)
+        if not first:
+            self._check_unchanged(self._state)
+        beginning = self.begin(rows) if first else self._beginning
+        if beginning is not None:  # all of it once more, with the gamma of more examples
+            beginning = beginning.then(rows, labels, known)
+            rows, labels = beginning.examples
+            state = self.new_state(rows, beginning.double, beginning.seed)
+            known = known if given else known[:0]
+        else:
+            state = self._state
+            if state.kernel.on_products:
+                check_overflow(state.kernel, state.dtype, largest_square(rows))
+            if state.block_length(len(y), memory) < len(y) or len(after) > len(before):
+                state = state.copy()  # a failure between two blocks must leave no trace
+        X = prepare(rows, state.kernel, state.dtype)
+        if state.learn(X, labels, known, team, memory, watch) < len(labels):
+            raise KeyboardInterrupt
+        self.set_fitted(state, after, given, self._open(beginning))
+        self._record = record
+        self.warn_if_nothing_is_stored(len(y))
+
+    def begin(self, rows: Matrix) -> Beginning:
+        """The beginning of a stream whose first rows these are, still without examples."""
+        seed = check_random_state(self.random_state).randint(2**31 - 1)
+        return Beginning(rows.dtype != np.float32, seed)
+
+    @property
+    def begins(self) -> bool:
+        """Whether the next example may be held back: there is no gamma yet."""
+        return self._beginning is not None or (not hasattr(self, "_state") and self._holds_back())
+
+    def _holds_back(self) -> bool:
+        return isinstance(self.gamma, str) and self.gamma == "stream" and has_gamma(self.kernel)
+
+    def _open(self, beginning: Beginning | None) -> Beginning | None:
+        """A beginning that goes on after these examples; None if gamma is fixed."""
+        if beginning is None or not self._holds_back() or len(beginning) >= HELD_BACK:
+            return None
+        return beginning.kept()
 
     def classes_before(self, classes: VectorLike, first: bool) -> tuple[np.ndarray, bool]:
         """The classes known before a chunk, and whether they are all there can be."""
@@ -190,14 +228,19 @@ class OnlineLearner(ExpansionClassifier):
             )
         return after
 
-    def new_state(self, X: Matrix, double: bool) -> LearnerState:
+    def new_state(self, X: Matrix, double: bool, seed: int = 0) -> LearnerState:
         """The state before the first example; raises ValueError for wrong parameters."""
-        kernel = kernel_of(self, X)
-        dtype = choose_dtype(self.precision, double, kernel, X)
-        seed = check_random_state(self.random_state).randint(2**31 - 1)
+        if self._holds_back():
+            kernel = kernel_of(self, X[:HELD_BACK], gamma="scale")
+            dtype = choose_dtype(self.precision, double, kernel, X[:HELD_BACK])
+            if kernel.on_products:
+                check_overflow(kernel, dtype, largest_square(X))
+        else:
+            kernel = kernel_of(self, X)
+            dtype = choose_dtype(self.precision, double, kernel, X)
         return LearnerState(
             kernel, dtype, self.rule_code(), self.policy_code(), self.budget,
-            bool(self.average), self.rule_settings(), seed,
+            isinstance(self.average, str) or bool(self.average), self.rule_settings(), seed,
         )  # fmt: skip
 
     def rule_code(self) -> int:
@@ -211,8 +254,8 @@ class OnlineLearner(ExpansionClassifier):
     def policy_code(self) -> int:
         """The number of the eviction policy; raises ValueError for a wrong one."""
         fitting, others = (UNBOUNDED, BOUNDED) if self.budget is None else (BOUNDED, UNBOUNDED)
-        if self.policy == "auto":
-            return next(iter(fitting.values()))
+        if isinstance(self.policy, str) and self.policy == "auto":
+            return fitting[AUTO_UNBOUNDED if self.budget is None else AUTO_BOUNDED]
         if isinstance(self.policy, str) and self.policy in fitting:
             return fitting[self.policy]
         if isinstance(self.policy, str) and self.policy in others:
@@ -232,8 +275,10 @@ class OnlineLearner(ExpansionClassifier):
             not isinstance(budget, Integral) or isinstance(budget, bool) or budget < 1
         ):
             raise ValueError(f"budget must be None or a positive integer, got {budget!r}")
-        if not isinstance(self.average, bool | np.bool_):
-            raise ValueError(f"average must be True or False, got {self.average!r}")
+        if not isinstance(self.average, bool | np.bool_) and not (
+            isinstance(self.average, str) and self.average == "auto"
+        ):
+            raise ValueError(f"average must be 'auto', True or False, got {self.average!r}")
         if not isinstance(self.verbose, Integral):
             raise ValueError(f"verbose must be 0 or 1, got {self.verbose!r}")
         check_seconds(self.max_seconds)
@@ -249,12 +294,16 @@ class OnlineLearner(ExpansionClassifier):
         if isinstance(self.gamma, str) and self.gamma == "scale" and not hasattr(self, "_state"):
             raise ValueError(
                 "gamma='scale' needs the variance of all the data, which a stream does not have: "
-                "use gamma='auto' or a number"
+                "use gamma='stream', 'auto' or a number"
             )
 
     def _check_unchanged(self, state: LearnerState) -> None:
-        """A stream goes on with the rule, the policy and the budget that it began with."""
-        if (state.budget, state.learner.policy) != (self.budget, self.policy_code()):
+        """A stream goes on with the rule, the policy and the budget that it began with.
+
+        "auto" is what it was then, see `state`.
+        """
+        policy = state.learner.policy if self.policy == "auto" else self.policy_code()
+        if (state.budget, state.learner.policy) != (self.budget, policy):
             raise ValueError(
                 f"budget={self.budget} and policy={self.policy!r} are not what the stream began "
                 "with: fit again to change them"
@@ -265,15 +314,50 @@ class OnlineLearner(ExpansionClassifier):
                 "change them"
             )
 
-    def set_fitted(self, state: LearnerState, classes: np.ndarray, given: bool) -> None:
+    def set_fitted(
+        self,
+        state: LearnerState,
+        classes: np.ndarray,
+        given: bool,
+        beginning: Beginning | None = None,
+    ) -> None:
         self.classes_ = classes
         self._classes_given = given
         self._state = state
+        self._beginning = beginning
+
+    def warn_if_nothing_is_stored(self, n_last: int | None = None) -> None:
+        """Say so if a learner has had examples of two classes and took nothing of them.
+
+        A stream, of whose examples the last chunk has `n_last`, says it once.
+        """
+        tally = self._state.tally
+        due = n_last is None or tally[SEEN] >= SOME_EXAMPLES > tally[SEEN] - n_last
+        if due and not tally[INSERTIONS] and len(self.classes_) > 1:
+            warnings.warn(
+                f"{type(self).__name__} has stored none of {tally[SEEN]} examples, so that every "
+                "score is 0: its steps were all zero, as for rows of zeros; scale the data, or use "
+                "another kernel",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
 
     @property
     def learner_state(self) -> LearnerState:
         """The cache, the weight vectors and the counts; there are none before the first example."""
         return self._state
+
+    @property
+    def beginning(self) -> Beginning | None:
+        """The examples that are held back, of a stream that has not fixed its gamma."""
+        return self._beginning
+
+    @property
+    def answers_averaged(self) -> bool:
+        """Whether the average answers; "auto" is what it was when the stream began."""
+        if isinstance(self.average, str):
+            return bool(self._state.learner.averages)
+        return bool(self.average)
 
     @property
     def classes_given(self) -> bool:
@@ -282,13 +366,13 @@ class OnlineLearner(ExpansionClassifier):
 
     @property
     def _expansion(self) -> Expansion:  # type: ignore[override]
-        state = self._state
-        if self.average and not state.learner.averages:
+        state, average = self._state, self.answers_averaged
+        if average and not state.learner.averages:
             raise ValueError(
                 "average=True is kept along the stream: choose it before the first example, or fit "
                 "again"
             )
-        return state.expansion(bool(self.average))
+        return state.expansion(average)
 
     @property
     def _positions(self) -> np.ndarray:  # type: ignore[override]

@@ -48,6 +48,9 @@ from largemargin.runtime.progress import Watch
 from largemargin.runtime.threads import Workers
 
 MAX_BLOCK_VALUES = 1 << 23  # largest number of kernel values of a block against the cache
+# The part of |x|^2 outside the span of the stored examples from which on the projectron stores x.
+# With less the inverse of the Gram matrix loses its digits on data of few dimensions.
+CLEARANCE = {"float64": 1e-4, "float32": 1e-3}
 MIN_BLOCK = 16  # least number of examples of a block, however large the cache
 
 
@@ -138,6 +141,7 @@ class LearnerState:
         self.stored = StoredExamples(kernel, dtype)
         self.keeps_gram = removes(policy)
         self.projects = policy == PROJECTRON
+        self.clearance = CLEARANCE[dtype.name]
         # slots that may be needed: the forgetron stores the new example before it evicts one
         self.limit = None if budget is None else budget + (policy == FORGETRON)
         tally = np.zeros(N_TALLIES, np.int64)
@@ -330,12 +334,11 @@ class LearnerState:
         from largemargin.online.loop import run_block
 
         n, n_vectors = len(block), len(self.weights.scale)
-        accuracy = float(np.sqrt(np.finfo(self.dtype).eps))
         scores = np.zeros((n * (answers is not None), n_vectors))
         average = answers is not None and answers.average
         values = Block(labels, block.own, block.against, block.since, block.within, block.arrivals)
         done: int = run_block(
-            self.learner, values, self.cache, self.weights, work, accuracy, average, scores
+            self.learner, values, self.cache, self.weights, work, self.clearance, average, scores
         )
         if answers is not None:
             before, known = classes

@@ -46,7 +46,7 @@ _most_slots = compiled()(most_slots)
 
 
 @compiled()
-def run_block(learner, block, cache, weights, work, accuracy, average, answers):
+def run_block(learner, block, cache, weights, work, clearance, average, answers):
     """Learn from the examples of the block, in order; those with the label -1 are only scored.
 
     The scores of each before it is learned, or those of the average, become a row of `answers`, if
@@ -65,7 +65,7 @@ def run_block(learner, block, cache, weights, work, accuracy, average, answers):
         if block.labels[example] < 0:
             continue
         if len(weights.scale):
-            _learn(learner, block, cache, weights, work, example, accuracy)
+            _learn(learner, block, cache, weights, work, example, clearance)
             for r in range(len(weights.scale)):
                 weights.scale_sum[r] += weights.scale[r]
         tally[SEEN] += 1
@@ -89,7 +89,7 @@ def _answer(weights, work, tally, average, answer):
 
 
 @once()
-def _learn(learner, block, cache, weights, work, example, accuracy):
+def _learn(learner, block, cache, weights, work, example, clearance):
     tally, policy = learner.tally, learner.policy
     label, square = block.labels[example], block.squares[example]
     ahead = lead(work.scores, label)
@@ -107,7 +107,7 @@ def _learn(learner, block, cache, weights, work, example, accuracy):
         work.steps, work.shrinks,
     ):  # fmt: skip
         return
-    _step(learner, block, cache, weights, work, example, label, square, accuracy)
+    _step(learner, block, cache, weights, work, example, label, square, clearance)
     if policy == DISTILL:
         distill(learner, cache, weights, work.surplus, work.scratch)
     elif policy == FORGETRON and tally[SIZE] > learner.budget:
@@ -130,7 +130,7 @@ def _evict(learner, cache, weights, work):
 
 
 @once()
-def _step(learner, block, cache, weights, work, example, label, square, accuracy):
+def _step(learner, block, cache, weights, work, example, label, square, clearance):
     """w_r <- shrinks_r w_r + steps_r x, with x stored, or projected."""
     tally, policy = learner.tally, learner.policy
     for r in range(len(weights.scale)):
@@ -140,7 +140,7 @@ def _step(learner, block, cache, weights, work, example, label, square, accuracy
     if policy == FORGETRON:
         count_step(learner.tuning, work.steps, square)
     if policy != PROJECTRON or not add_projection(
-        learner, cache, weights, work.steps, work.values, square, accuracy, work.surplus
+        learner, cache, weights, work.steps, work.values, square, clearance, work.surplus
     ):
         # A newest that is there already joins the sums now. And if the cache grows by a slot, sums
         # run over one more: their order, and so their bits, depend on how many slots there are.

@@ -22,7 +22,7 @@ class MIRA(OnlineLearner):
     margin : float, default=0.01
         What the true class must lead the best other one by for an example not to be learned.
     budget, policy, average, kernel, degree, gamma, coef0, matern_nu, max_seconds, memory, n_jobs, \
-    precision, random_state, verbose :
+    precision, random_state, verbose, calibrate :
         As for `AggressivePerceptron`.
 
     Attributes
@@ -52,12 +52,12 @@ class MIRA(OnlineLearner):
     --------
     >>> from sklearn.datasets import load_digits
     >>> X, y = load_digits(return_X_y=True)
-    >>> model = MIRA(budget=150, gamma=0.05, average=True)
+    >>> model = MIRA(budget=150)
     >>> for start in range(0, 1000, 100):
     ...     chunk = slice(start, start + 100)
-    ...     _ = model.partial_fit(X[chunk] / 16, y[chunk])
-    >>> model.n_support_, round(model.score(X[1000:] / 16, y[1000:]), 3)
-    (149, 0.908)
+    ...     _ = model.partial_fit(X[chunk], y[chunk])
+    >>> model.n_support_, round(model.score(X[1000:], y[1000:]), 3)
+    (150, 0.922)
     """
 
     _rule = "MIRA"
@@ -68,10 +68,10 @@ class MIRA(OnlineLearner):
         margin: float = 0.01,
         budget: int | None = None,
         policy: str = "auto",
-        average: bool = False,
+        average: bool | str = "auto",
         kernel: Any = "rbf",
         degree: int = 3,
-        gamma: float | str = "auto",
+        gamma: float | str = "stream",
         coef0: float = 1.0,
         matern_nu: float = 1.5,
         max_seconds: float | None = None,
@@ -80,6 +80,7 @@ class MIRA(OnlineLearner):
         precision: str = "auto",
         random_state: Any = None,
         verbose: int = 0,
+        calibrate: bool = False,
     ) -> None:
         self.margin = margin
         self.budget = budget
@@ -96,6 +97,7 @@ class MIRA(OnlineLearner):
         self.precision = precision
         self.random_state = random_state
         self.verbose = verbose
+        self.calibrate = calibrate
 
     def rule_settings(self) -> np.ndarray:
         return np.array([check_margin(self.margin), 0.0])

@@ -252,34 +252,34 @@ def project(inverse, values, size, square, d):
 def grow_inverse(inverse, d, size, residual):
     """The inverse with the next example, for which `project` gave d and the residual."""
     for i in range(size):
-        for j in range(i + 1):  # the same both ways to the last bit
-            inverse[i, j] += d[i] * d[j] / residual
-            inverse[j, i] = inverse[i, j]
+        row, own = inverse[i], d[i]
+        for j in range(size):  # the same both ways to the last bit: products commute
+            row[j] += own * d[j] / residual
         inverse[i, size] = inverse[size, i] = -d[i] / residual
     inverse[size, size] = 1.0 / residual
 
 
 @once()
-def add_projection(learner, cache, weights, steps, values, square, accuracy, d):
+def add_projection(learner, cache, weights, steps, values, square, clearance, d):
     """w_r += steps_r P x, and True: the Projectron with a hard budget.
 
     (Orabona, Keshet & Caputo 2009.) A step w += tau x is made with x itself, which is stored, as
     long as the budget allows; and with the projection of x onto the span of the stored examples,
     P x = sum_j d_j x_j, once it does not (their algorithm with the threshold 0 until the cache is
-    full and infinite from then on) or if x is in the span anyway, to the accuracy of the kernel
-    values. With K the Gram matrix of the cache and k the values of x against it,
+    full and infinite from then on) or if x is in the span anyway, but for a small part of it. With
+    K the Gram matrix of the cache and k the values of x against it,
 
         d = K^-1 k,    |x - P x|^2 = x.x - k.d
 
     K^-1 grows by a row and a column with each example that is stored; since only examples clear of
     the span are, its entries stay bounded.
 
-    Returns False if x is to be stored, for which the inverse is then ready. `accuracy` is the
-    square root of the rounding of kernel values; `d` is scratch.
+    Returns False if x is to be stored, for which the inverse is then ready. `clearance` is the part
+    of |x|^2 that must lie outside the span for that; `d` is scratch.
     """
     size = learner.tally[SIZE]
     residual = project(cache.inverse, values, size, square, d)
-    if size < learner.budget and residual > accuracy * abs(square):
+    if size < learner.budget and residual > clearance * abs(square):
         grow_inverse(cache.inverse, d, size, residual)
         return False
     for r in range(len(steps)):

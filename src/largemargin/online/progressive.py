@@ -62,36 +62,84 @@ def answer_and_learn(
     ValueError
         If something is wrong with a row; the model is then as it was.
     """
+    found: list[Answer] = []
+    with model.rolled_back_on_error():
+        if not hasattr(model, "learner_state"):
+            model.check_parameters()
+            model.check_streaming()
+        done = 0  # labels
+        for row, known in enumerate(labelled):
+            if not model.begins:
+                break
+            y_row = y[done : done + int(known)]
+            found += _answer_and_hold_back(model, X[row : row + 1], y_row, team, classes)
+            done += len(y_row)
+        rest = slice(len(found), None)
+        if X[rest].shape[0]:
+            found += _answer_and_learn(model, X[rest], y[done:], labelled[rest], team, classes)
+    return found
+
+
+def _answer_and_hold_back(
+    model: OnlineLearner, X: Matrix, y: np.ndarray, team: Workers, classes: np.ndarray | None
+) -> list[Answer]:
+    """The same for one row of a stream that has not fixed its gamma.
+
+    The answer is that of the model which the examples held back so far give, and the row becomes
+    one of them.
+    """
+    first = not hasattr(model, "learner_state")
+    if first:
+        X = model.validate(X)
+    found = [Answer(None, [], None)]
+    with Watch("stream", 1, interruptible=False) as watch:
+        if first and classes is not None:
+            model.go_on(X[:0], y[:0], classes, team, watch)
+        if hasattr(model, "learner_state"):
+            found = _answer_and_learn(model, X, y[:0], np.zeros(1, bool), team, None)
+        if len(y):
+            model.go_on(X, y, classes if first else None, team, watch)
+    return found
+
+
+def _answer_and_learn(
+    model: OnlineLearner,
+    X: Matrix,
+    y: np.ndarray,
+    labelled: np.ndarray,
+    team: Workers,
+    classes: np.ndarray | None,
+) -> list[Answer]:
     first = not hasattr(model, "learner_state")
     if first and classes is None and not len(y):
         return [Answer(None, [], None)] * X.shape[0]
-    with model.rolled_back_on_error():
-        if first:
-            model.check_parameters()
-            model.check_streaming()
-            X = model.validate(X)
-        before, given = model.classes_before(classes if first else None, first)
-        after = model.classes_after(before, y, given) if len(y) else before
-        labels = np.full(len(labelled), -1)
-        labels[labelled] = numbers_in(after, y)
-        known = numbers_in(after, before)
-        record = model.record_with(first, X[labelled], after, labels[labelled])
-        memory = memory_bytes(model.memory)
-        state = model.new_state(X, X.dtype != np.float32) if first else model.learner_state
-        if not first and (
-            state.block_length(len(labels), memory) < len(labels) or len(after) > len(before)
-        ):
+    if first:
+        X = model.validate(X)
+    before, given = model.classes_before(classes if first else None, first)
+    after = model.classes_after(before, y, given) if len(y) else before
+    labels = np.full(len(labelled), -1)
+    labels[labelled] = numbers_in(after, y)
+    known = numbers_in(after, before)
+    record = model.record_with(first, X[labelled], after, labels[labelled])
+    memory = memory_bytes(model.memory)
+    if first:
+        start = model.begin(X)
+        state = model.new_state(X, start.double, start.seed)
+    else:
+        state = model.learner_state
+        if state.block_length(len(labels), memory) < len(labels) or len(after) > len(before):
             state = state.copy()  # a failure between two blocks must leave no trace
-        if state.kernel.on_products:
-            check_overflow(state.kernel, state.dtype, largest_square(X))
-        X = state.stored.match(prepare(X, state.kernel, state.dtype))
-        if X.dtype == np.float32 and not np.isfinite(X.data if sp.issparse(X) else X).all():
-            raise ValueError("x has a number that is too large for float32: scale the data")
-        answers = Answers(bool(model.average))
-        with Watch("stream", len(labels), interruptible=False) as watch:
-            state.learn(X, labels, known, team, memory, watch, answers)
-        model.set_fitted(state, after, given)
-        model._record = record
+    if state.kernel.on_products:
+        check_overflow(state.kernel, state.dtype, largest_square(X))
+    X = state.stored.match(prepare(X, state.kernel, state.dtype))
+    if X.dtype == np.float32 and not np.isfinite(X.data if sp.issparse(X) else X).all():
+        raise ValueError("x has a number that is too large for float32: scale the data")
+    answers = Answers(state.learner.averages if model.average == "auto" else bool(model.average))
+    with Watch("stream", len(labels), interruptible=False) as watch:
+        state.learn(X, labels, known, team, memory, watch, answers)
+    model.set_fitted(state, after, given, model.beginning)
+    model._record = record
+    model.warn_if_nothing_is_stored(len(y))
     return _read(answers, after)
 
 

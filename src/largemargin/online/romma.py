@@ -21,7 +21,7 @@ class ROMMA(OnlineLearner):
     aggressive : bool, default=True
         Learn whenever y (w.x) < 1, not only on mistakes, y (w.x) <= 0.
     budget, policy, average, kernel, degree, gamma, coef0, matern_nu, max_seconds, memory, n_jobs, \
-    precision, random_state, verbose :
+    precision, random_state, verbose, calibrate :
         As for `AggressivePerceptron`.
 
     Attributes
@@ -56,12 +56,12 @@ class ROMMA(OnlineLearner):
     --------
     >>> from sklearn.datasets import load_digits
     >>> X, y = load_digits(return_X_y=True)
-    >>> model = ROMMA(budget=150, gamma=0.05, policy="projectron", average=True)
+    >>> model = ROMMA(budget=150)
     >>> for start in range(0, 1000, 100):
     ...     chunk = slice(start, start + 100)
-    ...     _ = model.partial_fit(X[chunk] / 16, y[chunk])
-    >>> model.n_support_, round(model.score(X[1000:] / 16, y[1000:]), 3)
-    (150, 0.905)
+    ...     _ = model.partial_fit(X[chunk], y[chunk])
+    >>> model.n_support_, round(model.score(X[1000:], y[1000:]), 3)
+    (150, 0.921)
     """
 
     _rule = "ROMMA"
@@ -72,10 +72,10 @@ class ROMMA(OnlineLearner):
         aggressive: bool = True,
         budget: int | None = None,
         policy: str = "auto",
-        average: bool = False,
+        average: bool | str = "auto",
         kernel: Any = "rbf",
         degree: int = 3,
-        gamma: float | str = "auto",
+        gamma: float | str = "stream",
         coef0: float = 1.0,
         matern_nu: float = 1.5,
         max_seconds: float | None = None,
@@ -84,6 +84,7 @@ class ROMMA(OnlineLearner):
         precision: str = "auto",
         random_state: Any = None,
         verbose: int = 0,
+        calibrate: bool = False,
     ) -> None:
         self.aggressive = aggressive
         self.budget = budget
@@ -100,6 +101,7 @@ class ROMMA(OnlineLearner):
         self.precision = precision
         self.random_state = random_state
         self.verbose = verbose
+        self.calibrate = calibrate
 
     def rule_settings(self) -> np.ndarray:
         if not isinstance(self.aggressive, bool | np.bool_):

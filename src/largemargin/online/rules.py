@@ -23,6 +23,7 @@ from largemargin.online.compiled import compiled, once
 
 ROMMA_PARALLEL = 1e-8  # ratio of q to |x|^2 |w|^2 below which a and b would be mostly rounding
 ROMMA_LONGEST = 1e100  # value of |x|^2 |w|^2 past which a weight vector starts anew
+MIRA_SMALL = 1e-10  # ratio of the margin to |x|^2 up to which the steps of MIRA may be as small
 ROMMA_SHORTEST = 1e-300  # value of |x|^2 up to which x counts as zero: 1 / |x|^2 could overflow
 
 
@@ -67,6 +68,8 @@ def mira_step(beta, scores, label, square, steps):
             best = scores[r]
     if square <= 0.0 or scores[label] - best >= beta:
         return False
+    if beta <= MIRA_SMALL * square:
+        return _small_mira_step(beta, scores, label, square, steps)
     # The values B_r/A + [r = y] are taken relative to the best other class. p_r > 0 only where the
     # value exceeds theta, and theta < the largest value <= theta + 1. Solving sum p = 1 over the
     # values that are left raises theta from below as the others are dropped (Michelot 1986).
@@ -88,6 +91,40 @@ def mira_step(beta, scores, label, square, steps):
     for r in range(len(scores)):
         if r != label:
             steps[r] = -max(steps[r] - theta, 0.0)
+            moved -= steps[r]
+    steps[label] = moved
+    return moved > 0.0
+
+
+@compiled()
+def _small_mira_step(beta, scores, label, square, steps):
+    """The same step where it may be so small that nothing of it would be left beside 1.
+
+    With g_r = (m_r.x + beta - m_y.x) / A for the other classes, the step is tau_r = -max(g_r - phi,
+    0) and tau_y what they give up. As long as tau_y <= 1, it is phi itself, phi = sum g_r / (n + 1)
+    over the n classes with g_r > phi; else tau_y = 1 and phi = (sum g_r - 1) / n. Dropping classes
+    from the sums raises phi from below, as above.
+    """
+    for r in range(len(scores)):
+        steps[r] = (scores[r] + beta - scores[label]) / square
+    steps[label] = -np.inf
+    phi = 0.0
+    while True:
+        total, count = 0.0, 0
+        for r in range(len(scores)):
+            if steps[r] > phi:
+                total += steps[r]
+                count += 1
+        raised = total / (count + 1)
+        if raised > 1.0:
+            raised = (total - 1.0) / count
+        if not raised > phi:
+            break
+        phi = raised
+    moved = 0.0
+    for r in range(len(scores)):
+        if r != label:
+            steps[r] = -max(steps[r] - phi, 0.0)
             moved -= steps[r]
     steps[label] = moved
     return moved > 0.0

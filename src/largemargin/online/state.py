@@ -12,6 +12,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from largemargin.kernels.basis import Basis
 from largemargin.model_file.arrays import (
@@ -24,8 +25,11 @@ from largemargin.model_file.arrays import (
     empty_basis,
     fill_basis,
     pack_basis,
+    pack_rows,
+    unpack_rows,
 )
 from largemargin.online.arrays import (
+    BOUNDED,
     EVERY,
     FREE,
     INSERTIONS,
@@ -33,13 +37,17 @@ from largemargin.online.arrays import (
     LOGGED,
     MARGIN_ERRORS,
     NEWEST,
+    OLD_BOUNDED,
+    OLD_UNBOUNDED,
     ONLINE_ERRORS,
     REMOVALS,
     SEEN,
     SIZE,
     TOP,
+    UNBOUNDED,
     most_slots,
 )
+from largemargin.online.beginning import HELD_BACK, Beginning
 from largemargin.online.learner import LearnerState, n_vectors_of
 
 _COUNTS = {
@@ -47,7 +55,10 @@ _COUNTS = {
     "online_errors": ONLINE_ERRORS, "margin_errors": MARGIN_ERRORS, "n_slots": TOP,
     "log_every": EVERY,
 }  # fmt: skip
-_FACTS = {*BASIS_FACTS, *_COUNTS, "classes_given", "averages", "random", "newest"}
+_FACTS = {
+    *BASIS_FACTS, *_COUNTS, "classes_given", "averages", "random", "newest", "policy", "beginning",
+    "clearance",
+}  # fmt: skip
 # Arrays of the file, and which of the weights each of them is
 _BY_SLOT = {"coefs": "coefs", "others": "loo_scores", "debts": "average_offset"}
 _BY_VECTOR = {"scale": "scale", "passed": "scale_sum", "norms": "norms", "updates": "updates"}
@@ -68,6 +79,9 @@ def pack(model: Any) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         "averages": bool(learner.averages),
         "random": f"{int(learner.random[0]):016x}",
         "newest": int(state.tally[NEWEST]),
+        "policy": _policy_name(learner.policy),
+        "clearance": float(state.clearance),
+        "beginning": None,
     }
     arrays |= {"slots": slots, "labels": cache.labels[slots], "squares": cache.squares[slots]}
     for name, field in _BY_SLOT.items():
@@ -82,12 +96,33 @@ def pack(model: Any) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         arrays["inverse"] = cache.inverse[np.ix_(slots, slots)][np.tril_indices(len(slots))]
     arrays["log"] = learner.log[: state.tally[LOGGED]]
     arrays["tuning"] = learner.tuning
+    if model.beginning is not None:
+        facts["beginning"], held = _pack_beginning(model.beginning)
+        arrays |= held
     return facts, arrays
+
+
+def _policy_name(code: int) -> str:
+    return next(name for name, other in {**UNBOUNDED, **BOUNDED}.items() if other == code)
+
+
+def _pack_beginning(beginning: Beginning) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    """The examples that a stream holds back, and what it settled with the first of them."""
+    facts = {"size": len(beginning), "double": beginning.double, "seed": beginning.seed}
+    if beginning.rows is None or beginning.labels is None:
+        return facts, {}
+    rows = beginning.rows
+    arrays = pack_rows(rows, "held") if sp.issparse(rows) else {"held.rows": rows}
+    return facts, {**arrays, "held.labels": np.asarray(beginning.labels, np.int64)}
 
 
 def unpack(model: Any, facts: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
     """Give an estimator the fitted state that `pack` took from another."""
-    facts = {"newest": -1, **facts}  # which older files do not have
+    # which older files do not have; "auto" was another policy then
+    old = {"newest": -1, "beginning": None, "policy": model.policy, "clearance": None}
+    if model.policy == "auto":
+        old["policy"] = OLD_UNBOUNDED if model.budget is None else OLD_BOUNDED
+    facts = {**old, **facts}
     if set(facts) != _FACTS:
         raise ValueError(f"{type(model).__name__} needs the facts {', '.join(sorted(_FACTS))}")
     _check_facts(facts)
@@ -96,20 +131,68 @@ def unpack(model: Any, facts: dict[str, Any], arrays: dict[str, np.ndarray]) -> 
     basis = empty_basis(facts)
     fill_basis(basis, facts, arrays, model.n_features_in_, facts["n_seen"])
     state = LearnerState(
-        basis.kernel, basis.dtype, model.rule_code(), model.policy_code(), model.budget,
+        basis.kernel, basis.dtype, model.rule_code(), _policy_of(model, facts), model.budget,
         facts["averages"], model.rule_settings(), int(facts["random"], 16),
     )  # fmt: skip
     state.n_classes = len(model.classes_)
+    state.clearance = _clearance_of(facts)
     _restore_cache(state, basis, facts, arrays)
     _restore_weights(state, arrays)
     _restore_tally(state, facts, arrays)
+    beginning = _unpack_beginning(model, facts, arrays)
     if arrays:
         raise ValueError(f"there is an array {sorted(arrays)[0][:60]!r}, which no model has")
     for average in (False, True):
         with np.errstate(over="ignore", invalid="ignore"):
             expansion = state.expansion(average)
         check_scores(expansion.basis, expansion.coefs)
-    model.set_fitted(state, model.classes_, facts["classes_given"])
+    model.set_fitted(state, model.classes_, facts["classes_given"], beginning)
+
+
+def _policy_of(model: Any, facts: dict[str, Any]) -> int:
+    """The number of the policy that the stream began with."""
+    fitting = UNBOUNDED if model.budget is None else BOUNDED
+    name = facts["policy"]
+    if type(name) is not str or name not in fitting or model.policy not in ("auto", name):
+        raise ValueError("the policy of the stream is not that of its parameters")
+    return fitting[name]
+
+
+def _clearance_of(facts: dict[str, Any]) -> float:
+    """What a projectron stores an example from: of older files, the root of the rounding."""
+    found = facts["clearance"]
+    if found is None:
+        return float(np.sqrt(np.finfo(facts["precision"]).eps))
+    if type(found) is not float or not 0 < found < 1:
+        raise ValueError("the clearance of the stored examples is not a part of 1")
+    return found
+
+
+def _unpack_beginning(
+    model: Any, facts: dict[str, Any], arrays: dict[str, np.ndarray]
+) -> Beginning | None:
+    held = facts["beginning"]
+    if held is None:
+        return None
+    if not isinstance(held, dict) or set(held) != {"size", "double", "seed"}:
+        raise ValueError("the beginning of the stream is not one")
+    check_count(held["size"], "the number of examples held back")
+    check_count(held["seed"], "the seed")
+    size = held["size"]
+    if type(held["double"]) is not bool or size >= HELD_BACK or size != facts["n_seen"]:
+        raise ValueError("the numbers of examples held back and seen disagree")
+    if not size:
+        return Beginning(held["double"], held["seed"])
+    labels, rows = arrays.pop("held.labels"), arrays.pop("held.rows", None)
+    check_array(labels, "held.labels", np.int64, (size,))
+    check_range(labels, "held.labels", 0, len(model.classes_))
+    if rows is None:
+        rows = unpack_rows(arrays, "held", size, model.n_features_in_)
+    values = np.asarray(rows.data if sp.issparse(rows) else rows)
+    if rows.shape != (size, model.n_features_in_) or values.dtype not in (np.float32, np.float64):
+        raise ValueError("the rows held back are not those of the stream")
+    check_finite(values, "held")
+    return Beginning(held["double"], held["seed"], rows, labels)
 
 
 def _check_facts(facts: dict[str, Any]) -> None:

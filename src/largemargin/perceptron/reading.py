@@ -33,6 +33,13 @@ class TraceReader(KernelClassifier):
     _correct: np.ndarray | None  # per vector: examples that it gets right, trained on or held out
     _looked: str  # the method that those counts were made for
 
+    read_with = ("method", "normalize")
+
+    @property
+    def score_unit(self) -> float:  # type: ignore[override]
+        """Votes and averages are sums over the steps of training."""
+        return float(self._state.trace.n_steps) if self.method in ("vote", "average") else 1.0
+
     @property
     def state(self) -> PerceptronState:
         """What training left: the trace and its basis."""

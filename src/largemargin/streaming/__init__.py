@@ -9,4 +9,5 @@ from which a killed process goes on as if nothing had happened.
     checkpoint   model, place in the input and in the output in one file, to go on from
     files        one process at a time for a file, and no file written over another
     driver       the loop over all of these
+    serving      files with names for the model of a stream
 """

@@ -7,6 +7,7 @@ whole, so whenever the process dies there is a checkpoint, and at least as much 
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field
+from inspect import signature
 from typing import Any, NamedTuple
 
 import scipy.sparse as sp
@@ -15,6 +16,7 @@ from largemargin.base.pipelines import final_step
 from largemargin.base.training_record import ASIDE
 from largemargin.machines import CARDS
 from largemargin.model_file.container import refusal
+from largemargin.model_file.registry import ADDED
 from largemargin.model_file.saving import load_with_info, save
 from largemargin.online.estimator import OnlineLearner
 from largemargin.streaming.schema import Schema
@@ -117,6 +119,13 @@ def schema_of(machine: Any, info: dict[str, Any], path: str, sparse: bool | None
             f"file of one of {', '.join(card.name for card in CARDS if card.streams)}"
         )
     learner.check_streaming()
+    for name, step in getattr(machine, "steps", [])[:-1]:
+        if not hasattr(step, "scale_"):
+            raise ValueError(
+                f"{path} prepares the columns of a table before it learns ({name}, a "
+                f"{type(step).__name__}), which a stream cannot: train again from numbers, or "
+                "begin a stream of named values with the name of a machine"
+            )
     names = stored_names(info, learner.n_features_in_, path)
     if names is None and hasattr(learner, "feature_names_in_"):
         names = [str(name) for name in learner.feature_names_in_]
@@ -139,7 +148,8 @@ def resume_stream(
     learner = final_step(found)
     learner.set_params(**{name: asked[name] for name in ASIDE & asked.keys() & there.keys()})
     for name in asked | there:
-        if name not in ASIDE and asked.get(name) != there.get(name):
+        same = asked.get(name) == there.get(name) or _left_out(learner, name, asked, there)
+        if name not in ASIDE and not same:
             raise _changed(checkpoint, model, name, there.get(name), asked.get(name))
     for name, value in kept.items():
         # what an earlier version did not note, and what is left out, is as it was
@@ -151,6 +161,14 @@ def resume_stream(
             raise _changed(checkpoint, model, option, _told(before), _told(value))
     info = {} if place.names is None else {"feature_names": place.names}
     return found, schema_of(found, info, checkpoint, place.sparse), place
+
+
+def _left_out(learner: Any, name: str, asked: dict[str, Any], there: dict[str, Any]) -> bool:
+    """Whether a parameter has its default now, and had that of an earlier version then."""
+    before = ADDED.get(type(learner).__name__, {})
+    if name not in before or there.get(name) != before[name]:
+        return False
+    return bool(asked.get(name) == signature(type(learner)).parameters[name].default)
 
 
 def _changed(checkpoint: str, model: str, name: str, before: Any, asked: Any) -> ValueError:

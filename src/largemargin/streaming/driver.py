@@ -165,5 +165,5 @@ class Driver:
     def save(self, path: str) -> None:
         """Write the model as it is now."""
         if not self.session.fitted:
-            raise ValueError(f"no line had a label, so there is no model to write to {path}")
+            raise ValueError(f'no line had a label ("y"), so there is no model to write to {path}')
         save(self.session.model, path, info=model_info(self._place))

@@ -1,10 +1,13 @@
-"""One line of JSON as an event: {"x": [numbers] or {name: number}, "y": label, "id": anything}."""
+"""One line of JSON as an event: {"x": [numbers] or {name: value}, "y": label, "id": anything}.
+
+A value that has a name may be text, a category: {"color": "red"} is {"color=red": 1}.
+"""
 
 from __future__ import annotations
 
 import json
 from codecs import BOM_UTF8
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
 
@@ -14,6 +17,7 @@ from largemargin.data.errors import MAX_LABEL, MAX_LINE, MAX_NAME
 from largemargin.streaming.input import Line, TooLong
 
 _NUMBERS = {int, float}  # types of values that JSON gives
+_TEXTS = {str, bool}  # types of values with names that become numbers
 _LABELS = (str, int, bool, float)  # types of labels
 
 
@@ -33,12 +37,15 @@ class BadLine(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """What a line says. `names` is None if x is a list, `label` if there is none; `id` is JSON."""
+    """What a line says. `names` is None if x is a list, `label` if there is none; `id` is JSON.
+    `categories` has the names that stand for categories, "color=red", and whose they are, "color".
+    """
 
     values: np.ndarray
     names: list[str] | None
     label: Any
     id: str | None
+    categories: dict[str, str] = field(default_factory=dict)
 
 
 def read_event(line: Line) -> Event:
@@ -53,18 +60,43 @@ def read_event(line: Line) -> Event:
     id = _id_text(content["id"]) if "id" in content else None
     try:
         if "x" not in content:
-            raise BadLine(f'there is no "x", only {_some(content)}')
+            raise BadLine(
+                f'there is no "x", only {_some(content)}; expected a line such as '
+                '{"x": {"length": 1.5}, "y": "red"}'
+            )
         x = content["x"]
         label = _label(content.get("y"))
         if isinstance(x, list):
             return Event(_values(x), None, label, id)
         if isinstance(x, dict):
+            x, categories = by_category(x)
             _check_names(x)
-            return Event(_values(list(x.values()), x), list(x), label, id)
+            return Event(_values(list(x.values()), x), list(x), label, id, categories)
         raise BadLine(f"x must be a list of numbers or an object of named numbers, got {shown(x)}")
     except BadLine as error:
         error.id = id
         raise
+
+
+def by_category(x: dict[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
+    """Named values with a 1 for each category, and the names that stand for categories.
+
+    >>> by_category({"size": 2.5, "color": "red", "new": True})
+    ({'size': 2.5, 'color=red': 1, 'new': 1}, {'color=red': 'color'})
+    """
+    if not _TEXTS & set(map(type, x.values())):
+        return x, {}
+    found: dict[str, Any] = {}
+    categories = {}
+    for name, value in x.items():
+        column = name
+        if type(value) is str:
+            column = f"{name}={value}"
+            categories[column] = name
+        if column in found:
+            raise BadLine(f"x has {shown(column)} twice, as a name and as a category: rename one")
+        found[column] = value if type(value) not in _TEXTS else int(value is not False)
+    return found, categories
 
 
 def shown(value: Any) -> str:
@@ -99,7 +131,10 @@ def _parse(line: bytes) -> Any:
     except UnicodeDecodeError as error:
         raise BadLine(f"byte {error.start + 1} is not UTF-8: send JSON in UTF-8") from None
     except json.JSONDecodeError as error:
-        raise BadLine(f"not JSON: {error.msg.lower()} at character {error.pos + 1}") from None
+        raise BadLine(
+            f"not JSON: {error.msg.lower()} at character {error.pos + 1}; expected a line such as "
+            '{"x": [1.5, 2], "y": "red"}'
+        ) from None
     except RecursionError:
         raise BadLine("not JSON that can be read: it is nested too deeply") from None
     except ValueError:  # Python's limit on digits, the only other thing that `loads` refuses
@@ -116,7 +151,8 @@ def _id_text(id: Any) -> str:
 def _values(x: list[Any], names: dict[str, Any] | None = None) -> np.ndarray:
     def problem(what: str, place: int) -> BadLine:
         where = f"x[{place}]" if names is None else f"x[{shown(list(names)[place])}]"
-        return BadLine(f"{where} is {what}: give finite numbers")
+        left_out = "" if names is None else ", or text for a category, or leave it out"
+        return BadLine(f"{where} is {what}: give finite numbers{left_out}")
 
     if not set(map(type, x)) <= _NUMBERS:
         place = next(i for i, value in enumerate(x) if type(value) not in _NUMBERS)

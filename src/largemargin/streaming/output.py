@@ -28,9 +28,14 @@ def is_kept(path: str | None) -> bool:
     return not os.path.exists(path) or os.path.isfile(path) or os.path.isdir(path)
 
 
+def is_there(path: str | None) -> bool:
+    """Whether there is a file with something in it."""
+    return path is not None and os.path.isfile(path) and os.path.getsize(path) > 0
+
+
 def check_new(option: str, path: str) -> None:
     """Refuse a path at which something would be lost."""
-    if os.path.isfile(path) and os.path.getsize(path):
+    if is_there(path):
         goes_on = {"--checkpoint": "go on from it with --resume", "-o": "go on with --resume"}
         choices = [f"give {option} another file", *filter(None, [goes_on.get(option)])]
         raise FileExistsError(

@@ -3,6 +3,11 @@
 A model that goes on brings all of it along; otherwise the first event with an x, and the first with
 a label, settle it. An event that turns out to be bad must leave nothing behind, so what has been
 settled can be taken back to a `mark`.
+
+A category has a column of its own, "color=red", from its first event on, and the first category of
+a name brings along the column "color=(other)", for those that come when no column is free any more.
+Both depend on the events and their order alone, and the names of the columns are all there is to
+keep of it.
 """
 
 from __future__ import annotations
@@ -22,6 +27,8 @@ from largemargin.streaming.events import BadLine, Event, shown
 # not be learned, or no checkpoint could be written from then on. Sizes are of JSON texts.
 MAX_NAMES = 30_000_000  # characters of all names together
 MAX_LABELS = 1 << 24  # labels, each as wide as the longest, as NumPy stores them
+
+OTHERS = "=(other)"  # what follows a name in that of the column for categories without their own
 
 # Kinds of labels, in words.
 _KINDS = {str: "text", int: "numbers", bool: "true or false"}
@@ -114,7 +121,9 @@ class Schema:
         """Settle what an event settles. Returns the columns of its values, or None if they are all
         columns in their order; raises BadLine, and settles nothing, if it does not fit in."""
         kind = self._check_label(event.label)
-        columns = None if event.names is None else self._columns_of(event.names)
+        columns = None
+        if event.names is not None:
+            columns = self._columns_of(event.names, event.categories)
         if columns is None:
             self._check_width(len(event.values))
         self._kind = kind
@@ -159,38 +168,33 @@ class Schema:
         elif width != self.width:
             raise BadLine(f"x has {width} numbers where {self.width} belong")
 
-    def _columns_of(self, names: list[str]) -> np.ndarray:
+    def _columns_of(self, names: list[str], categories: dict[str, str]) -> np.ndarray:
+        if self.columns is None and self.width is not None:
+            raise BadLine(
+                f"x has names in a stream whose columns have none: give a list of {self.width} "
+                "numbers"
+            )
+        known = {} if self.columns is None else self.columns
+        width = self.max_features if self.width is None else self.width
+        new = _NewColumns(known, width)
+        columns = [
+            known[name] if name in known else new.place(name, categories.get(name))
+            for name in names
+        ]
+        size = self._names_size + sum(map(_size, new.names))
+        if new.names and size > MAX_NAMES:
+            last = shown(list(new.names)[-1])
+            raise BadLine(
+                f"x has the name {last}, which is unknown, and with it the names take {size} "
+                f"characters, where {MAX_NAMES} are the most: use shorter ones"
+            )
+        if categories and len(set(columns)) < len(columns):
+            raise BadLine("x has a name and a category that are one column: rename one")
         if self.columns is None:
-            if self.width is not None:
-                raise BadLine(
-                    f"x has names in a stream whose columns have none: give a list of {self.width} "
-                    "numbers"
-                )
-            self.columns, self.width, self.sparse = {}, self.max_features, True
-        known = self.columns
-        assert self.width is not None
-        new = [name for name in names if name not in known]
-        size = self._names_size + sum(map(_size, new))
-        problem = ""
-        if len(known) + len(new) > self.width:
-            room = self.width - len(known)
-            problem = (
-                f"x has the name {shown(new[room])}, which is unknown, and all {self.width} "
-                "columns have their names: leave it out, or begin anew with more --max-features"
-            )
-        elif new and size > MAX_NAMES:
-            problem = (
-                f"x has the name {shown(new[-1])}, which is unknown, and with it the names take "
-                f"{size} characters, where {MAX_NAMES} are the most: use shorter ones"
-            )
-        if problem:
-            if not known:
-                self.columns, self.width, self.sparse = None, None, False
-            raise BadLine(problem)
-        for name in new:
-            known[name] = len(known)
+            self.columns, self.width, self.sparse = {}, width, True
+        self.columns |= new.names
         self._names_size = size
-        return np.array([known[name] for name in names], np.int64)
+        return np.array(columns, np.int64)
 
     def labels(self, labels: list[Any]) -> np.ndarray:
         """Labels as an array of the type of those already known."""
@@ -214,6 +218,44 @@ class Schema:
             ends.append(ends[-1] + len(where))
         parts = (np.concatenate(data), np.concatenate(indices), np.array(ends))
         return sp.csr_array(parts, shape=(len(events), self.width))
+
+
+class _NewColumns:
+    """The columns that an event takes of those that are free: `names`, in their order."""
+
+    def __init__(self, known: dict[str, int], width: int) -> None:
+        self.names: dict[str, int] = {}
+        self._known = known
+        self._width = width
+
+    def place(self, name: str, owner: str | None) -> int:
+        """The column of an unknown name, or of an unknown category of an owner, whose first one
+        also takes the column for others."""
+        if name in self.names:
+            return self.names[name]
+        others = None if owner is None else f"{owner}{OTHERS}"
+        has_others = others in self._known or others in self.names
+        if self._free >= (1 if others is None or has_others else 2):
+            place = self._take(name)
+            if others is not None and not has_others:
+                self._take(others)
+            return place
+        if others is not None and (has_others or self._free):
+            if not has_others:
+                return self._take(others)
+            return self._known[others] if others in self._known else self.names[others]
+        raise BadLine(
+            f"x has the name {shown(name)}, which is unknown, and all {self._width} columns have "
+            "their names: leave it out, or begin anew with more --max-features"
+        )
+
+    @property
+    def _free(self) -> int:
+        return self._width - len(self._known) - len(self.names)
+
+    def _take(self, name: str) -> int:
+        self.names[name] = len(self._known) + len(self.names)
+        return self.names[name]
 
 
 def _size(value: Any) -> int:

@@ -39,6 +39,7 @@ POOL_SHARE = 0.15  # the share of the columns that a pool has, if that is more
 EARLY = 0.3  # a violation at which a portion is solved well enough to go on to the next
 LOCAL = 0.1  # the violation left in a part of the columns, relative to the one it was selected for
 POOL_ROUNDS = 100  # rounds after which a pool is left as it is: another one may be worth more
+LOOK_ROWS = 1 << 14  # rows looked at between two looks at the time
 SPARE = 0.1  # the fraction of the time taken that may be spent on looking at the rest
 SPARE_SECONDS = 0.5  # seconds that may be spent on it in any case
 # What a problem is expected to take, for a warning of hours: support vectors grow with the power of
@@ -169,7 +170,8 @@ class Chunking:
 
     `norms` are those of all examples in feature space, if these bound kernel values. With `weights`
     of all examples, the sums of weight_j |b_j| k_ij are kept too, which a bound of rounding errors
-    is made of. `given` says that the user gave the start.
+    is made of. `given` says that the user gave the start. The gradient of new variables is computed
+    for `look_rows` of them at a time.
     """
 
     def __init__(
@@ -185,9 +187,11 @@ class Chunking:
         stopped: Callable[[], object] = lambda: "",
         given: bool = False,
         report: Callable[[Chunking], object] = lambda chunking: None,
+        look_rows: int = LOOK_ROWS,
     ) -> None:
         self.problem, self.examples, self.ends, self.kernel = problem, examples, ends, kernel
         self.tol, self.given, self._report = tol, given, report
+        self._look_rows = look_rows
         self.effort = Effort(max_steps, stopped)
         self.beta = problem.start.copy()
         self.grad = problem.p + problem.ridge * self.beta
@@ -240,17 +244,29 @@ class Chunking:
         if len(used) and end > self.seen:
             if not to_the_end and self.effort.stopped():
                 return self._without_start()
-            part = slice(self.seen, end)
-            columns = self.kernel.columns(self.examples[part])
-            vectors = self.kernel.vectors(self.examples[used])
-            changes = self._changes(self.examples[used], np.zeros(len(used)), self.beta[used])
-            sums = columns.sums(vectors, changes)
-            self.grad[part] += sums[0]
-            self.sizes[part] = sums[-1]
-            self.effort.n_values += len(used) * (end - self.seen)
+            begin, sums = self.seen, self._sums_up_to(end, used, to_the_end)
+            part = slice(begin, self.seen)
+            self.effort.n_values += len(used) * (self.seen - begin)
             self._note_drift(self.examples[used], self.beta[used], sums, self.grad[part])
+            return self.seen == end
         self.seen = end
         return True
+
+    def _sums_up_to(self, end: int, used: np.ndarray, to_the_end: bool) -> np.ndarray:
+        """Add what is missing of the gradient, some rows at a time, as long as there is time."""
+        vectors = self.kernel.vectors(self.examples[used])
+        changes = self._changes(self.examples[used], np.zeros(len(used)), self.beta[used])
+        found = []
+        while self.seen < end:
+            part = slice(self.seen, min(self.seen + self._look_rows, end))
+            sums = self.kernel.columns(self.examples[part]).sums(vectors, changes)
+            self.grad[part] += sums[0]
+            self.sizes[part] = sums[-1]
+            found.append(sums)
+            self.seen = part.stop
+            if not to_the_end and self.effort.stopped():
+                break
+        return np.concatenate(found, axis=1)
 
     def _without_start(self) -> bool:
         """There is no time to look at anything: a start that the user gave is read from its own
@@ -377,7 +393,7 @@ class Chunking:
         problem = replace(self.problem, start=self.beta)
         other = Chunking(
             problem, self.examples, self.ends[-1:], kernel, self.tol, effort.max_steps,
-            self._norms, self._weights, effort.stopped, True, self._report,
+            self._norms, self._weights, effort.stopped, True, self._report, self._look_rows,
         )  # fmt: skip
         other.effort, other.entered = effort, self.entered
         if effort.stopped():

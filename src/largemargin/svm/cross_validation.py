@@ -11,10 +11,12 @@ from sklearn.base import clone
 from sklearn.model_selection import check_cv
 
 from largemargin.base.training_set import TrainingSet
-from largemargin.runtime.arrays import DistantRows, MatrixLike, VectorLike
-from largemargin.svm.estimator import Fit
+from largemargin.runtime.arrays import DistantRows, Matrix, MatrixLike, VectorLike
+from largemargin.runtime.progress import INTERRUPTED
+from largemargin.svm.estimator import Fit, unwarned
 from largemargin.svm.formulations import SoftMargin
 from largemargin.svm.multiclass import splits
+from largemargin.svm.nu_svc import NuSVC
 from largemargin.svm.svc import SVC, checked_Cs
 
 
@@ -122,6 +124,44 @@ def cross_validate(
     return CrossValidation(np.array([model.C for model in models]), scores, gaps)
 
 
+def held_out_scores(
+    machine: SVC | NuSVC, X: Matrix, y: np.ndarray, weights: np.ndarray, folds: np.ndarray
+) -> np.ndarray:
+    """Scores of every example by a machine trained without its fold: one per row for two classes,
+    else one per row and problem. All are trained over the same kernel rows, each in its share of
+    `max_seconds`.
+
+    `weights` are positive, and `folds` has the number of each example's. Ctrl-C is raised.
+    """
+    data = machine.training_set(X, y, weights)
+    parts = splits(data.n_classes, machine.multiclass)
+    n_folds = int(folds.max()) + 1
+    scores = np.empty((1 if data.n_classes == 2 else len(parts), len(data)))
+    with machine.session(data, n_folds * len(parts)) as (session, watch):
+        for fold in range(n_folds):
+            held_out = np.flatnonzero(folds == fold)
+            watch.allow(1 / (n_folds - fold))
+            kept = np.where(folds == fold, 0.0, data.weights)
+            if isinstance(machine, NuSVC):
+                machine.lower_nu(session, kept)
+            with unwarned():
+                (fit,) = machine.train(session, [kept], [None], watch)
+            if watch.stopped == INTERRUPTED:
+                raise KeyboardInterrupt
+            machine.set_fitted(data, fit)
+            scores[:, held_out] = _problem_scores(machine, data, held_out)
+    return scores[0] if data.n_classes == 2 else scores.T
+
+
+def _problem_scores(model: SVC | NuSVC, data: TrainingSet, rows: np.ndarray) -> np.ndarray:
+    """Scores of some examples, one row per problem."""
+    expansion = model.expansion
+    if expansion.basis.kernel.by_column:
+        values = data.X[np.ix_(rows, np.searchsorted(data.positions, model.positions))]
+        return np.asarray(expansion.coefs @ values.T + expansion.intercepts[:, None])
+    return expansion(data.X[rows], model.n_jobs)
+
+
 def _folds(cv: Any, data: TrainingSet) -> list[tuple[np.ndarray, np.ndarray]]:
     """Training and held-out examples of each fold, by their number among those that count."""
     place = np.full(data.n_given, -1)
@@ -143,13 +183,7 @@ def _score(model: SVC, fit: Fit, data: TrainingSet, test: np.ndarray) -> float:
     answers = _known_answers(model, fit, data)[test]
     unknown = test[answers < 0]
     if len(unknown):
-        expansion = model.expansion
-        if expansion.basis.kernel.by_column:
-            values = data.X[np.ix_(unknown, np.searchsorted(data.positions, model.positions))]
-            found = expansion.coefs @ values.T + expansion.intercepts[:, None]
-        else:
-            found = expansion(data.X[unknown], model.n_jobs)
-        scores = model.join_scores(found)
+        scores = model.join_scores(_problem_scores(model, data, unknown))
         several = scores.ndim == 2
         answers[answers < 0] = scores.argmax(axis=1) if several else (scores > 0).astype(int)
     weights = data.weights[test]

@@ -81,10 +81,7 @@ class SupportVectorEstimator(ExpansionEstimator):
         self, data: TrainingSet, total: int, portions: bool = True
     ) -> Iterator[tuple[Session, Watch]]:
         """A session to train on some data, and the watch over its `total` problems."""
-        watch = Watch(
-            type(self).__name__, total, verbose=self.verbose, max_seconds=self.max_seconds
-        )
-        with watch, workers(self.n_jobs) as team:
+        with self.watch(total) as watch, workers(self.n_jobs) as team:
             session = Session(
                 data.X, data.labels, data.n_classes, data.kernel, data.dtype,
                 memory_bytes(self.memory, enough=len(data) ** 2 * data.dtype.itemsize), team,
@@ -255,7 +252,7 @@ class SupportVectorMachine(ExpansionClassifier, SupportVectorEstimator):
         -------
         self
         """
-        with self.rolled_back_on_error():
+        with self.rolled_back_on_error(), self.calibrating(X, y, sample_weight):
             self.check_parameters()
             data = self.training_set(X, y, sample_weight)
             start = self._last_solution(data) if self.warm_start else None

@@ -40,8 +40,9 @@ class KernelAdatron(SupportVectorMachine):
 
     Parameters
     ----------
-    C : float, default=inf
-        The largest coefficient; `inf` is the hard margin.
+    C : float, default=1.0
+        The largest coefficient; `inf` is the hard margin, the algorithm of the paper, which ends
+        on data that can be separated only.
     learning_rate : float or "auto", default="auto"
         The step eta. It must lie between 0 and 2 / k(x, x) for every example; "auto" is
         1 / k(x, x) of each example.
@@ -61,7 +62,7 @@ class KernelAdatron(SupportVectorMachine):
         Passes over the data at most; -1 is no limit.
     max_seconds : float or None, default=None
         Stop after so many seconds, with a warning and a model that can be used. So does Ctrl-C.
-    memory, n_jobs, precision, verbose :
+    memory, n_jobs, precision, verbose, calibrate :
         As for `SVC`.
 
     Attributes
@@ -93,7 +94,7 @@ class KernelAdatron(SupportVectorMachine):
     def __init__(
         self,
         *,
-        C: float = np.inf,
+        C: float = 1.0,
         learning_rate: float | str = "auto",
         kernel: Any = "rbf",
         degree: int = 3,
@@ -109,6 +110,7 @@ class KernelAdatron(SupportVectorMachine):
         n_jobs: int | None = None,
         precision: str = "auto",
         verbose: int = 0,
+        calibrate: bool = False,
     ) -> None:
         self.C = C
         self.learning_rate = learning_rate
@@ -126,6 +128,7 @@ class KernelAdatron(SupportVectorMachine):
         self.n_jobs = n_jobs
         self.precision = precision
         self.verbose = verbose
+        self.calibrate = calibrate
 
     _in_portions = False
     _may_forget = False  # all examples are passed over again and again

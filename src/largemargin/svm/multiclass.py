@@ -81,7 +81,7 @@ def votes(scores: np.ndarray, n_classes: int) -> np.ndarray:
     """One score per class from one row of scores per pair: the number of pairs won, and, to break
     ties, a sum of margins squashed to less than a vote.
     """
-    sides = _sides(n_classes)
+    sides = sides_of_pairs(n_classes)
     sums = np.asarray(sides @ scores)
     won = sides @ np.where(scores > 0, 1.0, -1.0)
     return _joined(won, sums)
@@ -91,7 +91,7 @@ def ranges_of_votes(
     scores: np.ndarray, errors: np.ndarray, n_classes: int
 ) -> tuple[np.ndarray, np.ndarray]:
     """What `votes` is between, where scores of pairs may be off by `errors`."""
-    sides = _sides(n_classes)
+    sides = sides_of_pairs(n_classes)
     certain = np.abs(scores) > errors
     won = sides @ np.where(certain, np.sign(scores), 0.0)
     either = np.abs(sides) @ ~certain
@@ -112,7 +112,7 @@ def _joined(won: np.ndarray, sums: np.ndarray) -> np.ndarray:
 
 
 @lru_cache(maxsize=8)
-def _sides(n_classes: int) -> np.ndarray:
+def sides_of_pairs(n_classes: int) -> np.ndarray:
     """1 or -1 if a positive score of the pair (column) is for or against the class (row)."""
     sides = np.zeros((n_classes, n_classes * (n_classes - 1) // 2))
     for pair, (first, second) in enumerate(combinations(range(n_classes), 2)):

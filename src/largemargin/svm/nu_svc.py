@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from numbers import Real
 from typing import Any
 
 import numpy as np
 
-from largemargin.base.classifier import check_positive
+from largemargin.base.classifier import check_nu, check_positive
 from largemargin.runtime.progress import Watch
 from largemargin.svm.estimator import Fit, SupportVectorMachine
 from largemargin.svm.formulations import Formulation, HardMargin, Nu
@@ -25,11 +24,12 @@ class NuSVC(SupportVectorMachine):
 
     Parameters
     ----------
-    nu : float, default=0.5
-        Between 0 and twice the smaller class's share of the weight. For two classes a larger value
-        is an error; in a multiclass reduction it is lowered where it has to be, with one warning.
-        So it is where class weights make it too large, and then the threshold also gives way, to
-        the side of more weight. 0 is the limit of small values, the hard margin.
+    nu : float or None, default=None
+        Between 0 and twice the smaller class's share of the weight; None is that share itself. In
+        each problem this is half of the largest value, 0.5 for two classes of equal size. For two
+        classes a larger value is an error; in a multiclass reduction it is lowered where it has to
+        be, with one warning. So it is where class weights make it too large, and then the threshold
+        also gives way, to the side of more weight. 0 is the limit of small values, the hard margin.
     multiclass : {"ovr", "ovo"}, default="ovr"
         One problem per class against the rest, or one per pair.
     tol : float, default=1e-3
@@ -37,7 +37,7 @@ class NuSVC(SupportVectorMachine):
     min_margin : float, default=1e-6
         With nu=0: data that is shown not to be separable with this margin is said to be so.
     kernel, degree, gamma, coef0, matern_nu, class_weight, fit_intercept, max_iter, max_seconds, \
-    warm_start, memory, n_jobs, precision, verbose :
+    warm_start, memory, n_jobs, precision, verbose, calibrate :
         As for `SVC`.
 
     Attributes
@@ -73,7 +73,7 @@ class NuSVC(SupportVectorMachine):
     def __init__(
         self,
         *,
-        nu: float = 0.5,
+        nu: float | None = None,
         kernel: Any = "rbf",
         degree: int = 3,
         gamma: float | str = "scale",
@@ -91,6 +91,7 @@ class NuSVC(SupportVectorMachine):
         n_jobs: int | None = None,
         precision: str = "auto",
         verbose: int = 0,
+        calibrate: bool = False,
     ) -> None:
         self.nu = nu
         self.kernel = kernel
@@ -110,13 +111,16 @@ class NuSVC(SupportVectorMachine):
         self.n_jobs = n_jobs
         self.precision = precision
         self.verbose = verbose
+        self.calibrate = calibrate
+
+    PROTOCOL = (*SupportVectorMachine.PROTOCOL, "lower_nu")
 
     @property
     def _no_margin(self) -> str:
         if self.nu == 0:
             return super()._no_margin
         return (
-            f"nu={self.nu:g} is less than the fraction of margin errors that the training data "
+            f"nu={self.nu} is less than the fraction of margin errors that the training data "
             f"force: no margin of min_margin={self.min_margin:g} is left. Give a larger nu"
         )
 
@@ -126,18 +130,17 @@ class NuSVC(SupportVectorMachine):
 
     def check_parameters(self) -> None:
         super().check_parameters()
-        nu = self.nu
-        if not isinstance(nu, Real) or isinstance(nu, bool) or not 0 <= nu <= 1:
-            raise ValueError(f"nu must lie between 0 and 1, got {nu!r}")
+        check_nu(self.nu)
         check_positive("min_margin", self.min_margin)
 
     def _formulation(self, session: Session, split: Split, weights: np.ndarray) -> Formulation:
         if self.nu == 0:
             return HardMargin(float(self.min_margin), bool(self.fit_intercept))
         largest = self._largest(session.labels, split, weights)
+        nu = largest / 2 if self.nu is None else float(self.nu)
         return Nu(
-            min(float(self.nu), largest), float(self.min_margin), bool(self.fit_intercept),
-            is_lowered=self.class_weight is not None and self.nu > largest,
+            min(nu, largest), float(self.min_margin), bool(self.fit_intercept),
+            is_lowered=self.class_weight is not None and nu > largest,
         )  # fmt: skip
 
     def _largest(self, labels: np.ndarray, split: Split, weights: np.ndarray) -> float:
@@ -147,6 +150,12 @@ class NuSVC(SupportVectorMachine):
         positive = weights[labels == split.positive].sum()
         return largest_nu(positive, weights[np.isin(labels, split.classes)].sum() - positive)
 
+    def lower_nu(self, session: Session, weights: np.ndarray) -> None:
+        """Have no larger nu than two classes of these weights allow."""
+        if session.n_classes == 2 and self.nu is not None:
+            (split,) = splits(2, self.multiclass)
+            self.nu = min(self.nu, self._largest(session.labels, split, weights))
+
     def train(
         self,
         session: Session,
@@ -154,13 +163,15 @@ class NuSVC(SupportVectorMachine):
         starts: Sequence[np.ndarray | None],
         watch: Watch,
     ) -> list[Fit]:
+        if self.nu is None:
+            return super().train(session, weightings, starts, watch)
         parts = splits(session.n_classes, self.multiclass)
         largest = [
             self._largest(session.labels, split, weights)
             for weights in weightings
             for split in parts
         ]
-        short = [nu for nu in largest if nu < self.nu]
+        short = [nu for nu in largest if nu < float(self.nu)]
         if short and session.n_classes == 2 and self.class_weight is None:
             raise ValueError(
                 f"nu={self.nu} is infeasible for these classes: the largest feasible nu is "

@@ -31,10 +31,10 @@ from largemargin.kernels.rows import HEIGHTS, KernelRows, whole_gram
 from largemargin.runtime.arrays import DistantRows, Matrix, MatrixLike
 from largemargin.runtime.progress import Watch
 from largemargin.runtime.threads import Workers
-from largemargin.svm.chunking import Chunking
+from largemargin.svm.chunking import LOOK_ROWS, Chunking
 from largemargin.svm.decomposition import WORKING_SET, Subproblem, solve
 from largemargin.svm.dense_solver import SMO_EXTRA, SMO_STEPS, SMO_STEPS_PER_VARIABLE, solve_dense
-from largemargin.svm.evaluation import Evaluation, Outputs, Stored, sum_loops
+from largemargin.svm.evaluation import Evaluation, Outputs, Stored, of_sum, sum_loops
 from largemargin.svm.few_features import has_few_features
 from largemargin.svm.forecast import Forecast
 from largemargin.svm.jobs import Job, StatedProblem, TrainedProblem
@@ -49,6 +49,7 @@ ZERO_COEF = 1e-13  # a coefficient below this fraction of the largest part of w 
 SMO_FIRST_ROWS = 512  # rows up to which SMO is tried before solving in few features
 SMO_FIRST_VALUES = 3_000_000  # kernel values that it may look at: about the time of the other way
 BYTES_PER_EXAMPLE = 150  # bytes per example and class: bounds, gradients, coefficients
+CORNER_ROWS = 1024  # examples of a problem up to which its own matrix is computed at once
 WHOLE_GRAM_ROWS = 2048  # rows up to which the whole Gram matrix is computed at once
 
 
@@ -195,6 +196,8 @@ class Session:
     ) -> list[Solution]:
         if self.whole:
             return self._solve_whole(stated, tol, max_steps, watch)
+        if self.computed and self._are_small(stated):
+            return self._solve_in_corners(stated, tol, max_steps, watch)
         if self.computed:
             return self._solve_in_chunks(stated, tol, max_steps, watch)
         runs = [
@@ -216,6 +219,33 @@ class Session:
             self._finish([run for run in runs if run.converged], watch)
         return [run.solution() for run in runs]
 
+    def _are_small(self, stated: Sequence[StatedProblem]) -> bool:
+        """Whether each problem has few of the examples: pairs of many classes."""
+        return not isinstance(self.X, DistantRows) and all(
+            len(one.examples) <= min(CORNER_ROWS, self.n - 1) for one in stated
+        )
+
+    def _solve_in_corners(
+        self, stated: Sequence[StatedProblem], tol: float, max_steps: float, watch: Watch
+    ) -> list[Solution]:
+        """Solve small problems, each on one thread in the matrix of its kernel values."""
+        found: list[Any] = [None] * len(stated)
+        sizes = self.sizes
+
+        def run(k: int) -> None:
+            examples = stated[k].examples
+            K = np.asarray(self.fused.corner(examples), np.float64)
+            at = solve_dense(stated[k].problem, K, tol, max_steps, watch, self.team)
+            used = np.flatnonzero(at.beta)
+            summed = float(np.abs(at.beta[used]) @ sizes[examples[used]])
+            found[k] = replace(at, drift=of_sum(len(used)) * summed * sizes[examples])
+            watch.advance(1)
+
+        _ = self.fused  # not by several threads at once
+        self.team.map(run, range(len(stated)))
+        self.n_computed += sum(len(one.examples) ** 2 for one in stated)
+        return found
+
     def _solve_in_chunks(
         self, stated: Sequence[StatedProblem], tol: float, max_steps: float, watch: Watch
     ) -> list[Solution]:
@@ -233,6 +263,7 @@ class Session:
                 "norms": self.sizes, "weights": None if distant else self.evaluation.size_weights,
                 "stopped": watch.look, "given": one.job.start is not None,
                 "report": Forecast(watch, tol, partial(self._gap_on_the_way, one)),
+                "look_rows": self.n if distant else LOOK_ROWS,
             }  # fmt: skip
             solver = Chunking(one.problem, *args, quick, tol, max_steps, **more)
             solver.run()

@@ -84,6 +84,9 @@ class SVC(SupportVectorMachine):
         and float32 beyond.
     verbose : int, default=0
         1 shows progress.
+    calibrate : bool, default=False
+        Whether to fit sigmoids that make probabilities of scores, which `predict_proba` gives. Five
+        fits on parts of the data score the rows that each leaves out.
 
     Attributes
     ----------
@@ -160,6 +163,7 @@ class SVC(SupportVectorMachine):
         n_jobs: int | None = None,
         precision: str = "auto",
         verbose: int = 0,
+        calibrate: bool = False,
     ) -> None:
         self.C = C
         self.kernel = kernel
@@ -180,6 +184,7 @@ class SVC(SupportVectorMachine):
         self.n_jobs = n_jobs
         self.precision = precision
         self.verbose = verbose
+        self.calibrate = calibrate
 
     _reductions = ("ovr", "ovo", "crammer-singer")
 
@@ -268,6 +273,7 @@ class SVC(SupportVectorMachine):
         models = [clone(self).set_params(C=C) for C in checked_Cs(Cs)]
         for model in models:
             model.check_parameters()
+        folds = template.cross_fitting(X, y, sample_weight)
         data = template.training_set(X, y, sample_weight)
         total = len(models) * len(splits(data.n_classes, self.multiclass))
         with template.session(data, total) as (session, watch):
@@ -280,6 +286,7 @@ class SVC(SupportVectorMachine):
             if hasattr(template, "feature_names_in_"):
                 model.feature_names_in_ = template.feature_names_in_
             model.warn_unless_converged(watch.stopped, off)
+            model.cross_fit(folds)
         return models
 
     @staticmethod

@@ -1,6 +1,6 @@
 """Any table as columns of four types of arrays.
 
-    float64       numbers; nan where a value is missing
+    float64       numbers, and spans of time in days; nan where a value is missing
     bool          truth values, none of them missing
     datetime64    moments, in UTC; NaT where a value is missing
     object        text without spaces around it; None where a value is missing
@@ -14,6 +14,7 @@ import datetime
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from numbers import Real
+from os import PathLike
 from typing import Any
 
 import numpy as np
@@ -68,6 +69,11 @@ def _checked(pairs: Iterable[tuple[Any, np.ndarray]]) -> dict[str, np.ndarray]:
 
 
 def _columns_of_array(X: Any) -> dict[str, np.ndarray]:
+    if isinstance(X, str | PathLike):
+        raise ValueError(
+            f"a table must be a data frame or a dict of columns, got {shown(X)}: read the file "
+            "with largemargin.data.read(path, mixed=True)"
+        )
     array = np.asarray(X) if hasattr(X, "dtype") else np.array(X, object)
     if array.ndim != 2:
         raise ValueError(
@@ -82,6 +88,11 @@ def _columns_of_array(X: Any) -> dict[str, np.ndarray]:
 
 def _line(name: Any, values: Any) -> np.ndarray:
     """The values of one column, as an array of one dimension."""
+    if isinstance(values, str) or not hasattr(values, "__len__"):
+        raise ValueError(
+            f"the column {shown(name)} must be a list or an array, got {shown(values)}: for a "
+            "table of one row, lists of one value"
+        )
     if not hasattr(values, "dtype"):
         line = np.empty(len(values), object)
         line[:] = list(values)
@@ -185,6 +196,10 @@ def _normal_objects(values: np.ndarray) -> np.ndarray:
             return values.astype(bool)
         if kinds and all(_is_number(kind) for kind in kinds):
             return _filled(values, missing, np.nan, np.float64)
+        if kinds and all(issubclass(kind, datetime.timedelta) for kind in kinds):
+            spans = np.empty(len(values), object)
+            spans[~missing] = present / datetime.timedelta(days=1)
+            return _filled(spans, missing, np.nan, np.float64)
         if kinds and all(issubclass(kind, datetime.date | np.datetime64) for kind in kinds):
             moments = np.empty(len(values), object)
             moments[~missing] = [_moment(value) for value in present]

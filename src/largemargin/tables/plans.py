@@ -43,6 +43,7 @@ _FEW_VALUES = 20  # a column of so few distinct values may be codes, some of the
 # So many pairs of equal values are expected among random integers of this number and range before
 # their absence shows that they count the rows, or some of the rows.
 _EXPECTED_PAIRS = 10
+_LARGEST = 1e100  # numbers are at most so large
 _WANTED = {NUMBER: "numbers", DATE: "dates", BOOLEAN: "truth values"}
 
 
@@ -62,19 +63,26 @@ class Plan:
         if values.dtype.kind == "O":
             return self._read_text(values)
         if (values.dtype.kind == "M") != (self.kind == DATE):
-            self._refuse(values, 0)
+            there = ~(np.isnat(values) if values.dtype.kind == "M" else np.isnan(values))
+            self._check(values, there)
+            return np.full(len(values), np.nan)
         if self.kind == DATE:
             return _days_of(values)
         found = values.astype(np.float64)
         if self.kind == BOOLEAN:
             self._check(values, ~np.isin(found, (0, 1)) & ~np.isnan(found))
-        elif np.isinf(found).any():
-            row = int(np.flatnonzero(np.isinf(found))[0])
+        return self._checked(found)
+
+    def _checked(self, numbers: np.ndarray) -> np.ndarray:
+        """Numbers that are not so large that their squares could not be added."""
+        large = np.abs(numbers) > _LARGEST
+        if large.any():
+            row = int(np.flatnonzero(large)[0])
             raise ValueError(
-                f"the column {shown(self.name)} is infinite in row {row}: correct the value, or "
-                "leave it empty"
+                f"the column {shown(self.name)} has {numbers[row]:g} in row {row}, counted from 0, "
+                f"which is beyond {_LARGEST:g}: correct the value, or leave it empty"
             )
-        return found
+        return numbers
 
     def signs_in(self, values: np.ndarray) -> str:
         """Of the signs % and comma those that numbers in text have, one for any separators."""
@@ -92,8 +100,10 @@ class Plan:
         }
         read = readers[self.kind]
         known = {text: np.nan if text is None else read(text) for text in set(values)}
+        if self.kind == BOOLEAN:  # another word is as a category that was not seen: not known
+            known = {text: np.nan if found is None else found for text, found in known.items()}
         self._check(values, np.array([known[text] is None for text in values], bool))
-        return np.array([known[text] for text in values], np.float64)
+        return self._checked(np.array([known[text] for text in values], np.float64))
 
     def _check(self, values: np.ndarray, bad: np.ndarray) -> None:
         if bad.any():
@@ -102,8 +112,8 @@ class Plan:
     def _refuse(self, values: np.ndarray, row: int) -> None:
         raise ValueError(
             f"the column {shown(self.name)} had {_WANTED[self.kind]} when this preprocessor was "
-            f"fitted, and has {shown(_plain(values[row]))} in row {row}: correct the value, or "
-            "leave it empty"
+            f"fitted, and has {shown(_plain(values[row]))} in row {row}, counted from 0: correct "
+            "the value, or leave it empty"
         )
 
 
@@ -168,9 +178,9 @@ def _refuse_stray_text(name: str, values: np.ndarray, texts: Collection[str]) ->
     if n_stray <= (1 - _MOSTLY) * counts.total():
         row = next(row for row, value in enumerate(values) if value in stray)
         raise ValueError(
-            f"the column {shown(name)} has numbers, but {shown(values[row])} in row {row}"
-            f"{f' and {n_stray - 1} more like it' if n_stray > 1 else ''}: correct or empty them, "
-            "or name the column in categorical or in drop"
+            f"the column {shown(name)} has numbers, but {shown(values[row])} in row {row}, counted "
+            f"from 0{f', and {n_stray - 1} more values of text' if n_stray > 1 else ''}: correct "
+            "them, leave them empty, or name the column in categorical or in drop"
         )
 
 

@@ -234,7 +234,6 @@ class TablePreprocessor(TransformerMixin, BaseEstimator):
             raise ValueError(f"no column of the table can be used: {told}")
         numbers, texts = self._read(columns)
         self._check_missing((numbers, texts))
-        self._check_size(numbers)
         with config_context(transform_output="default"):
             self.numeric_ = self.categorical_ = None
             if numbers.size:
@@ -264,8 +263,9 @@ class TablePreprocessor(TransformerMixin, BaseEstimator):
                 f"got {least!r}"
             )
         for name in ("categorical", "drop", "keep"):
-            if isinstance(getattr(self, name), str):
-                raise ValueError(f"{name} must be a list of names, got {getattr(self, name)!r}")
+            value = getattr(self, name)
+            if isinstance(value, str) or not hasattr([] if value is None else value, "__iter__"):
+                raise ValueError(f"{name} must be a list of names, got {value!r}")
 
     def _plan(self, columns: dict[str, np.ndarray]) -> list[Plan]:
         named = {name: self._chosen(name, columns) for name in ("categorical", "drop", "keep")}
@@ -358,7 +358,7 @@ class TablePreprocessor(TransformerMixin, BaseEstimator):
 
     def _refuse_missing(self, name: str, rows: np.ndarray) -> None:
         n_more = len(rows) - 1
-        more = f" and in {n_more} more row{'s' * (n_more > 1)}" if n_more else ""
+        more = f", and in {n_more} more row{'s' * (n_more > 1)}" if n_more else ""
         advice = (
             "use missing='impute', or drop the column"
             if self.missing == "refuse"
@@ -366,19 +366,9 @@ class TablePreprocessor(TransformerMixin, BaseEstimator):
             "beforehand, or use missing='impute'"
         )
         raise ValueError(
-            f"the column {shown(name)} has no value in row {rows[0]}{more}, and missing is "
-            f"{self.missing!r}: {advice}"
+            f"the column {shown(name)} has no value in row {rows[0]}, counted from 0{more}; "
+            f"missing is {self.missing!r}: {advice}"
         )
-
-    def _check_size(self, numbers: np.ndarray) -> None:
-        """Refuse numbers so large that their variance is not finite."""
-        with np.errstate(over="ignore", invalid="ignore"):
-            fine = np.isfinite(np.nanvar(numbers, axis=0))
-        if not fine.all():
-            name = self._names(NUMBER, DATE, BOOLEAN)[int(np.argmin(fine))]
-            raise ValueError(
-                f"the column {shown(name)} has numbers that are too large to be scaled: divide them"
-            )
 
     def _is_thin(self, n_rows: int) -> bool:
         if self.categorical_ is None:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from largemargin.model_file.refitting import width_of
+from largemargin.runtime.showing import printable
 from largemargin.tables.parsing import COMMA, DATE_FORMS, POINT
 from largemargin.tables.plans import CATEGORY, DATE, DROPPED, KINDS, NUMBER, REASONS, Plan
 
@@ -58,7 +59,7 @@ def unpack(
     if not parts or (n_texts and type(model.categorical_[-1]).__name__ != "OneHotEncoder"):
         raise ValueError("a TablePreprocessor has no parts that make numbers")
     model._named, model.sparse_ = facts["named"], facts["sparse"]
-    model.decisions_ = decisions
+    model.decisions_ = [printable(line) for line in decisions]
 
 
 def width(model: Any) -> int:

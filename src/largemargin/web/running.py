@@ -17,6 +17,8 @@ from largemargin.web.guard import Limits
 from largemargin.web.serving.app import make_app
 
 SETTINGS = "LARGEMARGIN_SERVE"  # the variable that tells the processes of a server what to serve
+BACKLOG = 1024  # connections that wait to be accepted
+START = 120  # seconds that a process may take to load its models
 GRACE = 30  # seconds that requests in flight have after SIGTERM
 HEADERS = 10  # seconds in which a request must say what it wants
 
@@ -91,6 +93,7 @@ def bound(host: str, port: int) -> socket.socket:
             f"cannot listen on {host}:{port}: {error.strerror}; give another --port, or 0 for a "
             "free one"
         ) from error
+    found.listen(BACKLOG)  # whoever comes before the models are loaded waits
     return found
 
 
@@ -101,6 +104,7 @@ def run(settings: Settings, listening: socket.socket, workers: int) -> None:
         "largemargin.web.running:app", factory=True, workers=workers, log_level="warning",
         access_log=False, http=PatientProtocol, ws="none", lifespan="on", server_header=False,
         timeout_keep_alive=HEADERS, timeout_graceful_shutdown=GRACE,
+        timeout_worker_healthcheck=START,
     )  # fmt: skip
     try:
         if workers > 1:

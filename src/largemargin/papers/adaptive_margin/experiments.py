@@ -245,7 +245,7 @@ def describe_perceptron(points: np.ndarray, labels: np.ndarray) -> dict[str, Any
     from largemargin import VotedPerceptron
 
     model = VotedPerceptron(
-        kernel="linear", epochs=1000, method="last", fit_intercept=True, n_jobs=1
+        kernel="linear", epochs=1000, shuffle=False, method="last", fit_intercept=True, n_jobs=1
     ).fit(points, labels)
     constant = float(model.decision_function(np.zeros((1, 2)))[0])
     w = model.decision_function(np.eye(2)) - constant

@@ -154,7 +154,7 @@ def make_model(problem: Problem, setting: Setting) -> Any:
     if setting.C is None:
         from largemargin.online import MIRA
 
-        return MIRA(margin=published.MARGIN, policy="distill", **parameters)
+        return MIRA(margin=published.MARGIN, policy="distill", average=False, **parameters)
     from largemargin.svm import SVC
 
     return SVC(C=setting.C, multiclass=MULTICLASS, **parameters)

@@ -258,7 +258,7 @@ class StreamExperiment:
         assert data.y is not None
         order, labels = draw_stream(data.y, self.permutation, self.noise)
         model = MIRA(
-            margin=published.MARGIN, policy=self.policy, budget=self.budget,
+            margin=published.MARGIN, policy=self.policy, budget=self.budget, average=False,
             random_state=self.permutation, **self.problem.task.parameters(self.view),
         )  # fmt: skip
         started = time.perf_counter()
@@ -335,7 +335,9 @@ class SeparableExperiment:
         seconds = {}
         for policy in ("distill", "keep"):
             started = time.perf_counter()
-            model = AggressivePerceptron(margin=self.beta, policy=policy, kernel="linear")
+            model = AggressivePerceptron(
+                margin=self.beta, policy=policy, average=False, kernel="linear"
+            )
             with interruptions_raised():
                 model.fit(X, y)
             results[policy] = {

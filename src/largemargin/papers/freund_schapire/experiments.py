@@ -111,10 +111,11 @@ def make_model(degree: int, epochs: int, random_state: np.random.RandomState) ->
 
     if degree == 1:
         return VotedPerceptron(
-            kernel="linear", fit_intercept=True, epochs=epochs, random_state=random_state
-        )
+            kernel="linear", fit_intercept=True, epochs=epochs, shuffle=False,
+            random_state=random_state,
+        )  # fmt: skip
     return VotedPerceptron(
-        kernel="poly", degree=degree, gamma=1.0, coef0=1 / 255**2, epochs=epochs,
+        kernel="poly", degree=degree, gamma=1.0, coef0=1 / 255**2, epochs=epochs, shuffle=False,
         random_state=random_state,
     )  # fmt: skip
 

@@ -16,14 +16,18 @@ from typing import Any
 import numpy as np
 
 from largemargin.base.pipelines import earlier_steps, final_step
+from largemargin.data import Table
 from largemargin.machines import DUAL, HYPERPLANE, NETWORK, STREAM, TRACE, card_of
 from largemargin.report.fit.outcome import Outcome, Rows
 from largemargin.report.templates import figure
 from largemargin.runtime.arrays import Matrix
+from largemargin.runtime.showing import cut
 
 SMALLEST_SIDE = 8  # fewer pixels than 8 x 8 are rather a table's row
 LARGEST_SIDE = 64  # pixels shown of a side; of a larger picture every second, third ...
 FEATURES_SHOWN = 8  # numbers of a row
+CELLS_SHOWN = 16  # cells of a row of a table
+LONGEST_CELL = 40  # characters of one of them
 SAMPLE_ROWS = 500  # rows that decide whether rows are pictures
 # share of pixels at the lowest value from which a picture is a drawing, not a photograph
 BACKGROUND_SHARE = 0.15
@@ -45,7 +49,7 @@ class Example:
     where: str
     picture: str = ""
     ink: bool = False
-    features: tuple[tuple[str, float], ...] = ()
+    features: tuple[tuple[str, float | str], ...] = ()
 
     @property
     def told(self) -> str:
@@ -94,6 +98,10 @@ class Album:
 
     def show(self, X: Matrix, captions: Sequence[Caption]) -> tuple[Example, ...]:
         """The rows of X, with what is said of each."""
+        if isinstance(X, Table):
+            return tuple(
+                Example(*caption, features=_cells(X, row)) for row, caption in enumerate(captions)
+            )
         rows = dense(X)
         return tuple(
             Example(*caption, self._picture(row), self.ink)
@@ -118,9 +126,23 @@ class Album:
         return self.feature_names[feature] if feature < len(self.feature_names) else f"x{feature}"
 
 
+def _cells(table: Table, row: int) -> tuple[tuple[str, float | str], ...]:
+    """The first cells of a row that are not missing."""
+    found: list[tuple[str, float | str]] = []
+    for name, column in table.columns.items():
+        value = column[row]
+        if value is None or value != value:
+            continue
+        is_number = column.dtype.kind == "f"
+        found.append((name, float(value) if is_number else cut(str(value), LONGEST_CELL)))
+    return tuple(found[:CELLS_SHOWN])
+
+
 def album_of(X: Matrix, feature_names: Sequence[str] = ()) -> Album:
     """How rows like those of X are best shown."""
     names = tuple(map(str, feature_names))
+    if isinstance(X, Table):
+        return Album(0, 0.0, 0.0, False, names)
     sample = dense(X[:: max(1, X.shape[0] // SAMPLE_ROWS)])
     low, high = float(sample.min()), float(sample.max())
     side = _side(sample)
@@ -191,6 +213,8 @@ def kept_gallery(model: Any, album: Album, training: Rows | None, labels: list[s
     # where steps before it cannot be undone, what it keeps is not in the coordinates of the rows
     undone = scaler is None or hasattr(scaler, "inverse_transform")
     outcome = card_of(final).outcome
+    if hasattr(scaler, "get_feature_names_out") and hasattr(model[0], "decisions_"):
+        return _kept_of_table(final, outcome, scaler, training, labels)
     if outcome in (DUAL, TRACE, STREAM):
         return _support_gallery(model, final, album, training, labels) if undone else None
     if outcome == NETWORK:
@@ -203,6 +227,33 @@ def kept_gallery(model: Any, album: Album, training: Rows | None, labels: list[s
     if outcome == HYPERPLANE and final.n_features_in_ == model.n_features_in_:
         return _weight_gallery(np.atleast_2d(final.coef_), album, labels)
     return None
+
+
+def _kept_of_table(
+    final: Any, outcome: str, steps: Any, training: Rows | None, labels: list[str]
+) -> Gallery | None:
+    """What a model keeps of a table: rows that are known, or weights by the names of numbers."""
+    if outcome == HYPERPLANE:
+        album = Album(0, 0.0, 0.0, False, tuple(map(str, steps.get_feature_names_out())))
+        return _weight_gallery(np.atleast_2d(final.coef_), album, labels)
+    if outcome not in (DUAL, TRACE, STREAM) or training is None:
+        return None
+    coefs = np.abs(final.dual_coef_).max(axis=0)
+    if not len(coefs) or final.support_.max() >= len(training):
+        return None
+    chosen = np.argsort(-coefs, kind="stable")[:ROWS_SHOWN]
+    positions = final.support_[chosen]
+    captions = [
+        (labels[training.truth[row]], f"weight {figure(coef, 3)}", f"training row {row}")
+        for row, coef in zip(positions.tolist(), coefs[chosen].tolist(), strict=True)
+    ]
+    album = album_of(training.X)
+    return Gallery(
+        "kept", "Support vectors",
+        f"The model is a sum over {len(coefs):,} training examples; a sample: the {len(chosen)} of "
+        "largest weight.",
+        album.show(training.X[positions], captions),
+    )  # fmt: skip
 
 
 def _support_gallery(

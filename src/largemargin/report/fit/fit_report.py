@@ -20,11 +20,13 @@ from largemargin.base.pipelines import before_final_step, best_model, final_step
 from largemargin.certificates import Certificate
 from largemargin.certificates.certificate import Condition
 from largemargin.certificates.fitted import FOREIGN, checked, recorded
+from largemargin.data import Table
 from largemargin.report.fit import curves
 from largemargin.report.fit import examples as galleries
 from largemargin.report.fit.examples import Gallery, album_of
 from largemargin.report.fit.outcome import Outcome, Rows, answer, confusion_matrix
 from largemargin.report.fit.page import Confusion, Facts, FitReport
+from largemargin.report.fit.training_rows import SOME, held_out_of, trained_on
 from largemargin.report.fit.words import (
     kernel_words,
     known_notes,
@@ -33,6 +35,7 @@ from largemargin.report.fit.words import (
     machine_words,
 )
 from largemargin.report.machine import describe_machine, duration
+from largemargin.report.measures import guess_error, measure
 from largemargin.report.templates import environment
 from largemargin.runtime.arrays import Matrix, MatrixLike, VectorLike
 from largemargin.runtime.showing import listed, shown, text
@@ -177,6 +180,8 @@ def _rows(
 
 def _checked_rows(model: Any, X: MatrixLike, which: str) -> Matrix:
     """Numbers in an array or a CSR matrix, in the columns that the model was trained with."""
+    if _decisions(model):
+        return table_of(X)
     trained = getattr(model, "feature_names_in_", None)
     if trained is not None and hasattr(X, "columns") and list(X.columns) != list(trained):
         raise ValueError(
@@ -190,6 +195,25 @@ def _checked_rows(model: Any, X: MatrixLike, which: str) -> Matrix:
             f"{model.n_features_in_}: give the same features"
         )
     return np.asarray(rows) if isinstance(rows, np.ndarray) else rows
+
+
+def table_of(X: Any) -> Any:
+    """A data frame, or a dict of columns, as a table of which rows can be taken."""
+    if isinstance(X, Table):
+        return X
+    columns = {str(name): np.asarray(X[name]) for name in getattr(X, "columns", X)}
+    return Table({name: _column(values) for name, values in columns.items()})
+
+
+def _column(values: np.ndarray) -> np.ndarray:
+    if values.dtype.kind in "iuf":
+        return values.astype(np.float64)
+    if values.dtype.kind == "b":
+        return values
+    return np.array(
+        [None if value is None or value != value else str(value) for value in values.tolist()],
+        object,
+    )
 
 
 def describe_fit(
@@ -218,7 +242,7 @@ def describe_fit(
     if not (test or training):
         raise ValueError("a report needs labelled rows, of a test or of the training set")
     final = final_step(model)
-    test, training, mistaken = _told_apart(model, final, test, training)
+    test, training, mistaken = _told_apart(model, final, test, training, info)
     shown = test or training
     assert shown is not None
     outcome = answer(model, shown)
@@ -236,7 +260,7 @@ def describe_fit(
         error=outcome.error,
         tested=test is not None,
         training_error=before.error if before else None,
-        guessing=_guessing(shown.truth),
+        guessing=guess_error(shown.truth),
         unknown_labels=int((shown.truth < 0).sum()),
         confusion=_confusion(outcome, labels),
         charts=_charts(model, final, outcome, before if test else None, test is not None, cv),
@@ -246,11 +270,14 @@ def describe_fit(
         chosen=cv["chosen"] if cv else None,
         folds=cv["folds"] if cv else 0,
         warnings=(*mistaken, *(info.get("warnings") or ())),
+        measures=measure(shown.truth, outcome.predicted, model.classes_, outcome.scores),
+        held_out=held_out_of(info) or None,
+        decisions=_decisions(model),
     )
 
 
 def _told_apart(
-    model: Any, final: Any, test: Rows | None, training: Rows | None
+    model: Any, final: Any, test: Rows | None, training: Rows | None, info: dict[str, Any]
 ) -> tuple[Rows | None, Rows | None, tuple[str, ...]]:
     """The test and the training set, as far as the model knows what it was trained on, and a
     sentence on rows that were taken for the training set and are not.
@@ -266,6 +293,9 @@ def _told_apart(
     if test is not None:
         record = _record(model, final, test)
         if record is not None and record.holds:
+            test, training = None, test
+        elif trained_on(model, info, test.X, test.truth) == SOME:
+            mistaken = (*mistaken, f"A part of {test.name} is what the model was trained on.")
             test, training = None, test
     return test, training, mistaken
 
@@ -333,7 +363,9 @@ def _facts(info: dict[str, Any], model: Any, shown: Rows) -> Facts:
         ("training data", info.get("data", "")),
         ("trained on", rows or f"{model.n_features_in_:,} features"),
         ("classes", _classes(model.classes_.tolist())),
+        ("label", str(info.get("label") or "")),
         ("tested on", f"{len(shown):,} rows of {shown.name}"),
+        ("model file", _kept_words(info)),
         ("scaling", ", ".join(scalers) or "none"),
         *_found(final_step(model)),
         ("seed", _text(info["seed"]) if "seed" in info else ""),
@@ -341,6 +373,17 @@ def _facts(info: dict[str, Any], model: Any, shown: Rows) -> Facts:
         ("versions", ", ".join(f"{k} {v}" for k, v in (info.get("versions") or {}).items())),
     )
     return tuple((name, str(value)) for name, value in every if value not in ("", None))
+
+
+def _kept_words(info: dict[str, Any]) -> str:
+    """Which model a file has, where it is not the one that this page is about."""
+    noted = held_out_of(info)
+    if not noted or not noted["refitted"]:
+        return ""
+    every = (noted.get("fingerprint") or {}).get("n_rows", 0)
+    if every == info.get("rows"):  # the page is about that one
+        return ""
+    return f"fitted again with the same settings on all {every:,} rows"
 
 
 def _found(final: Any) -> list[tuple[str, str]]:
@@ -377,9 +420,10 @@ def _seconds(seconds: float) -> str:
     return f"{seconds:.2f} s" if seconds < 10 else duration(seconds)
 
 
-def _guessing(truth: np.ndarray) -> float:
-    known = truth[truth >= 0]
-    return 1.0 - (float(np.bincount(known).max()) / len(truth) if len(known) else 0.0)
+def _decisions(model: Any) -> tuple[str, ...]:
+    """What the first step says that it does with the columns of a table."""
+    steps = getattr(model, "steps", [])[:-1]
+    return tuple(getattr(steps[0][1], "decisions_", ())) if steps else ()
 
 
 def _confusion(outcome: Outcome, labels: list[str]) -> Confusion:

@@ -37,12 +37,15 @@ class Outcome:
         one. Below zero for an error; minus infinity where the label is unknown.
     seconds : float
         The time that the answers took.
+    scores : array, or None
+        The decision values.
     """
 
     rows: Rows
     predicted: np.ndarray
     margins: np.ndarray
     seconds: float
+    scores: np.ndarray | None = None
 
     @property
     def wrong(self) -> np.ndarray:
@@ -58,7 +61,7 @@ def answer(model: Any, rows: Rows) -> Outcome:
     start = time.perf_counter()
     scores = model.decision_function(rows.X)
     seconds = time.perf_counter() - start
-    return Outcome(rows, classes_of(scores), margins_of(scores, rows.truth), seconds)
+    return Outcome(rows, classes_of(scores), margins_of(scores, rows.truth), seconds, scores)
 
 
 def classes_of(scores: np.ndarray) -> np.ndarray:

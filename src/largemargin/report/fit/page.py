@@ -12,6 +12,7 @@ from largemargin.certificates import Certificate
 from largemargin.report.charts import Chart
 from largemargin.report.fit.examples import Gallery
 from largemargin.report.intervals import METHOD, ErrorRate, outward
+from largemargin.report.measures import Measures
 from largemargin.report.templates import environment, figure
 from largemargin.runtime.files import write_atomically
 
@@ -86,6 +87,12 @@ class FitReport:
         The error of always answering with the commonest class of those rows.
     certificate : Certificate or None
         None where the rows of the training set are not there.
+    measures : Measures
+        The error with that of a guess, the balanced error, recalls and the AUC.
+    held_out : dict or None
+        What the model file notes of rows that were held out before the model was fitted.
+    decisions : tuple of str
+        What is done with the columns of a table.
     """
 
     machine: str
@@ -107,6 +114,9 @@ class FitReport:
     chosen: dict[str, Any] | None = None
     folds: int = 0
     warnings: tuple[str, ...] = ()
+    measures: Measures | None = None
+    held_out: dict[str, Any] | None = None
+    decisions: tuple[str, ...] = ()
 
     @property
     def title(self) -> str:

@@ -194,4 +194,8 @@ SHAPES: dict[str, Callable[[Any], bool]] = {
     "versions": _is(dict),
     "feature_names": _is(list),
     "cv": _is_search,
+    "held_out": _is(dict),
+    "label": _is(str),
+    "decisions": _is(list),
+    "column_kinds": _is(dict),
 }

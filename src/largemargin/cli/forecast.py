@@ -1,0 +1,107 @@
+"""What a long training will take, said before it begins, from fits of a few rows.
+
+The time of a fit grows like a power of the rows, between 1 and 2. It is measured on small samples,
+each with twice the rows of the one before, from which the power is found by least squares.
+"""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from largemargin.base.pipelines import final_step
+from largemargin.cli.output import note
+
+if TYPE_CHECKING:
+    from largemargin.data import Dataset
+
+FEWEST_ROWS = 3000  # with fewer rows nothing takes long
+FIRST_ROWS = 400
+LONGEST_SAMPLE = 0.5  # seconds after which samples grow no more
+MOST_SECONDS = 5.0  # a limit of the time of one sample
+LONG = 60.0  # seconds that are worth a word
+MOST_POWER = 2.0
+
+
+def seconds_for(make: Callable[[], Any], data: Dataset, seed: int) -> float | None:
+    """What a fit on all rows will take, in seconds; None for few rows, or if nobody can tell.
+
+    `make` gives an estimator that is not yet fitted.
+    """
+    import numpy as np
+
+    n = data.X.shape[0]
+    if n < FEWEST_ROWS or data.y is None:
+        return None
+    order = np.random.default_rng(seed).permutation(n)
+    rows = FIRST_ROWS
+    _timed(make(), data, order[:rows])  # loads compiled code
+    times = [_timed(make(), data, order[:rows])]
+    while 4 * rows <= n and (len(times) < 3 or (times[-1] or 0.0) < LONGEST_SAMPLE):
+        rows *= 2
+        times.append(_timed(make(), data, order[:rows]))
+    return extrapolated(times, rows, n)
+
+
+def extrapolated(times: list[float | None], rows: int, n: int) -> float | None:
+    """The time of n rows, from those of samples that double up to so many rows.
+
+    >>> round(extrapolated([0.2, 0.4, 0.8], 1000, 4000), 6)
+    3.2
+    """
+    import numpy as np
+
+    known = [one for one in times if one is not None][-4:]
+    if len(known) < len(times[-4:]) or len(known) < 2:
+        return None
+    logs = np.log2(np.maximum(known, 1e-3))
+    power = float(np.clip(np.polyfit(np.arange(len(known)), logs, 1)[0], 1.0, MOST_POWER))
+    return float(known[-1] * (n / rows) ** power)
+
+
+def _timed(estimator: Any, data: Dataset, rows: Any) -> float | None:
+    """The time of one fit; None if these rows are not enough for one."""
+    final = final_step(estimator)
+    if "max_seconds" in final.get_params(deep=False):
+        final.set_params(max_seconds=MOST_SECONDS)
+    assert data.y is not None
+    start = time.perf_counter()
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            estimator.fit(data.X[rows], data.y[rows])
+    except ValueError:
+        return None
+    return time.perf_counter() - start
+
+
+def tell(seconds: float | None, estimator: Any, fits: float) -> None:
+    """Say it, if it is long, with what is faster."""
+    if seconds is None or seconds * fits < LONG:
+        return
+    parameters = final_step(estimator).get_params(deep=False)
+    faster = []
+    if parameters.get("kernel", "linear") != "linear":
+        faster.append("--kernel linear")
+    if "epochs" not in parameters:
+        faster.append("--model voted-perceptron")
+    faster.append("--model mira --budget 500")
+    if fits > 1:
+        faster.append("--test-size 0, which fits once")
+    note(
+        f"note: this may take {in_words(seconds * fits)}, by fits of a few rows; faster are "
+        f"{', '.join(faster)}; --max-seconds ends it with the best model so far"
+    )
+
+
+def in_words(seconds: float) -> str:
+    """
+    >>> in_words(75), in_words(1000), in_words(1e5)
+    ('75 seconds', '17 minutes', '28 hours')
+    """
+    for size, name in ((86400, "days"), (3600, "hours"), (60, "minutes")):
+        if seconds >= 2 * size:
+            return f"{seconds / size:.0f} {name}"
+    return f"{seconds:.0f} seconds"

@@ -1,0 +1,47 @@
+"""What a long training will take is said before it begins."""
+
+import time
+
+import numpy as np
+import pytest
+
+from largemargin.cli import forecast
+from largemargin.data import Dataset
+
+
+class Slow:
+    """Takes a time of its own: a millionth of a second for each pair of rows."""
+
+    def get_params(self, deep=True):
+        return {"kernel": "rbf"}
+
+    def fit(self, X, y):
+        time.perf_counter.now += 1e-6 * len(y) ** 2
+        return self
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    def read():
+        return read.now
+
+    read.now = 0.0
+    monkeypatch.setattr(time, "perf_counter", read)
+    return read
+
+
+def test_the_power_is_found(clock):
+    data = Dataset(np.zeros((100_000, 1)), np.arange(100_000) % 2)
+    assert forecast.seconds_for(Slow, data, 0) == pytest.approx(1e4, rel=0.01)
+    few = Dataset(data.X[:1000], data.y[:1000])
+    assert forecast.seconds_for(Slow, few, 0) is None
+
+
+def test_what_is_faster(capsys):
+    forecast.tell(30.0, Slow(), 1)
+    assert capsys.readouterr().err == ""
+    forecast.tell(3000.0, Slow(), 2.5)
+    told = capsys.readouterr().err
+    assert "this may take 2 hours" in told
+    for words in ("--kernel linear", "voted-perceptron", "--budget", "--max-seconds"):
+        assert words in told
