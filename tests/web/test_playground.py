@@ -42,7 +42,7 @@ X, Y = ARRAY[:, :2], ARRAY[:, 2].astype(int)
 
 @pytest.fixture(scope="module")
 def page():
-    with TestClient(make_app(parameters_of), base_url="http://127.0.0.1") as client:
+    with TestClient(make_app(parameters_of, seconds=300), base_url="http://127.0.0.1") as client:
         yield client
 
 

@@ -44,11 +44,13 @@ class Playground:
         The parameters of a machine by its name, as its docstring has them.
     table : Columns or None
         The data that the playground was started with.
+    seconds : float
+        Of a request at most.
     """
 
-    def __init__(self, describe: Describe, table: tables.Columns | None) -> None:
+    def __init__(self, describe: Describe, table: tables.Columns | None, seconds: float) -> None:
         self._describe, self._table = describe, table
-        self.lanes = Lanes(SECONDS)
+        self.lanes = Lanes(seconds)
 
     def machines(self, content: Any) -> Any:
         return controls.machines(self._describe)
@@ -145,12 +147,12 @@ def _page_files() -> dict[str, Response]:
     }
 
 
-def make_app(describe: Describe, file: str | None = None, limits: Limits | None = None) -> Guard:
+def make_app(describe: Describe, file: str | None = None, seconds: float = SECONDS) -> Guard:
     """The application with its guard; `file` is data to begin with, a name or a file."""
     table = None if file is None else tables.of_file(file)
     if table is not None:
         tables.points(table)  # whatever is wrong with it is told now
-    playground = Playground(describe, table)
+    playground = Playground(describe, table, seconds)
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
@@ -180,4 +182,4 @@ def make_app(describe: Describe, file: str | None = None, limits: Limits | None 
         Route(path, playground.handler(work), methods=["POST"]) for path, work in posts.items()
     ]
     app = Starlette(routes=routes, exception_handlers={404: missing}, lifespan=lifespan)
-    return Guard(app, limits or Limits(body=BODY, seconds=2 * SECONDS))
+    return Guard(app, Limits(body=BODY, seconds=2 * seconds))

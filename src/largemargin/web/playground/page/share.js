@@ -49,9 +49,9 @@ export async function fragment() {
 }
 
 function valueIn(text, control) {
-  if (text === "null") return null;
   if (control.kind === "switch") return text === "true";
-  return (control.words || []).includes(text) || Number.isNaN(Number(text)) ? text : Number(text);
+  const word = (control.words || []).find((one) => String(one) === text);
+  return word !== undefined || text === "null" ? word ?? null : Number(text);
 }
 
 /** Take the state from the fragment; says whether it held points, a preset, machines or nothing. */
