@@ -274,6 +274,7 @@ def test_every_value_of_every_control(page, card):
                 assert control["name"] in ("nu", "C", "policy", "budget"), answer.text
 
 
+@pytest.mark.browser
 def test_a_wrong_file_is_told_in_one_line(tmp_path):
     """`largemargin playground FILE` with no such file: exit code 2 and a sentence."""
     command = [sys.executable, "-m", "largemargin", "playground", str(tmp_path / "no.csv")]

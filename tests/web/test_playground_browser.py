@@ -297,6 +297,24 @@ def test_a_phone(opened):
     shot(page, "phone")
 
 
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_an_accessibility_checker_finds_nothing_serious(opened, scheme):
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="no axe here")
+    page = opened("#preset=three&A=SVC&B=AdaBoost", color_scheme=scheme)
+    settled(page, "B")
+    page.click(".pane[data-pane=A] .certificate-box summary")
+    page.wait_for_selector(".pane[data-pane=A] .statement")
+    page.click(".pane[data-pane=B] .replay-open")
+    page.wait_for_selector(".pane[data-pane=B][data-frame='0']")
+    found = axe.Axe().run(page).response["violations"]
+    serious = [
+        (one["id"], [node["html"][:150] for node in one["nodes"][:4]])
+        for one in found
+        if one["impact"] in ("serious", "critical")
+    ]
+    assert not serious
+
+
 def test_the_keyboard(opened):
     page = opened()
     page.click("#clear")

@@ -74,10 +74,10 @@ def _control(name: str, parameter: Any) -> dict[str, Any]:
     if name == "estimator":
         choices, control["default"] = ["stumps", "rbf-network"], "stumps"
     if parameter.kind.startswith("bool"):
-        words = _quoted(parameter.kind)
-        if not words:
+        quoted = _quoted(parameter.kind)
+        if not quoted:
             return {**control, "kind": "switch"}
-        return {**control, "kind": "choice", "words": [*words, True, False]}
+        return {**control, "kind": "choice", "words": [*quoted, True, False]}
     if choices or name not in RANGES:
         words = choices or ["None", *WORDS.get(name, [])]
         return {**control, "kind": "choice", "words": [_value(word) for word in words]}

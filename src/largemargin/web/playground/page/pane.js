@@ -98,7 +98,7 @@ export class Pane {
       return;
     }
     this.fits.ask(this.question, (answer, error, waited) => {
-      delete this.root.dataset.busy;
+      if (!this.fits.waiting) delete this.root.dataset.busy;
       if (error) this.fail(error);
       else this.show(points, answer, waited);
       if (!moving) this.rest();
@@ -130,6 +130,7 @@ export class Pane {
     this.points = points;
     this.find(".problem").hidden = true;
     this.drawn = this.plane.show(points, answer);
+    if (points !== state.points) this.plane.points(state.points);  // a hand went on meanwhile
     this.numbers(answer);
     this.find(".warnings").replaceChildren(...answer.warnings.map((text) => paragraph(text)));
     const drawing = performance.now() - began;
