@@ -6,6 +6,7 @@ import re
 import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -204,6 +205,21 @@ def test_a_link_opens_the_same_picture(opened):
 
     assert seen(page) == seen(other)
     assert seen(other)[0] == "NuSVC"
+
+
+FAMILIES = sorted((Path(__file__).parents[2] / "docs" / "machines").glob("*.rst"))
+
+
+@pytest.mark.parametrize("family", FAMILIES, ids=lambda path: path.stem)
+def test_the_links_of_the_documentation(opened, family):
+    (fragment,) = re.findall(r"<http://127.0.0.1:8090/(#\S+)>", family.read_text())
+    page = opened(fragment)
+    settled(page, "B")
+    for name in "AB":
+        assert pane(page, name).locator(".problem").is_hidden()
+        machine = re.search(rf"[#&]{name}=(\w+)", fragment)[1]
+        assert pane(page, name).get_attribute("data-machine") == machine
+    shot(page, f"family-{family.stem}")
 
 
 def test_hover_tells_of_leaving_out(opened):

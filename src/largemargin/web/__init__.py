@@ -1,1 +1,1 @@
-"""The library over HTTP: models that answer requests."""
+"""The library over HTTP: models that answer requests, and a page to play on."""

@@ -38,7 +38,9 @@ function showTools() {
   byId("redo").disabled = !canRedo();
   const counts = Array.from({ length: state.classes }, (_, k) =>
     state.points.filter((point) => point[2] === k).length);
-  byId("count").textContent = `${state.points.length} points (${counts.join(" + ")})`;
+  const { x, y } = state.names;
+  byId("count").textContent = `${state.points.length} points (${counts.join(" + ")})`
+    + (x === "x" && y === "y" ? "" : `; across: ${x}, up: ${y}`);
   showClasses();
 }
 
@@ -132,6 +134,9 @@ function comparing(panes) {
   show();
 }
 
+/** Whether a link left the parameters of a pane to the preset. */
+const plain = (pane) => Object.keys(pane.settings.params).length === 0;
+
 async function start() {
   const machines = await ask("/machines");
   const linked = await readLink(machines);
@@ -146,7 +151,7 @@ async function start() {
   const given = await tables(panes, linked !== "nothing");
   if (linked === "points") setPoints(state.points);
   else if (!given) {
-    if (linked === "nothing" || linked === "preset") usePreset(linked === "preset" ? [] : panes);
+    if (linked !== "machines") usePreset(panes.filter(plain));
     setPoints(presetPoints(state.preset, state.size, state.noise));
   }
   showPreset();

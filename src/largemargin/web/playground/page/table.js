@@ -5,6 +5,7 @@ import { ask } from "./talk.js";
 
 const byId = (id) => document.getElementById(id);
 let source = null;   // what is sent with each choice: the text, or that it is the file of the command
+let opened = "";     // the name of the file, if a hand chose it
 
 const option = (name, chosen) => new Option(name, name, false, name === chosen);
 
@@ -34,7 +35,7 @@ async function show(chosen = {}) {
     choice("x", answer.columns, answer.x, again), choice("y", answer.columns, answer.y, again),
     choice("label", answer.labels, answer.label, again));
   const said = Object.assign(document.createElement("p"),
-    { className: "soft", textContent: `${answer.name}: ${answer.sentence}` });
+    { className: "soft", textContent: `${opened || answer.name}: ${answer.sentence}` });
   box.replaceChildren(group, said);
   box.hidden = false;
   state.names = { x: answer.x, y: answer.y, classes: answer.classes };
@@ -48,6 +49,7 @@ async function show(chosen = {}) {
 async function open(file) {
   if (!file) return;
   source = { text: await file.text() };
+  opened = file.name;
   try {
     await show();
   } catch (error) {
