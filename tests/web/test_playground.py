@@ -3,6 +3,8 @@
 import asyncio
 import base64
 import contextlib
+import json
+import random
 import subprocess
 import sys
 import time
@@ -98,6 +100,7 @@ def test_the_page_and_its_files(page):
         (question(C="many"), 400, "C must be a number"),
         (question(kernel="precomputed"), 400, "kernel must be"),
         (question(degree=2.5), 400, "whole number"),
+        (question("AdaBoost", n_rounds=10**12), 400, "from 1 to 500"),
         (question(C=-1.0), 400, "C must be positive"),
         ({**question(), "view": [1, 0, 0, 1]}, 400, "left below right"),
         ({"points": [[0, 0, 0], [0.1, 0, 0]], "machine": "SVC"}, 400, "class"),
@@ -272,6 +275,35 @@ def test_every_value_of_every_control(page, card):
             assert answer.status_code in (200, 400), (control, value, answer.text)
             if answer.status_code == 400:
                 assert control["name"] in ("nu", "C", "policy", "budget"), answer.text
+
+
+ODD = [None, True, -1, 1e308, 1e-320, 10**30, "", "inf", "scale", "\ud800", [], {}, [[]]]
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("seed", range(4))
+def test_whatever_is_asked_there_is_an_answer(page, seed):
+    """Random questions, some of them odd: a result or a sentence, and never an exception."""
+    draw = random.Random(seed)
+    machines = page.get("/machines").json()
+    paths = ("fit", "without", "replay", "script", "model")
+    for _ in range(200):
+        machine = draw.choice(machines)
+        points = some_points(draw.choice([1, 2, 3, 5]), draw.choice([1, 2, 5, 30]), seed)
+        params = {
+            control["name"]: draw.choice([*control.get("words", [True]), control["default"], *ODD])
+            for control in draw.sample(machine["controls"], 2)
+        }
+        asked = {**question(machine["name"], points, **params), "index": draw.choice([0, 1, None])}
+        if draw.random() < 0.1:
+            asked[draw.choice(list(asked))] = draw.choice(ODD)
+        answer = page.post(
+            f"/{draw.choice(paths)}",
+            content=json.dumps(asked),
+            headers={"content-type": "application/json"},
+        )
+        assert answer.status_code in (200, 400), answer.text
+        assert answer.status_code == 200 or answer.json()["error"]
 
 
 @pytest.mark.browser

@@ -14,7 +14,9 @@ HOST = "127.0.0.1"
 def playground(
     file: Annotated[
         str | None,
-        typer.Argument(help="Data to begin with: a name or a file.", show_default=False),
+        typer.Argument(
+            metavar="FILE", help="Data to begin with: a name or a file.", show_default=False
+        ),
     ] = None,
     port: Annotated[int, typer.Option(help="The port; 0 takes a free one.")] = 8090,
     no_browser: Annotated[

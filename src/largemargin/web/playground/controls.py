@@ -52,7 +52,7 @@ def controls_of(card: Card, describe: Describe) -> list[dict[str, Any]]:
         own.setdefault("gamma", STREAMING_GAMMA)
     found = []
     for name, parameter in describe(card.name).items():
-        if name in LEFT_OUT:
+        if name in LEFT_OUT or parameter.default == "-1":  # no limit, which is no slider
             continue
         control = _control(name, parameter)
         if (card.name, name) in OWN_RANGES:
@@ -152,9 +152,15 @@ def _checked(control: dict[str, Any], value: Any) -> Any:
     if kind == "switch" and isinstance(value, bool):
         return value
     if kind == "number" and number:
-        if control["integer"] and value != int(value):
-            raise Problem(400, f"{name} must be a whole number, got {shown(value)}")
-        return int(value) if control["integer"] else float(value)
+        if not control["integer"]:
+            return float(value)
+        least, largest = control["min"], control["max"]
+        if not least <= value <= largest or value != int(value):
+            raise Problem(
+                400,
+                f"{name} must be a whole number from {least} to {largest}, got {shown(value)}",
+            )
+        return int(value)
     words = control.get("words", [])
     for word in words:
         if value == word and type(value) is type(word):

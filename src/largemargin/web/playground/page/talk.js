@@ -12,7 +12,10 @@ export async function ask(path, content, lane = "", signal = undefined) {
     body: JSON.stringify({ ...content, lane: `${client} ${lane}` }),
   });
   const kind = response.headers.get("content-type") || "";
-  if (!kind.startsWith("application/json") && response.ok) return response;
+  if (!kind.startsWith("application/json")) {
+    if (response.ok) return response;
+    throw new Error(`The server failed (${response.status}): look at what it printed.`);
+  }
   const answer = await response.json();
   if (!response.ok) throw Object.assign(new Error(answer.error), { status: response.status });
   return answer;
