@@ -97,7 +97,7 @@ def _ask(address: str, body: bytes) -> None:
 
 
 def in_a_browser() -> Iterator[Row]:
-    """A point dragged in chromium: from the movement to the picture, as the page itself says."""
+    """A point dragged in chromium: from its question to the picture, as the page itself says."""
     chromium = shutil.which("chromium")
     if chromium is None:
         yield note("in a browser", "there is no chromium here")
