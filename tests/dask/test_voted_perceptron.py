@@ -171,16 +171,15 @@ def test_a_worker_that_dies_loses_nothing(three, monkeypatch):
 
 
 def test_time_is_up(client):
-    DaskVotedPerceptron(degree=3, client=client, epochs=1, shuffle=False).fit(
-        X, y
-    )  # workers load compiled code
-    model = DaskVotedPerceptron(degree=3, epochs=10**6, max_seconds=0.5, client=client)
+    how = {"degree": 3, "shuffle": False}
+    DaskVotedPerceptron(epochs=1, client=client, **how).fit(X, y)  # workers load compiled code
+    model = DaskVotedPerceptron(epochs=10**6, max_seconds=0.5, client=client, **how)
     began = time.perf_counter()
     with pytest.warns(ConvergenceWarning, match="max_seconds=0.5 was reached"):
         model.fit(X, np.random.default_rng(0).integers(0, 2, N))
     assert time.perf_counter() - began < 5
     steps = model.trace_.n_steps
-    plain = VotedPerceptron(degree=3, epochs=-(-steps // N), shuffle=False)
+    plain = VotedPerceptron(epochs=-(-steps // N), **how)
     plain.fit(X, np.random.default_rng(0).integers(0, 2, N))
     made = plain.trace_.mistakes_by(steps)
     assert np.array_equal(plain.trace_.score[:made], model.trace_.score)
