@@ -139,6 +139,9 @@ def test_a_token_is_needed_for_other_hosts(folder):
         capture_output=True, text=True,
     )  # fmt: skip
     assert "--learn needs one process" in done.stderr
+    done = subprocess.run([*command, "--port", "99999"], cwd=folder, capture_output=True, text=True)
+    assert done.returncode == 2
+    assert done.stderr == "error: --port must be a number from 0 to 65535, got 99999\n"
     with serving("iris.safetensors", cwd=folder, env={"LARGEMARGIN_TOKEN": "s3cret"}) as server:
         assert server.client.get("/v2/health/live").status_code == 200
         assert server.client.get("/v2").status_code == 401

@@ -33,8 +33,6 @@ def playground(
       largemargin playground iris
       largemargin playground measurements.csv --port 9000 --no-browser
     """
-    if not 0 <= port <= 65535:
-        raise ValueError(f"--port must be a number from 0 to 65535, got {port}")
     try:
         from largemargin.web.playground.app import make_app
         from largemargin.web.playground.running import run

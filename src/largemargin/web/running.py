@@ -82,6 +82,8 @@ def app() -> Any:
 
 def bound(host: str, port: int) -> socket.socket:
     """A socket that listens there."""
+    if not 0 <= port <= 65535:
+        raise ValueError(f"--port must be a number from 0 to 65535, got {port}")
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     # asyncio sends at once (TCP_NODELAY) only where the protocol is named
     found = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
