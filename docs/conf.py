@@ -20,6 +20,7 @@ extensions = [
     "changelog",
     "citation",
     "command_help",
+    "figures",
     "gallery",
     "mathml",
     "picture",

@@ -1,7 +1,7 @@
 """`.. picture:: NAME` puts docs/images/NAME.svg, which docs/pictures draws, into the page itself.
 
-There it takes the colours of the page, in both schemes. The option `alt` says in words what is seen;
-the content is the caption.
+There it takes the colours of the page, in both schemes. The option `alt` says in words what is
+seen; the content is the caption.
 """
 
 import html
@@ -35,7 +35,7 @@ class Picture(SphinxDirective):
 
 
 def drawn(svg: str, name: str, alt: str) -> str:
-    """The SVG with names of its own, so that a page can have several, and with words for readers."""
+    """The SVG in words too, and with names of its own, so that a page can have several."""
     prefix = f"{name}-"
     svg = re.sub(r'\bid="', f'id="{prefix}', svg)
     svg = re.sub(r'(href="#|url\(#)', rf"\1{prefix}", svg)

@@ -1,6 +1,6 @@
 """`.. terminal::` runs the commands of its content and shows them with what they print.
 
-A line begins with `$ largemargin`. All commands of a page run in one scratch folder, in their order.
+A line begins with `$ largemargin`. All commands of a page run in one scratch folder, in order.
 """
 
 import os

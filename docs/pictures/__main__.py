@@ -23,7 +23,7 @@ PICTURES = {
     "family-boosting": (families.boosting, 7.2, 2.9),
     "tutorial-decision": (pages.tutorial_decision, 6.0, 3.6),
     "tutorial-cross-validation": (pages.tutorial_cross_validation, 6.4, 2.8),
-    "certificate": (pages.certificate, 7.2, 2.4),
+    "certificate": (pages.certificate, 7.2, 2.7),
     "thresholds": (pages.thresholds, 6.4, 2.8),
 }
 

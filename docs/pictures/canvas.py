@@ -56,13 +56,18 @@ def themed(text):
     text = text[text.index("<svg") :]
     text = re.sub(r"<metadata>.*?</metadata>\s*", "", text, flags=re.S)
     text = re.sub(r"<!--.*?-->\s*", "", text, flags=re.S)
-    text = re.sub(r"-?\d+\.\d{3,}", lambda found: f"{float(found[0]):.2f}", text)
+    text = re.sub(r"<[^>]*>", lambda tag: _shorter(tag[0]), text)
     text = re.sub(r"(font: [\d.]+px )[^;\"]+", r"\1var(--font-stack, sans-serif)", text)
     text = re.sub(r'(<svg[^>]*?) width="[^"]*"', r"\1", text)
     text = re.sub(r'(<svg[^>]*?) height="[^"]*"', r"\1", text)
     for color, variable in VARIABLES.items():
         text = text.replace(color, variable)
     return "\n".join(line.rstrip() for line in text.splitlines()) + "\n"
+
+
+def _shorter(tag):
+    """Two digits after the point are enough for coordinates."""
+    return re.sub(r"-?\d+\.\d{3,}", lambda number: f"{float(number[0]):.2f}", tag)
 
 
 def bare(ax, title=""):
@@ -90,9 +95,7 @@ def window(ax, X, pad=0.12):
 
 def decision(ax, score, margin=1.0, regions=True, steps=110):
     """Regions, the decision line and, unless `margin` is None, the margins of score(rows)."""
-    across, up = np.meshgrid(
-        np.linspace(*ax.get_xlim(), steps), np.linspace(*ax.get_ylim(), steps)
-    )
+    across, up = np.meshgrid(np.linspace(*ax.get_xlim(), steps), np.linspace(*ax.get_ylim(), steps))
     values = score(np.column_stack([across.ravel(), up.ravel()])).reshape(across.shape)
     if regions:
         bounds = [values.min() - 1, 0, values.max() + 1]

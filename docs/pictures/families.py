@@ -1,7 +1,7 @@
 """The pictures of the pages on the families, each of what the family is about."""
 
 import numpy as np
-from canvas import BLUE, GREY, INK, ORANGE, bare, decision, note, points, rings, window
+from canvas import BLUE, GREY, ORANGE, bare, decision, points, rings, window
 from sklearn.datasets import make_blobs, make_moons
 
 from largemargin import LPSVC, MIRA, SVC, AdaBoost, MaxMarginHyperplane, VotedPerceptron
@@ -42,8 +42,9 @@ def online(figure):
         model.partial_fit(rows, labels, classes=[0, 1])
         held.append(model.n_support_)
     left, right = figure.subplots(1, 2)
-    left.plot(np.arange(100, 4000, 100), 100 * np.array(errors), color=BLUE, linewidth=2)
-    left.set(title="error of the next 100, in percent", xlabel="examples seen", ylim=(0, None))
+    so_far = 100 * np.cumsum(errors) / np.arange(1, len(errors) + 1)
+    left.plot(np.arange(200, 4001, 100), so_far, color=BLUE, linewidth=2)
+    left.set(title="error so far, in percent", xlabel="examples seen", ylim=(0, None))
     right.plot(np.arange(100, 4001, 100), held, color=ORANGE, linewidth=2)
     right.set(title="examples held", xlabel="examples seen", ylim=(0, 60))
     right.axhline(40, color=GREY, linestyle="dashed", linewidth=1)

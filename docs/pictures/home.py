@@ -1,7 +1,7 @@
 """The picture of the first page, and the icon."""
 
 import numpy as np
-from canvas import BLUE, IMAGES, INK, ORANGE, bare, decision, note, points, rings, window
+from canvas import BLUE, IMAGES, ORANGE, bare, decision, note, points, rings, window
 from sklearn.datasets import make_moons
 
 from largemargin import SVC
@@ -17,7 +17,13 @@ def home(figure):
     decision(ax, model.decision_function)
     points(ax, X, y, size=34)
     rings(ax, X[model.support_], size=120)
-    return ax
+    across = np.linspace(1.2, 2.3, 400)
+    line = across[np.argmin(np.abs(model.decision_function(np.c_[across, 0 * across + 1.0])))]
+    note(ax, "decision line", (line, 1.0), (line - 0.55, 1.1))
+    first = X[model.support_[np.argmin(X[model.support_, 0])]]
+    note(ax, "support vector", first, first - [0.12, 0.5])
+    edge = across[np.argmin(np.abs(model.decision_function(np.c_[across, 0 * across + 0.75]) - 1))]
+    note(ax, "margin", (edge, 0.75), (edge + 0.18, 1.1))
 
 
 ICON = f"""<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32">

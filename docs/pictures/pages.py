@@ -1,11 +1,11 @@
 """The pictures of the tutorial, of the worked certificate and of the recipes."""
 
 import numpy as np
-from canvas import BLUE, GREY, INK, ORANGE, bare, decision, points, rings, window
+from canvas import BLUE, GREY, ORANGE, bare, decision, points, rings, window
 from sklearn.datasets import load_breast_cancer
 from sklearn.metrics import confusion_matrix
 from sklearn.model_selection import train_test_split
-from sklearn.preprocessing import StandardScaler, scale
+from sklearn.preprocessing import StandardScaler
 
 from largemargin import SVC
 from largemargin.svm import cross_validate
@@ -49,9 +49,10 @@ def certificate(figure):
     """One axis from 0 to 1: what is measured, and what bounds it."""
     X, X_test, y, y_test = cancer()
     model = SVC(C=1.0).fit(X, y)
-    told = model.certificate(X, y)
+    told = model.certificate(X, y, leave_one_out=True)
     marks = [
         ("training error", told["error"].value, BLUE),
+        ("leave-one-out error", told["leave-one-out error"].value, BLUE),
         ("test error", 1 - model.score(X_test, y_test), BLUE),
         ("xi-alpha: leave-one-out at most", told["xi-alpha"].value, ORANGE),
         ("support vectors: leave-one-out at most",
@@ -79,7 +80,7 @@ def thresholds(figure):
     ax.plot(at, missed, color=ORANGE, linewidth=2)
     ax.plot(at, alarms, color=BLUE, linewidth=2)
     ax.axvline(0, color=GREY, linestyle="dashed", linewidth=1)
-    ax.set(xlabel="threshold of the score", ylabel="percent", xlim=(-2, 2), ylim=(0, 62))
-    ax.text(-1.9, 57, "malignant ones missed", color=ORANGE)
-    ax.text(1.9, 57, "false alarms", color=BLUE, ha="right")
-    ax.text(0.05, 2, "predict", color=GREY)
+    ax.set(xlabel="threshold of the score", ylabel="percent", xlim=(-1.5, 1.5), ylim=(0, 52))
+    ax.text(-0.85, 40, "malignant cases missed", color=ORANGE)
+    ax.text(1.15, 46, "false alarms", color=BLUE, ha="right")
+    ax.text(0.03, 48, "predict", color=GREY)

@@ -2,7 +2,18 @@
 
 import numpy as np
 from canvas import (
-    BLUE, CLASSES, GREY, INK, ORANGE, PAPER, bare, decision, note, points, rings, window,
+    BLUE,
+    CLASSES,
+    GREY,
+    INK,
+    ORANGE,
+    PAPER,
+    bare,
+    decision,
+    note,
+    points,
+    rings,
+    window,
 )  # fmt: skip
 from sklearn.datasets import make_blobs
 
@@ -10,7 +21,7 @@ from largemargin import SVC, VotedPerceptron
 
 
 def _blobs(n=36):
-    return make_blobs(n, centers=[[-1.5, -0.4], [1.5, 0.5]], cluster_std=0.62, random_state=6)
+    return make_blobs(n, centers=[[-1.5, -0.4], [1.5, 0.5]], cluster_std=0.55, random_state=2)
 
 
 def margin(figure):
@@ -58,32 +69,33 @@ def kernel(figure):
 
 def dual(figure):
     """The decision function is a sum of bumps, one for each support vector."""
-    rng = np.random.default_rng(4)
-    x = np.sort(np.concatenate([rng.uniform(-3, -0.3, 12), rng.uniform(0, 3, 12)]))
-    y = ((x > 0) & (x < 1.9)).astype(int)
-    model = SVC(C=4.0, gamma=1.2).fit(x[:, None], y)
-    grid = np.linspace(-3.3, 3.3, 160)
+    x = np.array([-3.0, -2.4, -1.9, -1.1, -0.4, 0.1, 0.7, 1.5, 2.2, 2.9])
+    y = ((x > -0.8) & (x < 1.0)).astype(int)
+    model = SVC(C=2.0, gamma=1.5).fit(x[:, None], y)
+    grid = np.linspace(-3.6, 3.6, 160)
     ax = figure.subplots()
     ax.axhline(0, color=GREY, linewidth=0.9)
     for weight, at in zip(model.dual_coef_[0], model.support_vectors_[:, 0], strict=True):
-        bump = weight * np.exp(-1.2 * (grid - at) ** 2)
-        ax.plot(grid, bump, color=CLASSES[int(weight > 0)], linewidth=1.1, alpha=0.8)
-    ax.plot(grid, model.decision_function(grid[:, None]), color=INK, linewidth=2.2)
+        bump = weight * np.exp(-1.5 * (grid - at) ** 2)
+        ax.plot(grid, bump, color=CLASSES[int(weight > 0)], linewidth=1.3)
+    ax.plot(grid, model.decision_function(grid[:, None]), color=INK, linewidth=2.4)
     for k, color in enumerate(CLASSES):
         part = x[y == k]
-        ax.scatter(part, 0 * part, s=40, c=color, edgecolors=PAPER, linewidths=0.7, zorder=5)
+        ax.scatter(part, 0 * part, s=48, c=color, edgecolors=PAPER, linewidths=0.7, zorder=5)
     rings(ax, np.column_stack([model.support_vectors_[:, 0], 0 * model.support_]))
-    top = grid[np.argmax(model.decision_function(grid[:, None]))]
-    peak = model.decision_function([[top]])[0]
-    ax.set(xlim=(-3.3, 3.3), xticks=[], xlabel="x")
-    ax.set_ylabel("score")
-    note(ax, "f(x): the sum, and b", (top, peak), (top + 1.5, peak + 0.9))
-    note(ax, "αᵢ yᵢ k(xᵢ, x): one bump", (-0.3, -2.2), (-2.2, -2.6))
+    ax.set(xlim=(-3.6, 3.6), xticks=[], xlabel="x", ylabel="score", ylim=(-2.3, 2.6))
+    at = 1.3
+    note(ax, "f(x), their sum and b", (at, model.decision_function([[at]])[0]), (2.5, 1.2))
+    k = np.argmin(model.dual_coef_[0])
+    place = model.support_vectors_[k, 0]
+    note(ax, "αᵢ yᵢ k(xᵢ, x), one bump", (place, model.dual_coef_[0, k]), (place - 1.2, -2.1))
 
 
 def mistake_bound(figure):
     """The mistakes of a perceptron stay below the bound, however many examples come."""
-    X, y = make_blobs(600, centers=[[-2, -1], [2, 1.2]], cluster_std=0.7, random_state=0)
+    X = np.random.default_rng(0).uniform(-1, 1, size=(900, 2))
+    X = X[np.abs(X @ [0.8, -0.6]) > 0.1][:600]
+    y = (X @ [0.8, -0.6] > 0).astype(int)
     machine = SVC(kernel="linear", C=np.inf, fit_intercept=False).fit(X, y)
     bound = (np.linalg.norm(X, axis=1).max() / machine.margin_[0]) ** 2
     model = VotedPerceptron(kernel="linear", epochs=1, shuffle=False).fit(X, y)
@@ -94,7 +106,7 @@ def mistake_bound(figure):
     ax.step(steps, counts, where="post", color=BLUE, linewidth=2.2)
     ax.axhline(bound, color=ORANGE, linewidth=2)
     ax.set(xlabel="examples seen", ylabel="mistakes", ylim=(0, bound * 1.25), xlim=(0, len(y)))
-    ax.text(len(y), bound * 1.04, f"bound (R/γ)² = {bound:.1f}", ha="right", color=ORANGE)
+    ax.text(len(y), bound * 1.04, f"bound (R/\N{GREEK SMALL LETTER GAMMA})² = {bound:.0f}", ha="right", color=ORANGE)
     ax.text(len(y), len(at) + bound * 0.04, f"{len(at)} mistakes", ha="right", color=BLUE)
 
 
