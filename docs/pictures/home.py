@@ -21,7 +21,7 @@ def home(figure):
     line = across[np.argmin(np.abs(model.decision_function(np.c_[across, 0 * across + 1.0])))]
     note(ax, "decision line", (line, 1.0), (line - 0.55, 1.1))
     first = X[model.support_[np.argmin(X[model.support_, 0])]]
-    note(ax, "support vector", first, first - [0.12, 0.5])
+    note(ax, "support vector", first, first - [0.16, 0.5])
     edge = across[np.argmin(np.abs(model.decision_function(np.c_[across, 0 * across + 0.75]) - 1))]
     note(ax, "margin", (edge, 0.75), (edge + 0.18, 1.1))
 

@@ -106,7 +106,8 @@ def mistake_bound(figure):
     ax.step(steps, counts, where="post", color=BLUE, linewidth=2.2)
     ax.axhline(bound, color=ORANGE, linewidth=2)
     ax.set(xlabel="examples seen", ylabel="mistakes", ylim=(0, bound * 1.25), xlim=(0, len(y)))
-    ax.text(len(y), bound * 1.04, f"bound (R/\N{GREEK SMALL LETTER GAMMA})² = {bound:.0f}", ha="right", color=ORANGE)
+    told = f"bound (R/\N{GREEK SMALL LETTER GAMMA})² = {bound:.0f}"
+    ax.text(len(y), bound * 1.04, told, ha="right", color=ORANGE)
     ax.text(len(y), len(at) + bound * 0.04, f"{len(at)} mistakes", ha="right", color=BLUE)
 
 
