@@ -211,21 +211,36 @@ def test_a_changed_file_is_loaded_when_it_is_whole(folder, tmp_path, rows):
         assert label() in ("always", "never")
 
 
-def test_sigterm_finishes_what_is_in_flight(folder):
-    with serving("iris.safetensors", cwd=folder) as server:
-        body = json.dumps([[1, 2, 3, 4]] * 5000)
-        answers = []
-
-        def ask():
-            answers.append(httpx.post(f"{server.base}/predict/iris", content=body, timeout=60))
-
-        asking = threading.Thread(target=ask)
-        asking.start()
-        time.sleep(0.02)
-        server.process.send_signal(signal.SIGTERM)
-        asking.join()
+@pytest.mark.parametrize("workers", [1, 2])
+def test_sigterm_finishes_what_is_in_flight(folder, workers):
+    with serving("iris.safetensors", "--workers", workers, cwd=folder) as server:
+        body = json.dumps([[1, 2, 3, 4]] * 5000).encode()
+        head = (
+            f"POST /predict/iris HTTP/1.1\r\nHost: localhost\r\nContent-Length: {len(body)}\r\n\r\n"
+        )
+        with socket.create_connection(("127.0.0.1", server.port), timeout=60) as asking:
+            asking.sendall(head.encode() + body[:1000])
+            time.sleep(0.5)
+            server.process.send_signal(signal.SIGTERM)
+            time.sleep(0.5)
+            asking.sendall(body[1000:])
+            with asking.makefile("rb") as reading:
+                answer = reading.read().partition(b"\r\n\r\n")[2]
         assert server.process.wait(60) in (0, -signal.SIGTERM)
-    assert len(answers[0].json()["labels"]) == 5000
+    assert len(json.loads(answer)["labels"]) == 5000
+
+
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_what_is_wrong_with_a_model_is_told_in_one_line(folder, tmp_path, workers):
+    (tmp_path / "cut.safetensors").write_bytes((folder / "iris.safetensors").read_bytes()[:1000])
+    command = [sys.executable, "-m", "largemargin", "serve", ".", "--port", "0"]
+    done = subprocess.run(
+        [*command, "--workers", workers], cwd=tmp_path, capture_output=True, text=True
+    )
+    assert done.returncode == 2
+    assert done.stderr.splitlines() == [
+        "error: cut.safetensors is not a whole model file: give a file that largemargin saved"
+    ]
 
 
 def test_several_processes_share_the_port(folder, rows):

@@ -14,7 +14,6 @@ from largemargin.base.pipelines import before_final_step, final_step
 from largemargin.data import Table
 from largemargin.model_file import ModelFileError
 from largemargin.model_file.saving import load_with_info
-from largemargin.streaming.checkpoint import schema_of
 from largemargin.web.problems import Problem
 from largemargin.web.serving.learning import Learner
 from largemargin.web.serving.together import Together
@@ -163,6 +162,8 @@ class Models:
         batch_seen: Callable[[str, int], None],
         learn: str | None = None,
     ) -> None:
+        if learn is not None and learn not in files:
+            raise ValueError(f"there is no model {learn} to learn: use one of {', '.join(files)}")
         self._batch_seen, self._learn = batch_seen, learn
         self._served = {name: self._loaded(name, path) for name, path in files.items()}
 
@@ -221,14 +222,3 @@ class Models:
             except (OSError, ModelFileError, ValueError) as error:
                 troubles.append(f"the model {name} stays as it was: {error}")
         return troubles
-
-
-def check_models(paths: list[str], learn: str | None) -> None:
-    """Raise for what would keep a server from starting, without starting it."""
-    files = model_files(paths)
-    for name, path in files.items():
-        model, info = load_with_info(path)
-        if name == learn:
-            schema_of(model, info, str(path))
-    if learn is not None and learn not in files:
-        raise ValueError(f"there is no model {learn} to learn: use one of {', '.join(files)}")
