@@ -7,7 +7,6 @@ import signal
 import socket
 import subprocess
 import sys
-import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 
@@ -96,6 +95,17 @@ REFUSED = [
      '"data":[1]}]}', 400, "has 1 values, and its shape is [2, 4]"),
     ("/v2/models/iris/infer", '{"inputs":[{"name":"X","shape":[1,4],"datatype":"FP8",'
      '"data":[1]}]}', 400, "use one of BOOL"),
+    ("/v2/models/iris/infer", '{"inputs":[{"name":"X","shape":[1,4],"datatype":[],"data":[1]}]}',
+     400, "use one of BOOL"),
+    ("/v2/models/iris/infer", '{"inputs":[{"name":"X","shape":[1' + 400 * "0" + '],"datatype":'
+     '"FP64","data":[1]}]}', 400, "must be a list of whole numbers"),
+    ("/v2/models/iris/infer", '{"inputs":[{"name":"X","shape":[1,4],"datatype":"INT8",'
+     '"data":[1,2,3,4.5]}]}', 400, "not a value of INT8"),
+    ("/v2/models/iris/infer", '{"inputs":[{"name":"X","shape":[1,4],"datatype":"BOOL",'
+     '"data":[true,false,1,0]}],"outputs":[{"name":{}}]}', 400, "use label, decision"),
+    ("/predict/iris", '{"rows":[[1,2,3,4]],"nearest":1e999}', 400, "from 0 to 100"),
+    ("/predict/iris?decision=perhaps", "[[1,2,3,4]]", 400, "true or false"),
+    ("/predict/iris?nearest=1", "[[1e308,-1e308,1e308,1e308]]", 400, "send smaller ones"),
     ("/nowhere", "", 404, "/openapi.json"),
 ]  # fmt: skip
 
