@@ -53,6 +53,7 @@ class Learner:
     """
 
     def __init__(self, path: Path, model: Any, info: dict[str, Any]) -> None:
+        schema_of(model, info, str(path))  # what cannot learn is refused before anything is made
         self._folder = Path(f"{path}.learning")
         self._folder.mkdir(exist_ok=True)
         self._lock = threading.Lock()

@@ -6,6 +6,7 @@ import csv
 import io
 import json
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -37,9 +38,10 @@ def events_of(body: bytes) -> list[str]:
         text = body.decode()
     except UnicodeDecodeError:
         raise Problem(400, "the request is not UTF-8: send JSON in UTF-8") from None
-    lines = [line for line in text.splitlines() if line.strip()]
-    if len(lines) > 1 and lines[0].strip() == "{":  # one object, over several lines
-        return [json.dumps(parse_json(body))]
+    lines = [line for line in text.split("\n") if line.strip()]
+    if len(lines) > 1:
+        with suppress(ValueError, RecursionError):  # one object, over several lines
+            return [json.dumps(json.loads(text))]
     return lines
 
 
@@ -188,6 +190,8 @@ def rows_of_csv(served: Served, body: bytes, most: int) -> np.ndarray | Table:
     if served.names is not None and set(header) & set(served.names):
         check_count(len(lines) - 1, most)
         check_names(served, set(header))
+        if len(set(header)) < len(header):
+            raise Problem(400, "two columns of the first line have the same name")
         order = [header.index(name) for name in served.names]
         if any(len(line) != len(header) for line in lines):
             raise Problem(400, f"every line must have {len(header)} cells, as the first one has")
