@@ -105,7 +105,7 @@ REFUSED = [
      '"data":[true,false,1,0]}],"outputs":[{"name":{}}]}', 400, "use label, decision"),
     ("/predict/iris", '{"rows":[[1,2,3,4]],"nearest":1e999}', 400, "from 0 to 100"),
     ("/predict/iris?decision=perhaps", "[[1,2,3,4]]", 400, "true or false"),
-    ("/predict/iris?nearest=1", "[[1e308,-1e308,1e308,1e308]]", 400, "send smaller ones"),
+    ("/predict/iris?nearest=1", "[[1e308,-1e308,1e308,1e308]]", 400, "scale the data"),
     ("/nowhere", "", 404, "/openapi.json"),
 ]  # fmt: skip
 
