@@ -182,37 +182,38 @@ def free_port():
         return found.getsockname()[1]
 
 
-def teach(base, sent, answered, at, alive):
+def teach(base, sent, answered, at, killer):
     """Teach a server from example `at` on until it is killed; what comes next."""
     with httpx.Client(base_url=base, timeout=30) as client:
         while True:
             try:
                 answer = client.post("/learn/mira", content=sent[at])
             except httpx.TransportError:
-                if not alive():
+                if killer.finished.is_set():
                     return at
                 time.sleep(0.005)  # it does not listen yet
                 continue
             assert answer.status_code == 200, answer.text
             assert answered.setdefault(at, answer.text) == answer.text
             at += 1
-
-
-LONGEST = 0.5  # seconds that a server lives
+            if killer.ident is None:
+                killer.start()
 
 
 def kills(folder, count, seed):
-    """Teach servers that are killed one after the other at any moment, while they start too;
+    """Teach servers that are killed one after the other at any moment, each fourth while it starts;
     every acknowledged example is there once.
     """
     path, choice = folder / "mira.safetensors", random.Random(seed)
     sent, answered, at = events(100_000, seed), {}, 0
     with Nursery(folder, free_port()) as nursery:
-        for _ in range(count):
+        for k in range(count):
             pid = nursery.server()
-            killer = threading.Timer(choice.random() * LONGEST, os.kill, (pid, signal.SIGKILL))
-            killer.start()
-            at = teach(nursery.base, sent, answered, at, killer.is_alive)
+            life = choice.random() * 0.2
+            killer = threading.Timer(life, os.kill, (pid, signal.SIGKILL))
+            if k % 4 == 3:
+                killer.start()
+            at = teach(nursery.base, sent, answered, at, killer)
             killer.join()
             nursery.gone()
     assert at > count  # they learned, too
