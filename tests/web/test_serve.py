@@ -16,7 +16,7 @@ import pytest
 
 from largemargin import SVC, load, save
 
-from .conftest import serving
+from .conftest import SHOTS, serving
 
 pytestmark = pytest.mark.browser
 
@@ -105,7 +105,7 @@ REFUSED = [
      '"data":[true,false,1,0]}],"outputs":[{"name":{}}]}', 400, "use label, decision"),
     ("/predict/iris", '{"rows":[[1,2,3,4]],"nearest":1e999}', 400, "from 0 to 100"),
     ("/predict/iris?decision=perhaps", "[[1,2,3,4]]", 400, "true or false"),
-    ("/predict/iris?nearest=1", "[[1e308,-1e308,1e308,1e308]]", 400, "send smaller ones"),
+    ("/predict/iris?nearest=1", "[[1e308,-1e308,1e308,1e308]]", 400, "scale the data"),
     ("/nowhere", "", 404, "/openapi.json"),
 ]  # fmt: skip
 
@@ -132,6 +132,25 @@ def test_it_describes_itself(server):
     assert "default-src 'none'" in page.headers["content-security-policy"]
     text = server.client.get("/metrics").text
     assert 'largemargin_requests_total{route="/openapi.json",status="200"}' in text
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [390, 1280])
+def test_its_page_in_a_browser(server, browser, serious, width, scheme):
+    context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
+    page, troubles = context.new_page(), []
+    page.on("console", lambda m: m.type == "error" and troubles.append(m.text))
+    page.on("request", lambda r: r.url.startswith((server.base, "data:")) or troubles.append(r.url))
+    page.goto(server.base)
+    for summary in page.locator("summary").all():
+        summary.click()
+    assert page.locator(".route").count() == len(server.client.get("/openapi.json").json()["paths"])
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert not serious(page)
+    if SHOTS:
+        page.screenshot(path=f"{SHOTS}/serve-{scheme}-{width}.png", full_page=True)
+    context.close()
+    assert not troubles
 
 
 def test_a_token_is_needed_for_other_hosts(folder):

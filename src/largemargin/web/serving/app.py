@@ -21,6 +21,7 @@ from largemargin.web.problems import Problem
 from largemargin.web.serving import inference, routes
 from largemargin.web.serving.metrics import Metrics
 from largemargin.web.serving.models import Models, Served, model_files
+from largemargin.web.serving.page import page
 from largemargin.web.serving.rows import (
     check_count,
     events_of,
@@ -123,7 +124,7 @@ class Server:
         return _json(routes.openapi())
 
     async def page(self, request: Request) -> Response:
-        return HTMLResponse(routes.page([_card(served) for served in self._models]))
+        return HTMLResponse(page([_card(served) for served in self._models]))
 
     def _served(self, request: Request) -> Served:
         return self._models[request.path_params["name"]]

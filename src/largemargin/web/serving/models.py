@@ -174,7 +174,11 @@ def model_files(paths: Iterable[str]) -> dict[str, Path]:
 
 
 def _stamp(path: Path) -> tuple[int, int]:
-    found = os.stat(path)
+    """By what a change is noticed; whoever loads a file that is not there says so."""
+    try:
+        found = os.stat(path)
+    except OSError:
+        return 0, 0
     return found.st_mtime_ns, found.st_size
 
 
