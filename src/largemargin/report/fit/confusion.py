@@ -143,7 +143,9 @@ class Confusion:
         )
 
 
-def confusion_of(outcome: Outcome, counts: np.ndarray, labels: list[str], album: Album) -> Confusion:
+def confusion_of(
+    outcome: Outcome, counts: np.ndarray, labels: list[str], album: Album
+) -> Confusion:
     """The matrix, with the commonest errors; where rows are pictures, with the clearest of each."""
     wrong = counts - np.diag(np.diag(counts))
     order = np.argsort(-wrong, axis=None, kind="stable")[:PAIRS].tolist()

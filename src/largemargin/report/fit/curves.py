@@ -42,12 +42,16 @@ def margin_histogram(test: Outcome | None, training: Outcome | None) -> Histogra
     return Histogram(
         "margins",
         "Margins",
-        "margin: lead of the true class over the best other class",
+        "margin (lead of the true class)",
         f"share of the {what}",
         tuple(edges.tolist()),
         tuple(shares[0].tolist()),
         tuple(shares[1].tolist()) if behind else (),
-        (f"{what}, classified correctly", f"{what}, classified wrongly", *(["training rows"] if behind else [])),
+        (
+            f"{what}, classified correctly",
+            f"{what}, classified wrongly",
+            *(["training rows"] if behind else []),
+        ),
         f"Histogram of margins: {100 * below:.3g} % of the {what} are classified wrongly, and half "
         f"of them have a margin below {middle:.3g}.",
         (
@@ -91,7 +95,7 @@ def _perceptron_curve(model: Any, rows: Rows) -> LineChart:
         Curve(method, tuple(at.tolist()), tuple(_errors((s[method, u] for s in staged), rows)))
         for method, u in rules
     ]
-    return _error_chart(curves, "epochs", rows, "every method read off one trace")
+    return _error_chart(curves, "epochs", rows, "every method is computed from one trace")
 
 
 def _boosting_curve(model: Any, rows: Rows) -> LineChart:
@@ -101,25 +105,21 @@ def _boosting_curve(model: Any, rows: Rows) -> LineChart:
     kept = [(t, s) for t, s in staged if t in wanted]
     errors = _errors((scores for _, scores in kept), rows)
     curve = Curve("boosting", tuple(float(t) for t, _ in kept), tuple(errors))
-    return _error_chart([curve], "rounds", rows, "the combination of the first rounds")
+    return _error_chart([curve], "rounds", rows, "the first rounds are combined")
 
 
 def _error_chart(curves: list[Curve], x_label: str, rows: Rows, how: str) -> LineChart:
     last = curves[0].x[-1]
-    ends = ", ".join(f"{curve.name} {curve.y[-1]:.2f} %" for curve in curves)
-    after = f"After {last:.3g} {x_label}: {ends}."
-    return LineChart(
-        "learning",
-        "Learning curve",
-        x_label,
-        "error, %",
-        tuple(curves),
-        f"Error on {len(rows)} {rows.name} rows along training. {after}",
-        log_x=True,
-        notes=(
-            f"Error on {len(rows)} {rows.name} rows had training stopped earlier: {how}. {after}",
-        ),
+    ends = ", ".join(f"{curve.y[-1]:.2f} % ({curve.name})" for curve in curves)
+    ends = f"{curves[0].y[-1]:.2f} %" if len(curves) == 1 else ends
+    says = (
+        f"The error on {len(rows):,} {rows.name} rows, if training had stopped earlier: {how}. After "
+        f"{last:.3g} {x_label} it is {ends}."
     )
+    return LineChart(
+        "learning", "Learning curve", x_label, "error, %", tuple(curves), says, log_x=True,
+        notes=(says,),
+    )  # fmt: skip
 
 
 def cache_chart(model: Any) -> LineChart | None:
@@ -129,8 +129,8 @@ def cache_chart(model: Any) -> LineChart | None:
     seen, stored = (tuple(map(float, column)) for column in np.asarray(model.cache_sizes_).T)
     budget = f" The budget is {model.budget}." if model.budget is not None else ""
     says = (
-        f"{stored[-1]:.0f} examples are stored after {seen[-1]:.0f}; at most {max(stored):.0f} "
-        f"were, at the times on record.{budget}"
+        f"{stored[-1]:,.0f} examples are stored after {seen[-1]:,.0f} rows; the most at a recorded "
+        f"time were {max(stored):,.0f}.{budget}"
     )
     return LineChart(
         "cache", "Cache size", "examples seen", "examples stored",

@@ -20,11 +20,26 @@ MEANINGS = {
     "probability": "holds with high probability",
     "expectation": "estimate",
 }
+# what statements are about, by their names; all others are about the error on new rows
+SUBJECTS = {
+    "leave-one-out error": "estimate of the error on new rows",
+    "support vectors, leave-one-out": "limit of the leave-one-out error",
+    "Jaakkola-Haussler": "limit of the leave-one-out error",
+    "xi-alpha": "limit of the leave-one-out error",
+    "radius-margin": "limit of the leave-one-out error",
+    "needed examples, leave-one-out": "limit of the leave-one-out error",
+    "support vectors, expected error": "estimated limit of the expected error",
+    "leave-one-out conversion": "estimated limit of the expected error",
+    "training to convergence": "estimated limit of the expected error",
+}
+OF_TRAINING = "margin error bound"
 
 
 @dataclass(frozen=True)
 class Mark:
-    """One number on the axis; `low` and `high` are the ends of its interval, if it has one."""
+    """One number on the axis, with what it is about; `low` and `high` are the ends of its interval,
+    if it has one.
+    """
 
     name: str
     value: float
@@ -33,6 +48,7 @@ class Mark:
     low: float | None = None
     high: float | None = None
     is_bound: bool = False
+    about: str = ""
 
     @property
     def at(self) -> str:
@@ -103,10 +119,13 @@ def error_axis(
 def _mark(statement: Statement) -> Mark:
     value = statement.value
     assert value is not None
+    about = SUBJECTS.get(statement.name, "limit of the error on new rows")
+    if statement.name.startswith(OF_TRAINING):
+        about = "limit for the training rows"
     if not statement.bounds_error:
-        return Mark(statement.name, value, _percent(value), statement.kind)
+        return Mark(statement.name, value, _percent(value), statement.kind, about=about)
     shown = f"at most {figure(100 * value, 3, 'above')} %"
-    return Mark(statement.name, value, shown, statement.kind, is_bound=True)
+    return Mark(statement.name, value, shown, statement.kind, is_bound=True, about=about)
 
 
 def _percent(share: float) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from html import escape
 from os import PathLike
@@ -152,11 +152,17 @@ def pictured(picture: Picture) -> Any:
 
 def stated(statement: Any) -> str:
     """The number of a statement; a bound is rounded outward, never in the reader's favour."""
-    return "-" if statement.value is None else figure(statement.value, side=statement.side)
+    if statement.value is None or statement.counts:
+        return str(statement.written)
+    return figure(statement.value, side=statement.side)
 
 
 def by_problem(statement: Any) -> str:
     """The numbers of its problems, likewise."""
+    if statement.counts:
+        return ", ".join(
+            replace(statement, value=v, by_problem=()).written for v in statement.by_problem
+        )
     return ", ".join(figure(value, side=statement.side) for value in statement.by_problem)
 
 

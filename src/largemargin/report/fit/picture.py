@@ -23,6 +23,7 @@ from largemargin.report import plane
 from largemargin.report.charts import BOTTOM, HEIGHT, LEFT, RIGHT, TOP, WIDTH, Axis, frame
 from largemargin.report.contours import line_path, region_path
 from largemargin.report.fit.outcome import Outcome
+from largemargin.runtime.threads import single_thread
 
 POINTS = 500  # rows that are drawn
 CROSSES = 60  # errors that are drawn
@@ -96,13 +97,13 @@ def _sample(known: np.ndarray, wrong: np.ndarray) -> np.ndarray:
     return np.sort(np.random.default_rng(0).permutation(known)[:POINTS])
 
 
-def _scene(points: np.ndarray, chosen: Any, outcome: Outcome, labels: Any, final: Any, kind: str) -> Scene:
+def _scene(
+    points: np.ndarray, chosen: Any, outcome: Outcome, labels: Any, final: Any, kind: str
+) -> Scene:
     ringed = np.zeros(len(chosen), bool)
     if kind == "training" and hasattr(final, "support_"):
         ringed = np.isin(chosen, final.support_)
-    return Scene(
-        points, outcome.rows.truth[chosen], outcome.wrong[chosen], ringed, tuple(labels)
-    )
+    return Scene(points, outcome.rows.truth[chosen], outcome.wrong[chosen], ringed, tuple(labels))
 
 
 def _of_two_features(
@@ -169,11 +170,11 @@ def _of_components(inner: Any, *what: Any) -> Picture | None:
         lead = _answers_on_plane(final, inner, found, across, up, shape)
         behind = _regions(lead.reshape(-1, *shape), across, up, len(scene.labels) <= LINES_FOR)
         note = (
-            " The background shows the answers for points of this plane itself; the rows lie in "
-            "front of it and behind it, so that a row can have another answer than its background."
+            " The background shows the answers for points of this plane itself. The rows do not lie "
+            "in the plane, so a row can have another answer than its background."
         )
     told = (
-        f"The model has {inner.shape[1]:,} features, so this is their shadow on the plane of the "
+        f"The model has {inner.shape[1]:,} features, so this is the projection on the plane of the "
         f"first two principal components, which hold {100 * share:.0f} % of the variance.{note}"
     )
     return _drawn(
@@ -186,7 +187,13 @@ def directions(X: Any, f: np.ndarray | None) -> tuple[np.ndarray | None, float]:
     """Coordinates of rows in the direction in which they differ most apart from f, or in the two
     such directions without f; with the share of the variance that they hold.
     """
-    gram = X @ X.T
+    with single_thread():
+        return _directions(X @ X.T, f)
+
+
+def _directions(gram: Any, f: np.ndarray | None) -> tuple[np.ndarray | None, float]:
+    from scipy.linalg import eigh
+
     gram = np.asarray(gram.toarray() if hasattr(gram, "toarray") else gram, np.float64)
     out = [np.ones(len(gram)) / np.sqrt(len(gram))]
     if f is not None:
@@ -196,13 +203,15 @@ def directions(X: Any, f: np.ndarray | None) -> tuple[np.ndarray | None, float]:
     for u in out:
         gram = gram - np.outer(u, u @ gram)
         gram = gram - np.outer(gram @ u, u)
-    values, vectors = np.linalg.eigh(gram)
-    n = 1 if f is not None else 2
-    if not np.isfinite(values).all() or values[-n] <= 1e-9 * max(values[-1], 1e-300):
+    n, whole = 1 if f is not None else 2, float(np.trace(gram))
+    if not np.isfinite(gram).all() or len(gram) < n + 1:
         return None, 0.0
-    found = vectors[:, : -n - 1 : -1] * np.sqrt(values[: -n - 1 : -1])
+    values, vectors = eigh(gram, subset_by_index=(len(gram) - n, len(gram) - 1))
+    if values[0] <= 1e-9 * max(whole, 1e-300):
+        return None, 0.0
+    found = vectors[:, ::-1] * np.sqrt(values[::-1])
     found *= np.where(found[np.abs(found).argmax(axis=0), range(n)] < 0, -1.0, 1.0)  # one sign
-    return found, float(values[-n:].sum() / values.clip(0).sum())
+    return found, float(values.sum() / whole)
 
 
 def _answers_on_plane(
@@ -249,7 +258,10 @@ def _drawn(
     note: str, kind: str,
 ) -> Picture:  # fmt: skip
     places = np.column_stack(
-        [[axis.at(v) for v in column] for axis, column in zip((across, up), scene.points.T.tolist(), strict=True)]
+        [
+            [axis.at(v) for v in column]
+            for axis, column in zip((across, up), scene.points.T.tolist(), strict=True)
+        ]
     )
     ringed = scene.ringed if scene.ringed.mean() <= MOST_RINGED else np.zeros_like(scene.ringed)
     parts = [frame(x_label, y_label, across, up, grid=False), behind]
@@ -271,7 +283,7 @@ def _drawn(
         shown += f" {100 * scene.ringed.mean():.0f} % of them are support vectors."
     says = f"Picture of {len(scene.points)} rows of {len(scene.labels)} classes. {note}"
     return Picture(
-        "How the model decides", x_label, y_label, "".join(parts), keys, (note, shown), says
+        "The decision", x_label, y_label, "".join(parts), keys, (note, shown), says
     )  # fmt: skip
 
 

@@ -30,7 +30,11 @@ def search_notes(search: Any) -> dict[str, Any] | None:
     count errors, or looked at one setting only.
     """
     found = getattr(search, "cv_results_", None)
-    if found is None or getattr(search, "scoring", None) not in ACCURACY or len(found["params"]) < 2:
+    if (
+        found is None
+        or getattr(search, "scoring", None) not in ACCURACY
+        or len(found["params"]) < 2
+    ):
         return None
     table = [
         {"parameters": {k.rpartition("__")[2]: v for k, v in parameters.items()}, "mean": 1 - score,
