@@ -223,7 +223,7 @@ def convex_combination_statement(
     sentence = (
         f"The error is at most {at_most(value)} with probability {1 - delta:g}: this is the margin "
         f"error at the best rho plus a capacity term for {m} examples and combinations of stumps, "
-        f"whose VC dimension is h = {h}, with the constant c, which the theorem does not give, taken to be "
-        f"{constant:g}."
+        f"whose VC dimension is h = {h}, with the constant c, which the theorem does not "
+        f"give, taken to be {constant:g}."
     )
     return CONVEX.says(value, sentence, conditions)

@@ -126,8 +126,8 @@ def cache_bound_statement(fitted: Fitted, largest: int) -> Statement:
     sentence = (
         f"At most {floor(bound):,} examples are stored at any time of this stream, since "
         f"a vector separates it with margin gamma = {at_least(gamma)}; the largest norm is R = "
-        f"{at_most(fitted.largest_radius)} and beta = {model.margin:g}. At most {largest} were stored "
-        "at a recorded time."
+        f"{at_most(fitted.largest_radius)} and beta = {model.margin:g}. At most {largest} "
+        "were stored at a recorded time."
     )
     return BOUND.says(bound, sentence, conditions)
 

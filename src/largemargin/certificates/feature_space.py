@@ -184,7 +184,8 @@ def margin_bound_statement(fitted: Fitted, delta: float, constant: float) -> Sta
     sentence = (
         f"The error is at most {at_most(total(each))} with probability {1 - delta:g}: this is the "
         "margin error at the best rho plus a capacity term for margins of that size, with examples "
-        f"scaled into the unit ball{' and the threshold as a coordinate' if has_threshold(fitted) else ''}, "
+        "scaled into the unit ball"
+        f"{' and the threshold as a coordinate' if has_threshold(fitted) else ''}, "
         f"{constant_words(constant, P, delta)}."
     )
     return MARGIN.says(total(each), sentence, conditions, each)

@@ -102,7 +102,7 @@ def sum_norm_statement(fitted: Fitted, delta: float, constant: float) -> Stateme
     return covering_statement(
         SUM_NORM, each, conditions,
         f"The error is at most {at_most(total(each))} with probability {1 - delta:g}: this is the "
-        f"margin error at the best rho of 1, 1/2, 1/4, ..., where {N} coordinates are at most 1 and "
-        f"the weights sum to 1, plus a capacity term from covering numbers, "
+        f"margin error at the best rho of 1, 1/2, 1/4, ..., where {N} coordinates are at most 1 "
+        "and the weights sum to 1, plus a capacity term from covering numbers, "
         f"{constant_words(constant, P, delta)}.",
     )  # fmt: skip

@@ -34,8 +34,9 @@ def gap_statement(model: Any, indefinite: str = "") -> Statement:
     if not np.isfinite(largest):
         return GAP.fails(_why_unknown(model))
     sentence = (
-        f"The objective of this fit exceeds the smallest possible one by at most {at_most(largest)} "
-        f"{'times w.w' if _is_of_nu(model) else 'of itself'}, as the dual objective shows."
+        f"The objective of this fit exceeds the smallest possible one by at most "
+        f"{at_most(largest)} {'times w.w' if _is_of_nu(model) else 'of itself'}, as the dual "
+        "objective shows."
     )
     return GAP.says(largest, sentence, by_problem=gaps)
 

@@ -166,7 +166,7 @@ def _lines(chart: LineChart) -> str:
                 )
         if not curve.marks:
             parts.append(f'<path class="line {series}" d="{_path(points)}"/>')
-        if curve.marks or len(points) != 2 and len(points) <= 16:
+        if curve.marks or len(points) <= 16:
             size = 4.6 if curve.marks else 2.6
             parts += [
                 f'<circle class="dot {series}" cx="{x:.1f}" cy="{y:.1f}" r="{size}">'

@@ -14,7 +14,8 @@ Edge = tuple[tuple[int, int], tuple[int, int]]  # two neighbours of the grid
 def region_path(values: np.ndarray, xs: np.ndarray, ys: np.ndarray) -> str:
     """Where values are positive: a strip for each run of such values in a row of the grid.
 
-    >>> region_path(np.array([[-1.0, 1.0], [-1.0, 1.0]]), np.array([0.0, 2.0]), np.array([0.0, 4.0]))
+    >>> values = np.array([[-1.0, 1.0], [-1.0, 1.0]])
+    >>> region_path(values, np.array([0.0, 2.0]), np.array([0.0, 4.0]))
     'M1.0 0.0H2.0V2.0H1.0ZM1.0 2.0H2.0V4.0H1.0Z'
     """
     middles = (ys[1:] + ys[:-1]) / 2

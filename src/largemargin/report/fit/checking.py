@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from sklearn.base import is_classifier
+from sklearn.base import is_classifier, is_outlier_detector
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_array
 
@@ -24,12 +24,14 @@ def checked_model(model: Any) -> Any:
     """The model, inside a search the best one; it must be fitted, and one of this package."""
     model = best_model(model)
     final = final_step(model)
-    if not hasattr(final, "certificate") or not is_classifier(final):
+    known = is_classifier(final) or is_outlier_detector(final)
+    if not hasattr(final, "certificate") or not known:
         raise ValueError(
             "model must be a classifier of largemargin, or a pipeline or a search that ends in "
             f"one, got {shown(model)}"
         )
-    if not hasattr(final, "classes_"):
+    fitted = "classes_" if is_classifier(final) else "support_"
+    if not hasattr(final, fitted):
         raise NotFittedError(
             f"this {type(final).__name__} is not fitted: call its fit before fit_report"
         )
@@ -56,7 +58,7 @@ def checked_rows(
         raise ValueError(f"X_{which} has no labels to compare with: give y_{which} as well")
     if X is None:
         raise ValueError(f"y_{which} has no rows that it belongs to: give X_{which} as well")
-    rows = _numbers_of(model, X, f"X_{which}")
+    rows = checked_numbers(model, X, f"X_{which}")
     numbers = numbers_in(model.classes_, y)
     if numbers.shape != (rows.shape[0],):
         raise ValueError(
@@ -69,7 +71,7 @@ def checked_rows(
     return Rows(name, rows, numbers)
 
 
-def _numbers_of(model: Any, X: MatrixLike, which: str) -> Matrix:
+def checked_numbers(model: Any, X: MatrixLike, which: str) -> Matrix:
     """Numbers in an array or a CSR matrix, in the columns that the model was trained with."""
     if decisions_of(model):
         return table_of(X)

@@ -29,7 +29,7 @@ def margin_histogram(test: Outcome | None, training: Outcome | None) -> Histogra
     behind = training if test else None
     parts = [outcome.margins for outcome in (shown, behind) if outcome]
     margins = [part[np.isfinite(part)] for part in parts]
-    edges = _edges(np.concatenate(margins))
+    edges = bins_of(np.concatenate(margins))
     shares = [
         np.histogram(part.clip(edges[0], edges[-1]), edges)[0] / max(len(part), 1)
         for part in margins
@@ -63,7 +63,7 @@ def margin_histogram(test: Outcome | None, training: Outcome | None) -> Histogra
     )
 
 
-def _edges(margins: np.ndarray) -> np.ndarray:
+def bins_of(margins: np.ndarray) -> np.ndarray:
     """Bins of one width, of which zero is an edge."""
     low, high = (margins.min(), np.quantile(margins, 1 - OUTLIER_SHARE)) if len(margins) else (0, 1)
     high = max(high, 0.0)
@@ -113,8 +113,8 @@ def _error_chart(curves: list[Curve], x_label: str, rows: Rows, how: str) -> Lin
     ends = ", ".join(f"{curve.y[-1]:.2f} % ({curve.name})" for curve in curves)
     ends = f"{curves[0].y[-1]:.2f} %" if len(curves) == 1 else ends
     says = (
-        f"The error on {len(rows):,} {rows.name} rows, if training had stopped earlier: {how}. After "
-        f"{last:.3g} {x_label} it is {ends}."
+        f"The error on {len(rows):,} {rows.name} rows, if training had stopped earlier: {how}. "
+        f"After {last:.3g} {x_label} it is {ends}."
     )
     return LineChart(
         "learning", "Learning curve", x_label, "error, %", tuple(curves), says, log_x=True,

@@ -203,14 +203,14 @@ def dense(X: Matrix) -> np.ndarray:
 def wrong_gallery(album: Album, outcome: Outcome, labels: list[str]) -> Gallery | None:
     """Errors that the model was surest of."""
     known = np.flatnonzero(outcome.wrong & (outcome.rows.truth >= 0))
-    chosen = known[np.argsort(outcome.margins[known], kind="stable")][: _most(album)]
+    chosen = known[np.argsort(outcome.margins[known], kind="stable")][: most_of(album)]
     if not len(chosen):
         return None
     return Gallery(
         "wrong",
         "Most confidently wrong",
-        f"{len(chosen)} of {outcome.wrong.sum():,} errors, beginning with the most negative margin: "
-        "either the label is wrong, or the model does not understand these rows.",
+        f"{len(chosen)} of {outcome.wrong.sum():,} errors, the most negative margins first. "
+        "Either the label is wrong, or the model does not understand these rows.",
         album.show(outcome.rows.X[chosen], [_told(outcome, labels, i) for i in chosen.tolist()]),
     )
 
@@ -219,14 +219,14 @@ def hard_gallery(album: Album, outcome: Outcome, labels: list[str]) -> Gallery |
     """Rows nearest to the decision line, on either side of it."""
     known = np.flatnonzero(outcome.rows.truth >= 0)
     order = np.argsort(np.abs(outcome.margins[known]), kind="stable")
-    chosen = known[order][: _most(album)]
+    chosen = known[order][: most_of(album)]
     if not len(chosen):
         return None
     return Gallery(
         "hard",
         "Hardest",
-        f"The {len(chosen)} rows with the smallest margins, positive or negative: a small change of "
-        "the model would change their answers.",
+        f"The {len(chosen)} rows with the smallest margins, positive or negative: a small change "
+        "of the model would change their answers.",
         album.show(outcome.rows.X[chosen], [_told(outcome, labels, i) for i in chosen.tolist()]),
     )
 
@@ -244,7 +244,7 @@ def kept_gallery(model: Any, album: Album, training: Rows | None, labels: list[s
     if outcome == NETWORK:
         if not undone:
             return None
-        centers = final.centers_[: _most(album)]
+        centers = final.centers_[: most_of(album)]
         captions = [(f"centre {k + 1}", "", "") for k in range(len(centers))]
         note = f"The network has {len(final.centers_)} centres; {len(centers)} are shown."
         return Gallery("kept", "Centres", note, album.show(_unscaled(model, centers), captions))
@@ -327,8 +327,8 @@ def _importance_gallery(shares: np.ndarray, album: Album) -> Gallery:
     shown = replace(album, low=0.0, high=float(shares.max()) or 1.0, ink=True)
     note = (
         "Each round of boosting asks about one pixel. The darker a pixel, the larger the share of "
-        f"the weights of all rounds that ask about it; {int((shares > 0).sum())} of {len(shares):,} "
-        "pixels are used."
+        f"the weights of all rounds that ask about it; {int((shares > 0).sum())} of "
+        f"{len(shares):,} pixels are used."
     )
     examples = shown.show(shares[None], [("importance", "", "")])
     return Gallery("kept", "Importance of the pixels", note, examples)
@@ -347,7 +347,7 @@ def _told(outcome: Outcome, labels: list[str], i: int) -> Caption:
     return caption, f"margin {figure(outcome.margins[i], 3)}", f"row {i}"
 
 
-def _most(album: Album) -> int:
+def most_of(album: Album) -> int:
     return PICTURES_SHOWN if album.pictures else ROWS_SHOWN
 
 

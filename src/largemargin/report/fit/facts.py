@@ -19,7 +19,7 @@ def facts_of(info: dict[str, Any], model: Any, shown: Rows) -> Facts:
     every = (
         ("training data", info.get("data", "")),
         ("trained on", rows or f"{model.n_features_in_:,} features"),
-        ("classes", _classes(model.classes_.tolist())),
+        ("classes", _classes(model.classes_.tolist()) if hasattr(model, "classes_") else ""),
         ("label", str(info.get("label") or "")),
         ("tested on", f"{len(shown):,} rows of {shown.name}"),
         ("model file", _kept_words(info)),

@@ -7,8 +7,11 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
+
+from sklearn.base import is_outlier_detector
 
 from largemargin.base.pipelines import before_final_step, final_step
 from largemargin.certificates import Certificate
@@ -19,10 +22,12 @@ from largemargin.report.fit import examples as galleries
 from largemargin.report.fit.checking import (
     checked_model,
     checked_names,
+    checked_numbers,
     checked_rows,
     decisions_of,
 )
 from largemargin.report.fit.confusion import confusion_of
+from largemargin.report.fit.detector import describe_detector
 from largemargin.report.fit.error_axis import error_axis
 from largemargin.report.fit.examples import Album, Gallery, album_of
 from largemargin.report.fit.facts import facts_of, parameter_text, timings_of
@@ -60,8 +65,9 @@ def fit_report(
 
     Parameters
     ----------
-    model : classifier
-        Fitted: one of this package, or a pipeline or a search that ends in one.
+    model : classifier or outlier detector
+        Fitted: one of this package, or a pipeline or a search that ends in one. A detector is
+        given rows without labels.
     X_test : array, sparse matrix or data frame of shape (n_samples, n_features), default=None
         Rows to test on. Without them the error is that of the training set, and the page says so.
     y_test : array of shape (n_samples,), default=None
@@ -111,6 +117,10 @@ def fit_report(
     environment()  # jinja2 is missed before the work, not after it
     searched = search_notes(model)
     model = checked_model(model)
+    if is_outlier_detector(final_step(model)):
+        return _detector_report(
+            model, (X_test, X_train), (y_test, y_train), feature_names, name, info
+        )
     given = {**({"cv": searched} if searched else {}), **(info or {})}
     notes = known_notes(model, {**given, **({"data": name} if name else {})})
     if feature_names is not None:
@@ -123,10 +133,35 @@ def fit_report(
         raise ValueError(
             "y_train has labels that the model does not know, so it was not trained on it"
         )
-    with warnings.catch_warnings():
-        # the columns have been compared already
-        warnings.filterwarnings("ignore", "X does not have valid feature names")
+    with _names_compared():
         return describe_fit(model, test=test, training=training, info=notes)
+
+
+def _detector_report(
+    model: Any, rows: Any, labels: Any, names: Any, name: str | None, info: dict[str, Any] | None
+) -> FitReport:
+    if any(y is not None for y in labels):
+        raise ValueError(
+            f"{type(final_step(model)).__name__} learns without labels: leave out y_test and "
+            "y_train"
+        )
+    notes = known_notes(model, {**(info or {}), **({"data": name} if name else {})})
+    if names is not None:
+        notes["feature_names"] = checked_names(model, names)
+    test, training = (
+        None if X is None else checked_numbers(model, X, which)
+        for X, which in zip(rows, ("X_test", "X_train"), strict=True)
+    )
+    with _names_compared():
+        return describe_detector(model, test=test, training=training, info=notes)
+
+
+@contextmanager
+def _names_compared() -> Iterator[None]:
+    """The columns have been compared already."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "X does not have valid feature names")
+        yield
 
 
 def describe_fit(

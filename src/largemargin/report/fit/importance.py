@@ -101,7 +101,7 @@ def _headings(n: int, labels: list[str]) -> list[str]:
 
 
 def stump_importance(final: Any) -> np.ndarray | None:
-    """The share of the weights of rounds that each feature has; None if the rounds are no stumps."""
+    """The share of the weights of rounds that each feature has; None if these are no stumps."""
     if card_of(final).outcome != ENSEMBLE or not hasattr(final.estimators_[0], "feature"):
         return None
     found = np.zeros(final.n_features_in_)
@@ -159,7 +159,8 @@ def ranking(outcome: Outcome) -> np.ndarray:
 def eta_squared(X: Any, groups: np.ndarray) -> np.ndarray:
     """The share of the variance of each feature that lies between the groups; 0 of a constant.
 
-    >>> eta_squared(np.array([[0.0, 1.0], [0.0, 2.0], [1.0, 1.0], [1.0, 2.0]]), np.array([0, 0, 1, 1]))
+    >>> rows = np.array([[0.0, 1.0], [0.0, 2.0], [1.0, 1.0], [1.0, 2.0]])
+    >>> eta_squared(rows, np.array([0, 0, 1, 1]))
     array([1., 0.])
     """
     n = len(groups)
@@ -168,10 +169,10 @@ def eta_squared(X: Any, groups: np.ndarray) -> np.ndarray:
     sums = np.asarray(members @ X, np.float64)
     squares = np.asarray((X.multiply(X) if hasattr(X, "multiply") else np.square(X)).sum(axis=0))
     mean = sums.sum(axis=0) ** 2 / n
-    within = np.asarray(squares, np.float64).ravel() - mean
+    total = np.asarray(squares, np.float64).ravel() - mean
     between = (sums**2 / sizes[:, None]).sum(axis=0) - mean
-    varies = within > 1e-12 * np.maximum(mean, 1e-300)
-    return np.asarray(np.where(varies, between / np.where(varies, within, 1.0), 0.0))
+    varies = total > 1e-12 * np.maximum(mean, 1e-300)
+    return np.asarray(np.where(varies, between / np.where(varies, total, 1.0), 0.0))
 
 
 def _of_table(table: Table, groups: np.ndarray) -> np.ndarray:
@@ -197,7 +198,8 @@ def tau(kinds: np.ndarray, groups: np.ndarray) -> float:
     """By how much knowing the kind lowers the chance of a wrong guess at the group, both drawn as
     often as they occur.
 
-    >>> tau(np.array([0, 0, 1, 1]), np.array([0, 0, 1, 1])), tau(np.zeros(4, int), np.array([0, 0, 1, 1]))
+    >>> groups = np.array([0, 0, 1, 1])
+    >>> tau(groups, groups), tau(np.zeros(4, int), groups)
     (1.0, 0.0)
     """
     shares = np.zeros((kinds.max() + 1, groups.max() + 1))

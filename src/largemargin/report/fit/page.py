@@ -78,7 +78,7 @@ class FitReport:
     training_error: ErrorRate | None
     guessing: float
     unknown_labels: int
-    confusion: Confusion
+    confusion: Confusion | None
     charts: tuple[Chart, ...]
     galleries: tuple[Gallery, ...]
     certificate: Certificate | None
@@ -95,6 +95,7 @@ class FitReport:
     bars: Bars | None = None
     surface: Surface | None = None
     use: Use | None = None
+    detects: bool = False
 
     def chart(self, *ids: str) -> list[Chart]:
         """The charts with these names, of those that there are."""
@@ -114,6 +115,8 @@ class FitReport:
 
     def __repr__(self) -> str:
         kind = "test" if self.tested else "training"
+        if self.detects:
+            return f"FitReport({self.title}: {self.error} of the {kind} rows are outliers)"
         return f"FitReport({self.title}: {kind} error {self.error})"
 
     def _repr_html_(self) -> str:

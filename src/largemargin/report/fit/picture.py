@@ -170,8 +170,8 @@ def _of_components(inner: Any, *what: Any) -> Picture | None:
         lead = _answers_on_plane(final, inner, found, across, up, shape)
         behind = _regions(lead.reshape(-1, *shape), across, up, len(scene.labels) <= LINES_FOR)
         note = (
-            " The background shows the answers for points of this plane itself. The rows do not lie "
-            "in the plane, so a row can have another answer than its background."
+            " The background shows the answers for points of this plane itself. The rows do not "
+            "lie in the plane, so a row can have another answer than its background."
         )
     told = (
         f"The model has {inner.shape[1]:,} features, so this is the projection on the plane of the "
