@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from largemargin.papers.cells import LABELS, Cell, Published, cell_of
 from largemargin.papers.figures import Figure, Panel
 from largemargin.papers.freund_schapire import published
 from largemargin.papers.freund_schapire.experiments import BINARY_RULES, RULES, TABLE_EPOCHS
-from largemargin.papers.report import LABELS, Cell, Group, Published, Row, Table, cell_of
+from largemargin.papers.report import Group, Row, Table
 from largemargin.report.charts import Curve
 
 TABLE_2_DEGREE = 4
