@@ -32,12 +32,13 @@ from largemargin.papers.freund_schapire.experiments import (
 from largemargin.papers.report import Group, Row, Table
 
 LAST_PERMUTATIONS = 100
+FIRST_EPOCH = 3  # before that a tenth of an epoch is too coarse for the mean over steps
 LAST_DEGREE, LAST_EPOCHS = 2, 0.1
 DIVISORS = ("nothing", "norm", "root of mistakes")
 ROWS = {
     "nothing": ("Rand", "random"),
-    "norm": ("Rand, divided by the norm", "random normalized"),
-    "root of mistakes": ("Rand, divided by the root of mistakes", "random normalized"),
+    "norm": ("Rand / norm", "random normalized"),
+    "root of mistakes": ("Rand / root of k", "random normalized"),
 }
 
 
@@ -158,7 +159,8 @@ def misses_table(records: Sequence[dict[str, Any]], *, comparable: bool) -> Tabl
     """Both, in the columns of table 1."""
     random = [r["results"] for r in records if r["settings"]["kind"] == "random rule"]
     last = [e for r in records if "errors" in r["results"] for e in r["results"]["errors"]]
-    columns = [at for at in TABLE_EPOCHS if at <= random[0]["stages"][-1] and at >= 1]
+    until = random[0]["stages"][-1]
+    columns = [at for at in TABLE_EPOCHS if FIRST_EPOCH <= at <= until]
 
     def known(degree: int, row: str, epochs: float) -> Published | None:
         return published.table_1(degree, row, epochs) if comparable else None
@@ -196,7 +198,7 @@ def misses_table(records: Sequence[dict[str, Any]], *, comparable: bool) -> Tabl
         ),
         (
             "The expected error of the random rule is the mean error of the vectors alive at every "
-            "tenth of an epoch, so that nothing is drawn. The root of the number of mistakes, "
-            "times the largest norm of an example, bounds the norm of a vector.",
+            "tenth of an epoch, so that nothing is drawn. They are divided by their norm, "
+            "or by the root of their number of mistakes k, which bounds the norm up to a factor.",
         ),
     )
