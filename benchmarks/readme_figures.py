@@ -1,7 +1,7 @@
 """From the rows that benchmarks print to figures, and the tables in which figures are shown.
 
-A figure is ours beside those of the peers, in one unit. `ratio` is how many times as fast ours is as
-the fastest peer with a right answer, or, beside a bound, how many times the bound ours takes.
+A figure is ours beside those of the peers, in one unit. `ratio` is how many times as fast ours is
+as the fastest peer with a right answer, or, beside a bound, how many times the bound ours takes.
 """
 
 from __future__ import annotations

@@ -9,9 +9,7 @@ import textwrap
 from pathlib import Path
 from typing import Any
 
-from benchmarks.readme_figures import (
-    BOUND, CURVE, HEADLINES, TABLES, Figure, Table, compares,
-)  # fmt: skip
+from benchmarks.readme_figures import BOUND, CURVE, HEADLINES, TABLES, Figure, Table, compares
 from benchmarks.readme_plot import LOOKS, Curves, drawn
 from benchmarks.svm_peers import OURS
 
@@ -23,6 +21,10 @@ BEGIN = "<!-- Made by `python -m benchmarks readme --render`: do not edit. -->\n
 END = "<!-- The end of what is made. -->\n"
 TITLE = "Gaussian SVM on MNIST: seconds to fit"
 NONE = "--"
+HOW = """Every time is the best of several in one run, in which the programs take turns with equal
+numbers of threads. Beside it is a peer, or the matrix product that nobody can avoid. To measure on
+your own machine: ``pip install ".[bench]"``, then ``python -m benchmarks readme``, which takes
+about 25 minutes."""
 
 Document = dict[str, Any]
 
@@ -117,12 +119,7 @@ def page(document: Document) -> str:
         ".. Made by `python -m benchmarks readme --render` from benchmarks/results/readme.json: do "
         "not edit.\n",
         "Performance\n===========\n",
-        filled(
-            "Every time is the best of several in one run, in which the programs take turns with equal "
-            "numbers of threads. Beside it is a peer, or the matrix product that nobody can avoid. "
-            'To measure on your own machine: ``pip install ".[bench]"``, then ``python -m benchmarks '
-            "readme``, which takes about 25 minutes."
-        ),
+        filled(HOW),
         about_run(document),
         *(image(scheme) for scheme in LOOKS),
         growth_words(curves(document)),
@@ -168,7 +165,7 @@ def growth_words(found: Curves) -> str:
         logs = [(math.log(x), math.log(y)) for x, y in curve]
         mx, my = (sum(v) / len(logs) for v in zip(*logs, strict=True))
         slope = sum((x - mx) * (y - my) for x, y in logs) / sum((x - mx) ** 2 for x, _ in logs)
-        told.append(f"{name} n\\ :sup:`{slope:.1f}`")
+        told.append(f"{name} ``n^{slope:.1f}``")
     rows = sorted({x for curve in found.values() for x, _ in curve})
     if not rows:
         return ""
@@ -279,7 +276,7 @@ def short(number: float) -> str:
     """
     if number >= 1000:
         return f"{float(f'{number:.3g}'):,.0f}"
-    if number >= 100 or number == int(number) and number > 9:
+    if number >= 100 or (number == int(number) and number > 9):
         return f"{number:.0f}"
     return f"{number:.3g}" if number < 1 else f"{number:.1f}" if number >= 10 else f"{number:.2f}"
 
