@@ -20,7 +20,7 @@ from largemargin.cli.options import (
     Sep,
     in_options,
 )
-from largemargin.cli.output import command_line, emit, emit_json, emit_table, note
+from largemargin.cli.output import command_line, emit, emit_json, note, tell_reading
 from largemargin.cli.tables import (
     Categorical,
     Drop,
@@ -30,9 +30,16 @@ from largemargin.cli.tables import (
     prepared,
     preprocessor,
 )
+from largemargin.cli.tabulating import emit_table
 
 if TYPE_CHECKING:
     from largemargin.compare import Comparison, Result, Task
+
+# Columns that a narrow terminal does without, in this order
+LEAST_FIRST = (
+    "chosen", "predict", "model", "support vectors", "certified error", "AUC", "balanced error, %",
+    "fit",
+)  # fmt: skip
 
 
 def compare(
@@ -123,6 +130,7 @@ def compare(
             "--test-size must be a share of the rows between 0 and 1, since machines are compared "
             f"on rows that they were not trained on, got {test_size:g}"
         )
+    tell_reading(data, quiet)
     task = _task(
         data, test, Reading(label, header, sep, encoding, decimal),
         TableOptions.of(drop, categorical, missing),
@@ -179,7 +187,7 @@ def _task(
 def _show(found: Comparison) -> None:
     from largemargin.compare.results import columns, heading, rows
 
-    emit_table(columns(found), rows(found), title=heading(found), right=True)
+    emit_table(columns(found), rows(found), title=heading(found), right=True, drop=LEAST_FIRST)
     for result in found.ranked:
         _tell(result)
     emit("")

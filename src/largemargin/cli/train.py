@@ -9,7 +9,7 @@ import typer
 from largemargin.cli.clusters import check_dask
 from largemargin.cli.model_options import MODELS, takes_model_options
 from largemargin.cli.options import Dask, Decimal, Encoding, Header, Json, Label, Reading, Sep
-from largemargin.cli.output import note
+from largemargin.cli.output import note, tell_reading
 from largemargin.cli.report import ReportFile, check_report, write_outlier_report, write_report
 from largemargin.cli.tables import Categorical, Drop, Missing, TableOptions
 from largemargin.machines import CARDS, CLASSIFIER, by_command
@@ -157,6 +157,7 @@ def train(
         labelled=by_command()[model].kind == CLASSIFIER, resume=resume,
     )  # fmt: skip
     _check(order, stream)
+    tell_reading(data, quiet)
     if stream:
         from largemargin.cli.train_stream import check_stream, train_stream
 
@@ -210,8 +211,8 @@ def _train(order: Any) -> bool:
         result["warnings"] = [*result.get("warnings", []), *told]
     info = write(done.kept.estimator, order, done.parts.whole, result)
     why_none = f"no test data, {done.parts.why_none}"
-    facts = [*held_out_facts(done), *tested_facts(result, done.measures, why_none)]
-    show(order, done.kept.estimator, result, facts, done.reasons)
+    tested = tested_facts(result, done.measures, why_none)
+    show(order, done.kept.estimator, result, tested, held_out_facts(done), done.reasons)
     if order.report is not None:
         _write_page(order, done, info)
     return done.interrupted
