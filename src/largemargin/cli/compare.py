@@ -20,7 +20,7 @@ from largemargin.cli.options import (
     Sep,
     in_options,
 )
-from largemargin.cli.output import command_line, emit, emit_json, emit_table, note
+from largemargin.cli.output import command_line, emit, emit_json, note, tell_reading
 from largemargin.cli.tables import (
     Categorical,
     Drop,
@@ -30,9 +30,16 @@ from largemargin.cli.tables import (
     prepared,
     preprocessor,
 )
+from largemargin.cli.tabulating import emit_table
 
 if TYPE_CHECKING:
     from largemargin.compare import Comparison, Result, Task
+
+# Columns that a narrow terminal does without, in this order
+LEAST_FIRST = (
+    "chosen", "predict", "model", "support vectors", "certified error", "AUC", "balanced error, %",
+    "fit",
+)  # fmt: skip
 
 
 def compare(
@@ -123,6 +130,7 @@ def compare(
             "--test-size must be a share of the rows between 0 and 1, since machines are compared "
             f"on rows that they were not trained on, got {test_size:g}"
         )
+    tell_reading(data, quiet)
     task = _task(
         data, test, Reading(label, header, sep, encoding, decimal),
         TableOptions.of(drop, categorical, missing),
@@ -130,9 +138,14 @@ def compare(
         held_out=test_size,
     )  # fmt: skip
     names = [name.strip() for name in only.split(",") if name.strip()] if only else []
-    machines = candidates(kernel, task.scale_gamma, names)
-    with cluster(dask) as client, _progress(len(machines), quiet) as progress:
-        found = run(task, machines, progress, at_once, client)
+    machines = candidates(kernel, task.scale_gamma, names, task.n_classes)
+    with cluster(dask) as client, _progress(len(machines), quiet) as (progress, heard):
+        found = run(task, machines, progress, at_once, client, heard)
+    if found.unfinished:
+        note(
+            f"interrupted: {found.unfinished} of {len(machines)} machines were not measured; the "
+            "others are kept"
+        )
     if json:
         emit_json(found.as_json())
     else:
@@ -174,7 +187,7 @@ def _task(
 def _show(found: Comparison) -> None:
     from largemargin.compare.results import columns, heading, rows
 
-    emit_table(columns(found), rows(found), title=heading(found), right=True)
+    emit_table(columns(found), rows(found), title=heading(found), right=True, drop=LEAST_FIRST)
     for result in found.ranked:
         _tell(result)
     emit("")
@@ -195,11 +208,13 @@ def _tell(result: Result) -> None:
 
 @contextmanager
 def _progress(total: int, quiet: bool) -> Iterator[Any]:
-    """A bar for somebody who looks, and one line per machine for a log."""
+    """What is told of each stage and of each result: a table that fills for somebody who looks, and
+    one line per machine for a log.
+    """
     import sys
 
     if quiet:
-        yield None
+        yield None, None
         return
     if not sys.stderr.isatty():
 
@@ -207,13 +222,11 @@ def _progress(total: int, quiet: bool) -> Iterator[Any]:
             if stage == "done":
                 note(f"{done} of {total}: {title}")
 
-        yield tell
+        yield tell, None
         return
     from rich.console import Console
-    from rich.progress import Progress
 
-    with Progress(console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("starting", total=total)
-        yield lambda done, title, stage: bar.update(
-            task, completed=done, description=f"{title}: {stage}"
-        )
+    from largemargin.compare.watching import FillingTable
+
+    with FillingTable(total, Console(stderr=True)) as table:
+        yield table.told, table.heard

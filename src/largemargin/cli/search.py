@@ -11,7 +11,8 @@ from contextlib import contextmanager
 from typing import Any
 
 from largemargin.base.pipelines import final_step
-from largemargin.cli.output import emit_table, note
+from largemargin.cli.output import note
+from largemargin.cli.tabulating import emit_table
 from largemargin.runtime.progress import Watch
 from largemargin.runtime.showing import percent, shown, text
 from largemargin.runtime.suggesting import did_you_mean
@@ -200,7 +201,8 @@ def emit_search(found: dict[str, Any], title: str = "cross-validation") -> None:
     ]
     meant = SCORINGS.get(found.get("scoring", "error"), "mean error")
     columns = ["", *names, meant, "spread", "seconds"]
-    emit_table(columns, rows, title=f"{title}, {found['folds']} folds", right=True)
+    titled = f"{title}, {found['folds']} folds"
+    emit_table(columns, rows, title=titled, right=True, drop=("seconds", "spread"))
 
 
 @contextmanager

@@ -9,8 +9,8 @@ import typer
 from largemargin.cli.clusters import check_dask
 from largemargin.cli.model_options import MODELS, takes_model_options
 from largemargin.cli.options import Dask, Decimal, Encoding, Header, Json, Label, Reading, Sep
-from largemargin.cli.output import note
-from largemargin.cli.report import ReportFile, check_report, write_report
+from largemargin.cli.output import note, tell_reading
+from largemargin.cli.report import ReportFile, check_report, write_outlier_report, write_report
 from largemargin.cli.tables import Categorical, Drop, Missing, TableOptions
 from largemargin.machines import CARDS, CLASSIFIER, by_command
 from largemargin.runtime.showing import shown
@@ -157,6 +157,7 @@ def train(
         labelled=by_command()[model].kind == CLASSIFIER, resume=resume,
     )  # fmt: skip
     _check(order, stream)
+    tell_reading(data, quiet)
     if stream:
         from largemargin.cli.train_stream import check_stream, train_stream
 
@@ -182,7 +183,7 @@ def _check(order: Any, stream: bool) -> None:
         unseen = order.report is not None and order.test is None
         check_dask(order.model, order.data, stream, order.cv, unseen)
     if not order.labelled:
-        compared = {"--cv": order.cv, "--test": order.test, "--report": order.report}
+        compared = {"--cv": order.cv, "--test": order.test}
         for option, value in compared.items():
             if value:
                 raise ValueError(
@@ -210,8 +211,8 @@ def _train(order: Any) -> bool:
         result["warnings"] = [*result.get("warnings", []), *told]
     info = write(done.kept.estimator, order, done.parts.whole, result)
     why_none = f"no test data, {done.parts.why_none}"
-    facts = [*held_out_facts(done), *tested_facts(result, done.measures, why_none)]
-    show(order, done.kept.estimator, result, facts, done.reasons)
+    tested = tested_facts(result, done.measures, why_none)
+    show(order, done.kept.estimator, result, tested, held_out_facts(done), done.reasons)
     if order.report is not None:
         _write_page(order, done, info)
     return done.interrupted
@@ -224,6 +225,12 @@ def _write_page(order: Any, done: Any, info: dict[str, Any]) -> None:
 
     model, part = done.first.estimator, done.parts.training
     info = {**info, "rows": part.X.shape[0], "seconds": done.first.seconds}
+    if not order.labelled:
+        write_outlier_report(
+            order.report, model, info, training=part.X, quiet=order.quiet, model_file=order.file,
+            command=page_command(order, False),
+        )  # fmt: skip
+        return
     source = order.test or f"the test set of {order.data}"
     if done.parts.held_out:
         source = f"{order.data} that were held out"
@@ -231,7 +238,7 @@ def _write_page(order: Any, done: Any, info: dict[str, Any]) -> None:
         order.report, model, info,
         test=None if part.X_test is None else rows_for(model, source, part.X_test, part.y_test),
         training=None if done.in_shards else rows_for(model, order.data, part.X, part.y),
-        command=page_command(order, done.parts.held_out), quiet=order.quiet,
+        command=page_command(order, done.parts.held_out), quiet=order.quiet, model_file=order.file,
     )  # fmt: skip
 
 
