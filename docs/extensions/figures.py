@@ -44,7 +44,7 @@ def time_to_fit(results: dict) -> tuple[str, str]:
         f"{figure.get('date') or run['dates'][-1]}, on {run['cores']} cores of an "
         f"{run['processor']}."
     )
-    return f"{figure['ours']:.1f} s", text
+    return f"{figure['ours']:.1f} s", text.replace(" s. ", "\N{NO-BREAK SPACE}s. ")
 
 
 def error_on_mnist(results: dict) -> tuple[str, str]:
