@@ -22,8 +22,10 @@ class Terminal(SphinxDirective):
     has_content = True
 
     def run(self):
-        folder = self.env.temp_data.setdefault("terminal", tempfile.mkdtemp())
-        shown = "\n".join(run_command(line, folder) for line in self.content if line.strip())
+        scratch = self.env.temp_data.get("terminal") or tempfile.TemporaryDirectory()
+        self.env.temp_data["terminal"] = scratch  # removed when the page has been read
+        lines = [line for line in self.content if line.strip()]
+        shown = "\n".join(run_command(line, scratch.name) for line in lines)
         return [nodes.literal_block(shown, shown, language="console", classes=["terminal"])]
 
 
