@@ -234,6 +234,27 @@ def test_a_newer_request_takes_the_place_of_an_older():
     assert asyncio.run(meet()) == ("beside", "newer", 409, ["it was no longer wanted"])
 
 
+def test_whoever_leaves_ends_the_work():
+    async def leave():
+        lanes, stopped = Lanes(5.0), []
+
+        def slow():
+            from largemargin.runtime.progress import Watch
+
+            with Watch("a test", None) as watch:
+                while not watch.look():
+                    time.sleep(0.01)
+                stopped.append(watch.stopped)
+
+        with pytest.raises(Problem, match="gone"):
+            await lanes.run("a", slow, asyncio.sleep(0.05))
+        assert await lanes.run("a", lambda: "next") == "next"
+        lanes.close()
+        return stopped
+
+    assert asyncio.run(leave()) == ["it was no longer wanted"]
+
+
 def test_what_takes_too_long_is_said():
     async def wait():
         lanes = Lanes(0.05)
