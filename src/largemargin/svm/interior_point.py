@@ -228,7 +228,7 @@ def _predictor_corrector(
         size = abs(float(x @ slope)) + abs(float(c @ x)) + np.finfo(float).tiny
         left = mu * count / size + float(np.abs(dual).max()) / scale
         short = float(np.abs(primal).max(initial=0.0)) / (float(np.abs(x).max()) or 1.0)
-        if float(x @ slope) < nothing and short < GOOD:
+        if 0 < nothing > float(x @ slope) and short < GOOD:
             return InteriorResult(x, 0.0, n_solved)
         left += short
         if left < least:

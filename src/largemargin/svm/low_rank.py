@@ -53,6 +53,14 @@ def system_of(K: np.ndarray, ridge: np.ndarray, A: np.ndarray) -> System:
     return Dense(Q, A)
 
 
+def without_rounding(K: np.ndarray) -> np.ndarray:
+    """Kernel values in float64; those of float32 and few dimensions without its rounding, which
+    leaves them with no minimum.
+    """
+    L = factor_of(K) if K.dtype == np.float32 else None
+    return K.astype(np.float64) if L is None else np.asarray(L @ L.T)
+
+
 def factor_of(K: np.ndarray) -> np.ndarray | None:
     """L with K = L L' to the rounding of its type; None if that takes too many columns."""
     n = len(K)
