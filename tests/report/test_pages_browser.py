@@ -19,6 +19,7 @@ pytestmark = pytest.mark.browser
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 SHOTS = os.environ.get("LARGEMARGIN_SHOTS")  # a folder for pictures to look at
 WIDTHS, SCHEMES = (1280, 390), ("light", "dark")
+JUDGED = ((1280, "light"), (390, "dark"))  # by axe: each width and each scheme once
 
 
 def halves(X, y):
@@ -140,11 +141,14 @@ def test_a_page_in_a_browser(pages, page, name):
         for scheme in SCHEMES:
             page.emulate_media(color_scheme=scheme)
             assert page.evaluate("document.documentElement.scrollWidth") <= width
-            found = axe.run(page, options={"resultTypes": ["violations"]}).response["violations"]
-            serious = [v["id"] for v in found if v["impact"] in ("serious", "critical")]
-            assert serious == [], (width, scheme, serious)
             if SHOTS:
                 page.screenshot(path=f"{SHOTS}/{name}-{width}-{scheme}.png", full_page=True)
+            if (width, scheme) in JUDGED:
+                found = axe.run(page, options={"resultTypes": ["violations"]}).response
+                serious = [
+                    v["id"] for v in found["violations"] if v["impact"] in ("serious", "critical")
+                ]
+                assert serious == [], (width, scheme)
     page.remove_listener("console", note_console)
     page.remove_listener("request", note_request)
     assert troubles == []

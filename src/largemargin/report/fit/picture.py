@@ -12,7 +12,7 @@ out the mean (and f), the eigenvectors of P X X' P are the coordinates of the ro
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import escape
 from typing import Any
 
@@ -61,6 +61,7 @@ class Scene:
     wrong: np.ndarray
     ringed: np.ndarray
     labels: tuple[str, ...]
+    most_ringed: float = MOST_RINGED
 
     def axes(self) -> tuple[Axis, Axis]:
         low, high = np.quantile(self.points, [OUTLIERS, 1 - OUTLIERS], axis=0)
@@ -212,7 +213,8 @@ def _of_components(inner: Any, *what: Any) -> Picture | None:
     found, share = directions(inner, None)
     if found is None:
         return None
-    scene, final = _scene(found, *what), what[3]
+    final = what[3]
+    scene = replace(_scene(found, *what), most_ringed=0.0)  # which would hide so many classes
     across, up = scene.axes()
     shape = _grid_shape(final, inner.shape[1]) if inner.shape[1] <= WIDEST else None
     behind, note = "", ""
@@ -313,7 +315,9 @@ def _drawn(
             for axis, column in zip((across, up), scene.points.T.tolist(), strict=True)
         ]
     )
-    ringed = scene.ringed if scene.ringed.mean() <= MOST_RINGED else np.zeros_like(scene.ringed)
+    ringed = (
+        scene.ringed if scene.ringed.mean() <= scene.most_ringed else np.zeros_like(scene.ringed)
+    )
     parts = [frame(x_label, y_label, across, up, grid=False), behind]
     inside = ((places > (LEFT, TOP)) & (places < (WIDTH - RIGHT, HEIGHT - BOTTOM))).all(axis=1)
     for k in np.unique(scene.classes).tolist():
