@@ -22,7 +22,7 @@ from largemargin.papers.cortes_vapnik.tables import (
 )
 from largemargin.papers.report import Group, Row, Table
 
-OWN, USUAL = "square of the sum of slacks, as in the paper", "sum of slacks, the usual machine"
+OWN, USUAL = "squared sum of slacks, as in the paper", "sum of slacks, as is usual"
 NOTE = (
     "With this slack each machine is one of the usual kind whose C is 2 C times its own sum of "
     "slacks. The other images, not the slack, are the reason that numbers differ from the printed "
