@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from largemargin.papers.cells import Cell
+from largemargin.papers.cells import Cell, Published
 from largemargin.papers.cortes_vapnik import published
 from largemargin.papers.cortes_vapnik.experiments import MNIST_DEGREE
 from largemargin.papers.cortes_vapnik.tables import (
@@ -36,8 +36,8 @@ def slack_usps(
     """Table 2 for both kinds of slack, on smoothed images."""
     degrees = sorted(own)
     nothing = [None] * len(degrees)
-    errors = published.printed(tuple(published.USPS_ERROR[d] for d in degrees))
-    counts = published.printed(tuple(published.USPS_SUPPORT[d] for d in degrees))
+    errors = [Published(published.USPS_ERROR[d], "print") for d in degrees]
+    counts = [Published(published.USPS_SUPPORT[d], "print") for d in degrees]
 
     def group(title: str, found: dict[int, dict[str, Any]]) -> Group:
         rows = [found[d] for d in degrees]
