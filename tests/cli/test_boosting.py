@@ -1,6 +1,7 @@
 """Boosting and networks from the command line."""
 
 import json
+import re
 
 import numpy as np
 import pytest
@@ -58,7 +59,8 @@ def test_train_predict_evaluate_inspect(name, run, animals, tmp_path):
     found = json.loads(run("evaluate", "m", animals, "--json").stdout)
     assert found["error"] == np.mean(predicted != y)
     shown = run("inspect", "m").stdout
-    assert ("centres" if name == "network" else f"ended by  {expected.ended_}") in shown
+    words = "centres" if name == "network" else f"ended by +{re.escape(expected.ended_)}"
+    assert re.search(words, shown)
     assert "kernel" not in shown
     found = json.loads(run("inspect", "m", "--json").stdout)["steps"][0]
     assert found["class"] == type(expected).__name__

@@ -30,7 +30,7 @@ from largemargin.cli.tables import (
     prepared,
     preprocessor,
 )
-from largemargin.cli.tabulating import emit_table
+from largemargin.cli.tabulating import emit_table, emit_words
 
 if TYPE_CHECKING:
     from largemargin.compare import Comparison, Result, Task
@@ -186,12 +186,13 @@ def _show(found: Comparison) -> None:
     for result in found.ranked:
         _tell(result)
     emit("")
-    emit("error: with the 95 % interval of Clopper and Pearson; model: bytes of the model file, of "
-         "a peer its pickle;")  # fmt: skip
-    emit("fit, predict: processor time on one thread;")
-    emit("certified: the smallest bound of the certificate that says something, on the error or "
-         "the leave-one-out error;")  # fmt: skip
-    emit("~ holds in expectation only, so it is an estimate.")
+    emit_words(
+        "The interval of an error is that of Clopper and Pearson. The times are processor time on "
+        "one thread. The size of a model is that of its file, or of its pickle for scikit-learn. "
+        "The certified error is the smallest bound of the certificate that says something, on the "
+        "error or on the leave-one-out error; with ~ it holds in expectation only, so that it is "
+        "an estimate."
+    )
 
 
 def _tell(result: Result) -> None:
