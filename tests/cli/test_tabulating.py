@@ -14,7 +14,6 @@ from largemargin.cli import tabulating
 from largemargin.cli.app import GROUPS, app
 from largemargin.cli.output import note
 
-
 MACHINES = ["SVC", "SVC (scikit-learn)", "AggressivePerceptron"]
 
 
