@@ -22,9 +22,9 @@ END = "<!-- The end of what is made. -->\n"
 TITLE = "Gaussian SVM on MNIST: seconds to fit"
 NONE = "--"
 HOW = """All times are of one run, in which the programs take turns with equal numbers of threads. A
-short time is the best of several; what takes seconds is run once. Beside it is a peer, or the matrix product that nobody can avoid. To measure on
-your own machine: ``pip install ".[bench]"``, then ``python -m benchmarks readme``, which takes
-about 25 minutes."""
+short time is the best of several; what takes seconds is run once. Beside it is a peer, or the
+matrix product that nobody can avoid. To measure on your own machine: ``pip install ".[bench]"``,
+then ``python -m benchmarks readme``, which takes about 25 minutes."""
 
 Document = dict[str, Any]
 

@@ -27,8 +27,8 @@ ONLINE = tuple(card.command for card in CARDS if card.streams)
 LEFT_OUT = ("random_state", "validation_fraction", "verbose", "warm_start")
 # What a parameter takes on the command line, where the constructor takes an object.
 ON_THE_COMMAND_LINE = {
-    "class_weight": "balanced gives every class the same weight in all",
-    "estimator": "What is boosted, stumps or rbf-network",
+    "class_weight": "balanced gives every class the same total weight",
+    "estimator": "The base learner, stumps or rbf-network",
 }
 # Options of two names, one for each answer.
 ANSWERS = {

@@ -42,7 +42,7 @@ def reproduce(
         ),
     ] = None,
     quick: Annotated[
-        bool, typer.Option("--quick", help="Less of everything: about a minute.")
+        bool, typer.Option("--quick", help="Smaller experiments, which take about a minute.")
     ] = False,
     permutations: Annotated[
         int | None,
@@ -69,7 +69,8 @@ def reproduce(
     epochs: Annotated[
         int | None,
         typer.Option(
-            help="freund-schapire: at most so many epochs; 30 in the paper.", show_default=False
+            help="freund-schapire: the largest number of epochs; 30 in the paper.",
+            show_default=False,
         ),
     ] = None,
     dask: Dask = None,
@@ -122,7 +123,7 @@ def reproduce(
         "epochs": epochs,
     }
     if results is not None and not render:
-        raise ValueError("--results is for --render: give both")
+        raise ValueError("--results is for --render: give both options")
     plan = _plan(paper, package.Plan, part, quick, given)
 
     from largemargin import data

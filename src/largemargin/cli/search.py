@@ -171,7 +171,7 @@ def check_scoring(scoring: str, cv: Sequence[str] | None) -> None:
     if scoring not in SCORINGS:
         raise ValueError(f"--scoring must be one of {', '.join(SCORINGS)}, got {shown(scoring)}")
     if scoring != "error" and not cv:
-        raise ValueError("--scoring is what --cv goes by: give both")
+        raise ValueError("--scoring says what --cv makes small: give both options")
 
 
 def _tell(caught: list[warnings.WarningMessage]) -> None:

@@ -49,7 +49,10 @@ def stream(
     ] = None,
     checkpoint: Annotated[
         str | None,
-        typer.Option(help="Write model and place here as it goes.", show_default=False),
+        typer.Option(
+            help="Write the model and its place in the stream to this file from time to time.",
+            show_default=False,
+        ),
     ] = None,
     every: Annotated[
         int | None,
@@ -89,7 +92,7 @@ def stream(
         str | None,
         typer.Option(
             metavar="A,B,...",
-            help="New model: all the labels that may occur. Without it a class is there from its "
+            help="New model: all the labels that may occur. Without it a class exists from its "
             "first example on.",
             show_default=False,
         ),
@@ -105,10 +108,11 @@ def stream(
     *,
     given: dict[str, Any],
     seed: Annotated[
-        int | None, typer.Option(help="For random removal. [default: 0]", show_default=False)
+        int | None,
+        typer.Option(help="Seed of the random removal. [default: 0]", show_default=False),
     ] = None,
     quiet: Annotated[
-        bool, typer.Option("--quiet", "-q", help="Tell nothing but what ends the stream.")
+        bool, typer.Option("--quiet", "-q", help="Print only what ends the stream.")
     ] = False,
 ) -> None:
     """Predict and learn from events as they arrive on standard input.
@@ -184,7 +188,10 @@ def stream(
             report=None if on_error == "fail" else _reporter(quiet), options={**kept, "save": save},
         )  # fmt: skip
         if not quiet and sys.stdin.isatty():
-            note("events come from the keyboard: a line of JSON each, Ctrl-D to end; or < FILE")
+            note(
+                "events are read from the keyboard: type one line of JSON for each event, then "
+                "Ctrl-D; or give a file with < FILE"
+            )
         code = _run(driver, source, save, progress_wanted(quiet))
     if not quiet:
         note(_summary(driver))
