@@ -153,7 +153,7 @@ def stream(
     from largemargin.streaming.driver import Driver
     from largemargin.streaming.files import all_locked, check_distinct, check_save
     from largemargin.streaming.input import standard_input
-    from largemargin.streaming.output import Output, check_new, is_kept, is_there
+    from largemargin.streaming.output import Output
 
     check_distinct(model, output, save, checkpoint)
     named = _named_classes(classes)
@@ -164,15 +164,8 @@ def stream(
     with all_locked(checkpoint, output, save):  # before MODEL is read, which --save may replace
         machine, schema = _begin(model, given, named, max_features)
         place: StreamPosition | None = None
-        goes_on = resume == ALONE or (resume == AUTO and is_there(checkpoint))
+        goes_on = _goes_on(resume, overwrite, checkpoint, output)
         overwrite = overwrite and not goes_on
-        if checkpoint is not None and not (goes_on or overwrite):
-            check_new("--checkpoint", checkpoint)
-            if resume == AUTO and is_there(output) and is_kept(output):
-                raise FileExistsError(
-                    f"{output} exists, and there is no checkpoint {checkpoint} to go on from: give "
-                    "-o another file, or begin anew and write over it with --overwrite"
-                )
         if goes_on:
             assert checkpoint is not None
             machine, schema, place = resume_stream(checkpoint, machine, model, kept)
@@ -223,6 +216,25 @@ def _check(
         raise ValueError(f"--every must be at least 1, got {every}")
     if max_features is not None and max_features < 1:
         raise ValueError(f"--max-features must be at least 1, got {max_features}")
+
+
+def _goes_on(
+    resume: str | None, overwrite: bool, checkpoint: str | None, output: str | None
+) -> bool:
+    """Whether there is a checkpoint to go on from; if not, nothing that exists may be lost."""
+    from largemargin.streaming.output import check_new, is_kept, is_there
+
+    if resume == ALONE or (resume == AUTO and is_there(checkpoint)):
+        return True
+    if checkpoint is None or overwrite:
+        return False
+    check_new("--checkpoint", checkpoint)
+    if resume == AUTO and is_there(output) and is_kept(output):
+        raise FileExistsError(
+            f"{output} exists, and there is no checkpoint {checkpoint} to go on from: give -o "
+            "another file, or begin anew and write over it with --overwrite"
+        )
+    return False
 
 
 def _named_classes(text: str | None) -> np.ndarray | None:
