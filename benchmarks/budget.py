@@ -21,7 +21,7 @@ from largemargin import MIRA, SVC, VotedPerceptron
 from largemargin.data import load
 
 Row = dict[str, Any]
-PAPER = {"policy": "margin", "average": False}  # the fixed cache
+PAPER = {"policy": "margin", "average": False, "shuffle": False}  # the fixed cache
 POLYNOMIAL = {"kernel": "poly", "degree": 9, "coef0": 0.0}  # homogeneous, as in the paper
 
 
@@ -88,8 +88,8 @@ def variable_cache() -> Iterator[Row]:
     X, X_test = (data.X[:n] / lengths[0]).astype("f4"), (data.X_test / lengths[1]).astype("f4")
     y = data.y[:n]
     for name, model in (
-        ("MIRA, distill", MIRA(gamma=1.0, average=False, n_jobs=OPTIONS.threads, **POLYNOMIAL)),
-        ("MIRA, distill, average", MIRA(gamma=1.0, average=True, **POLYNOMIAL)),
+        ("MIRA, distill", MIRA(gamma=1.0, average=False, shuffle=False, **POLYNOMIAL)),
+        ("MIRA, distill, average", MIRA(gamma=1.0, average=True, shuffle=False, **POLYNOMIAL)),
         (
             "voted perceptron, one epoch",
             VotedPerceptron(gamma=1.0, epochs=1, shuffle=False, **POLYNOMIAL),

@@ -49,6 +49,7 @@ def _race(name: str, X: np.ndarray, y: np.ndarray, gamma: float) -> Iterator[Row
     settings = {
         "budget": BUDGET,
         "average": False,
+        "shuffle": False,
         "gamma": gamma,
         "precision": "float32",
         "n_jobs": OPTIONS.threads,

@@ -5,8 +5,9 @@ import pytest
 from sklearn.datasets import load_digits
 
 from largemargin.data.dataset import Dataset
+from largemargin.papers.cells import Cell, Published
 from largemargin.papers.figures import Figure, Panel
-from largemargin.papers.report import Cell, Group, Published, Report, Row, Table
+from largemargin.papers.report import Group, Report, Row, Table
 from largemargin.report.charts import Curve
 
 

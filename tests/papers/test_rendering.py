@@ -17,8 +17,9 @@ from typer.testing import CliRunner
 
 from largemargin.cli.app import app
 from largemargin.papers import PAPERS, figures, rendering
+from largemargin.papers.cells import Cell, Published
 from largemargin.papers.figures import Bars, Conic, Figure, Gaussians, Panel, Plane
-from largemargin.papers.report import Cell, Group, Published, Report, Row
+from largemargin.papers.report import Group, Report, Row
 from largemargin.report.charts import Curve, log_ticks
 from largemargin.report.machine import describe_machine, duration
 

@@ -2,19 +2,17 @@
 
 import pytest
 
-from largemargin.papers.report import (
+from largemargin.papers.cells import (
     LABELS,
     Cell,
-    Group,
     Published,
-    Row,
-    Table,
     cell_of,
     difference,
     number,
     published_number,
     short,
 )
+from largemargin.papers.report import Group, Row, Table
 
 
 @pytest.mark.parametrize(

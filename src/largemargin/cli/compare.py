@@ -148,9 +148,14 @@ def compare(
         held_out=test_size,
     )  # fmt: skip
     names = [name.strip() for name in only.split(",") if name.strip()] if only else []
-    machines = candidates(kernel, task.scale_gamma, names)
-    with cluster(dask) as client, _progress(len(machines), quiet) as progress:
-        found = run(task, machines, progress, at_once, client)
+    machines = candidates(kernel, task.scale_gamma, names, task.n_classes)
+    with cluster(dask) as client, _progress(len(machines), quiet) as (progress, heard):
+        found = run(task, machines, progress, at_once, client, heard)
+    if found.unfinished:
+        note(
+            f"interrupted: {found.unfinished} of {len(machines)} machines were not measured; the "
+            "others are kept"
+        )
     if json:
         emit_json(found.as_json())
     else:
@@ -214,11 +219,13 @@ def _tell(result: Result) -> None:
 
 @contextmanager
 def _progress(total: int, quiet: bool) -> Iterator[Any]:
-    """A bar for somebody who looks, and one line per machine for a log."""
+    """What is told of each stage and of each result: a table that fills for somebody who looks, and
+    one line per machine for a log.
+    """
     import sys
 
     if quiet:
-        yield None
+        yield None, None
         return
     if not sys.stderr.isatty():
 
@@ -226,13 +233,11 @@ def _progress(total: int, quiet: bool) -> Iterator[Any]:
             if stage == "done":
                 note(f"{done} of {total}: {title}")
 
-        yield tell
+        yield tell, None
         return
     from rich.console import Console
-    from rich.progress import Progress
 
-    with Progress(console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("starting", total=total)
-        yield lambda done, title, stage: bar.update(
-            task, completed=done, description=f"{title}: {stage}"
-        )
+    from largemargin.compare.watching import FillingTable
+
+    with FillingTable(total, Console(stderr=True)) as table:
+        yield table.told, table.heard

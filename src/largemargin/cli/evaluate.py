@@ -102,7 +102,9 @@ def evaluate(
         command = command_line(
             "evaluate", model, data, report=report, training=training, label=label
         )
-        write_report(report, fitted, info, test=test, training=known, command=command)
+        write_report(
+            report, fitted, info, test=test, training=known, command=command, model_file=model
+        )
 
 
 def _predictions(

@@ -10,7 +10,7 @@ from largemargin.cli.clusters import check_dask
 from largemargin.cli.model_options import MODELS, takes_model_options
 from largemargin.cli.options import Dask, Decimal, Encoding, Header, Json, Label, Reading, Sep
 from largemargin.cli.output import note, tell_reading
-from largemargin.cli.report import ReportFile, check_report, write_report
+from largemargin.cli.report import ReportFile, check_report, write_outlier_report, write_report
 from largemargin.cli.tables import Categorical, Drop, Missing, TableOptions
 from largemargin.machines import CARDS, CLASSIFIER, by_command
 from largemargin.runtime.showing import shown
@@ -184,7 +184,7 @@ def _check(order: Any, stream: bool) -> None:
         unseen = order.report is not None and order.test is None
         check_dask(order.model, order.data, stream, order.cv, unseen)
     if not order.labelled:
-        compared = {"--cv": order.cv, "--test": order.test, "--report": order.report}
+        compared = {"--cv": order.cv, "--test": order.test}
         for option, value in compared.items():
             if value:
                 raise ValueError(
@@ -227,6 +227,12 @@ def _write_page(order: Any, done: Any, info: dict[str, Any]) -> None:
 
     model, part = done.first.estimator, done.parts.training
     info = {**info, "rows": part.X.shape[0], "seconds": done.first.seconds}
+    if not order.labelled:
+        write_outlier_report(
+            order.report, model, info, training=part.X, quiet=order.quiet, model_file=order.file,
+            command=page_command(order, False),
+        )  # fmt: skip
+        return
     source = order.test or f"the test set of {order.data}"
     if done.parts.held_out:
         source = f"{order.data} that were held out"
@@ -234,7 +240,7 @@ def _write_page(order: Any, done: Any, info: dict[str, Any]) -> None:
         order.report, model, info,
         test=None if part.X_test is None else rows_for(model, source, part.X_test, part.y_test),
         training=None if done.in_shards else rows_for(model, order.data, part.X, part.y),
-        command=page_command(order, done.parts.held_out), quiet=order.quiet,
+        command=page_command(order, done.parts.held_out), quiet=order.quiet, model_file=order.file,
     )  # fmt: skip
 
 

@@ -66,7 +66,8 @@ class Playground:
         return looking.certificate(self._task(content), MOST_SECONDS)
 
     def replay(self, content: Any) -> Any:
-        return replay.replay(self._task(content), picture.view_of(content), MOST_SECONDS)
+        view, kind = picture.view_of(content), content.get("kind")
+        return replay.replay(self._task(content), view, MOST_SECONDS, kind)
 
     def script(self, content: Any) -> Any:
         return {"script": script.script(self._task(content))}

@@ -3,6 +3,7 @@
 import { changePoints, state, tell } from "./state.js";
 import { ask } from "./talk.js";
 
+const LARGEST = 6e6;  // bytes of a file
 const byId = (id) => document.getElementById(id);
 let source = null;   // what is sent with each choice: the text, or that it is the file of the command
 let opened = "";     // the name of the file, if a hand chose it
@@ -48,6 +49,11 @@ async function show(chosen = {}) {
 
 async function open(file) {
   if (!file) return;
+  if (file.size > LARGEST) {
+    byId("away-words").textContent = `${file.name} has ${Math.round(file.size / 1e6)} MB, and the page `
+      + `takes ${LARGEST / 1e6}: give the file to the command, largemargin playground FILE.`;
+    return;
+  }
   source = { text: await file.text() };
   opened = file.name;
   try {
