@@ -165,18 +165,20 @@ def measure(document: Document, asked: Any, here: dict[str, Any]) -> bool:
         began, figures = time.perf_counter(), {}
         for command in commands:
             figures |= run(name, command, asked.rows)
+        today = date.today().isoformat()
         took = time.perf_counter() - began
         whole &= bool(figures)
         measured["sections"][name] = {
-            "date": date.today().isoformat(), "seconds": round(took, 1),
+            "date": today, "seconds": round(took, 1),
             "commands": [f"python -m benchmarks {command}" for command in commands],
         }  # fmt: skip
         measured["figures"] = {
             key: figure
             for key, figure in measured["figures"].items()
             if not key.startswith(f"{name}/")
-        } | figures
-        measured["date"] = date.today().isoformat()
+        } | {key: {**figure, "date": today} for key, figure in figures.items()}
+        dates = [section["date"] for section in measured["sections"].values()]
+        measured["dates"] = [min(dates), max(dates)]
         asked.output.parent.mkdir(parents=True, exist_ok=True)
         asked.output.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
         print(f"== {name}: {len(figures)} figures in {took:.0f} s", file=sys.stderr, flush=True)
