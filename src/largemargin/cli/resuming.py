@@ -75,7 +75,9 @@ def earlier(order: Order) -> Earlier:
         )
     for option, given in {"--cv": order.cv, "--dask": order.dask}.items():
         if given:
-            raise ValueError(f"--resume goes on with one machine here: leave out {option}")
+            raise ValueError(
+                f"--resume continues the fit of one model on this computer: leave out {option}"
+            )
     if not Path(order.file).exists():
         raise ValueError(
             f"--resume: there is no model file {shown(order.file)} to go on with: name it with -o, "

@@ -33,7 +33,7 @@ def train(
     ] = "voted-perceptron",
     *,
     given: dict[str, Any],
-    seed: Annotated[int, typer.Option(help="For everything that is drawn.")] = 0,
+    seed: Annotated[int, typer.Option(help="Seed of everything that is random.")] = 0,
     scale: Annotated[
         str,
         typer.Option(
@@ -54,7 +54,8 @@ def train(
     scoring: Annotated[
         str,
         typer.Option(
-            help="What --cv goes by: error, balanced (the mean error of the classes), auc or f1 "
+            help="What --cv makes small: error, balanced (the mean error of the classes), auc or "
+            "f1 "
             "(the mean over the classes)."
         ),
     ] = "error",
@@ -148,7 +149,7 @@ def train(
     if given.get("class_weight", "balanced") != "balanced":
         raise ValueError(f"--class-weight must be balanced, got {shown(given['class_weight'])}")
     if chunk is not None and not stream:
-        raise ValueError("--chunk is for --stream: give both")
+        raise ValueError("--chunk is for --stream: give both options")
     order = Order(
         data, model, given, output if output is not None else default_file(data),
         Reading(label, header, sep, encoding, decimal), seed, scale, tuple(cv or ()), scoring,
@@ -187,7 +188,8 @@ def _check(order: Any, stream: bool) -> None:
         for option, value in compared.items():
             if value:
                 raise ValueError(
-                    f"{option} compares with labels, and {order.model} learns without: leave it out"
+                    f"{option} compares with labels, and {order.model} learns without them: "
+                    "leave it out"
                 )
     check_writable(order.file, order.data, order.test)
     check_report(order.report, order.file, order.data, order.test)
