@@ -30,6 +30,8 @@ def warn_if_unscaled(model: Any, X: Any, y: Any) -> None:
         return
     y = plain_labels(y)
     rows = np.unique(np.linspace(0, len(y) - 1, min(ROWS, len(y))).astype(int))
+    if not hasattr(X, "shape"):
+        X = np.asarray(X)
     sample = _safe_indexing(X.tocsr() if sp.issparse(X) else X, rows)
     why = unusual(sample)
     if why is None:
