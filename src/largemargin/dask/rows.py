@@ -32,6 +32,7 @@ import numpy as np
 
 from largemargin.dask import passes, shards
 from largemargin.dask.cluster import Cluster
+from largemargin.dask.packing import packed, unpacked
 from largemargin.dask.shards import Ask, Members, News
 from largemargin.dask.values import ShardedKernel, Sums
 from largemargin.kernels.basis import Basis
@@ -182,7 +183,10 @@ class Shared:
             )
         columns = [np.concatenate([one[p] for one in found], axis=1) for p in range(len(sums))]
         rows = {
-            fetch.dtype: (fetch.rows, shards.stacked([one[len(sums) + p] for one in found]))
+            fetch.dtype: (
+                fetch.rows,
+                shards.stacked([unpacked(one[len(sums) + p]) for one in found]),
+            )
             for p, fetch in enumerate(fetches)
         }
         return [
@@ -223,7 +227,7 @@ class Shared:
         matrix = store.basis.take(others)[0] if len(others) else np.empty((0, self.width))
         return News(
             dtype, known, np.concatenate([others, wanted[mine]]).astype(np.int32),
-            (rows[mine] - first).astype(np.int32), matrix,
+            (rows[mine] - first).astype(np.int32), packed(matrix),
         )  # fmt: skip
 
 

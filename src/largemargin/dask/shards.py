@@ -17,6 +17,7 @@ from distributed import get_worker
 from largemargin.dask.cluster import Forgotten, n_bytes
 from largemargin.dask.collections import STRETCH
 from largemargin.dask.kept import KeptValues
+from largemargin.dask.packing import PackedRows, packed, unpacked
 from largemargin.kernels.basis import Basis
 from largemargin.kernels.engine import fill
 from largemargin.kernels.functions import Kernel, squared_norms
@@ -57,7 +58,7 @@ class News:
     known: int
     slots: np.ndarray
     own: np.ndarray
-    rows: Matrix
+    rows: Matrix | PackedRows
 
 
 @dataclass(frozen=True)
@@ -124,7 +125,7 @@ class RowShard:
             raise Forgotten
         if not len(news.slots):
             return
-        rows = news.rows
+        rows = unpacked(news.rows)
         if len(news.own):
             mine = self.version(news.dtype)[news.own]
             rows = stacked([rows, mine]) if rows.shape[0] else mine
@@ -273,7 +274,7 @@ def answer(
     with single_thread():
         shard.fetch(asks)
         found: list[Any] = [shard.sums(ask) for ask in asks]
-    return found + [shard.version(dtype)[rows] for dtype, rows in fetched]
+    return found + [packed(shard.version(dtype)[rows]) for dtype, rows in fetched]
 
 
 def processor(shard: RowShard) -> tuple[str, ...]:
