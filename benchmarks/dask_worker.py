@@ -15,7 +15,9 @@ from typing import Any
 
 import numpy as np
 
-FEW = 9_000  # rows of a fit before, to its end, so that compiled code is loaded: float32, as all is
+FEW = 9_000  # rows of a fit before, to its end, so that compiled code is loaded
+
+ROUNDS = 50  # rounds of which the latency is the median
 
 
 def main(job: dict[str, Any]) -> None:
@@ -63,7 +65,18 @@ def _on_cluster(X: np.ndarray, y: np.ndarray, job: dict[str, Any]) -> dict[str, 
         used, began = _cpu(client), time.perf_counter()
         model = DaskSVC(**job["parameters"]).fit(rows, y)
         found = _told(model, time.perf_counter() - began)
-        return {**found, "cpu": _cpu(client) - used, "stats": model.cluster_stats_}
+        found |= {"cpu": _cpu(client) - used, "stats": model.cluster_stats_}
+        return {**found, "round": _round(client)}
+
+
+def _round(client: Any) -> float:
+    """Seconds of a round in which no worker has anything to do: the median of some."""
+    addresses, times = list(client.scheduler_info()["workers"]), []
+    for _ in range(ROUNDS):
+        began = time.perf_counter()
+        client.gather([client.submit(bool, pure=False, workers=[one]) for one in addresses])
+        times.append(time.perf_counter() - began)
+    return float(np.median(times))
 
 
 def _cpu(client: Any) -> float:

@@ -63,6 +63,7 @@ class Stats:
     rounds: int = 0
     values: int = 0
     vectors_sent: int = 0
+    vectors_own: int = 0
     bytes_sent: int = 0
     bytes_received: int = 0
     seconds_computing: float = 0.0

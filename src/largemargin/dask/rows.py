@@ -224,6 +224,7 @@ class Shared:
         store.sent[k] = sent
         others = wanted[~mine]
         shard.stats.vectors_sent += len(others)
+        shard.stats.vectors_own += int(mine.sum())
         matrix = store.basis.take(others)[0] if len(others) else np.empty((0, self.width))
         return News(
             dtype, known, np.concatenate([others, wanted[mine]]).astype(np.int32),
