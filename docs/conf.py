@@ -18,6 +18,7 @@ extensions = [
     "sphinx.ext.autosummary",
     "numpydoc",
     "command_help",
+    "dask_results",
     "gallery",
     "mathml",
     "plain_docstrings",

@@ -10,9 +10,9 @@ which are its columns. In a round the coordinator selects and solves a working s
 some ten thousand columns, by itself; what changed is sent to all workers:
 
     down   for each vector that changed: 4 bytes of its number, 8 bytes for each problem, and, once
-           per worker that does not own it, the vector itself
+           per worker that does not own it, the vector itself, without its zeros
     up     8 bytes for each column and problem: the sums above; and, once, the vectors that were
-           selected
+           selected, without their zeros
 
 Each worker computes the values of these vectors against its columns, uses them and forgets them. So
 workers hold no state that is not data: one that dies is replaced, and nothing is replayed. A sum
