@@ -30,10 +30,9 @@ PEERS = "--peers scikit-learn,scikit-learn-intelex,aoclda"
 # What takes more than `--slow` seconds is run once, by all machines.
 SECTIONS = {
     "svm": f"svm gaussian-5000 gaussian-10000 gaussian-20000 gaussian-60000 small path-10000 "
-    f"cross-validation-10000 {PEERS} --rounds 2 --slow 5",
-    "tables": "tables generated-1000 generated-2000 generated-4000 generated-8192 generated-10000 "
-    "generated-20000 generated-40000 generated-100000 generated-C100 ijcnn1 covtype-50000 "
-    f"{PEERS} --rounds 2 --slow 5 --limit 40",
+    f"cross-validation-10000 {PEERS} --rounds 2 --slow 2",
+    "tables": "tables generated-1000 generated-4000 generated-10000 generated-40000 "
+    f"generated-100000 generated-C100 ijcnn1 covtype-50000 {PEERS} --rounds 1 --limit 40",
     "linear": "linear covtype-standardised dense text --rounds 2 --slow 10",
     "lp": "lp speed-400 speed-1000 all-rows path stumps --rounds 2",
     "budget": "budget letter mnist rivals million --rounds 2",
@@ -44,8 +43,9 @@ SECTIONS = {
 }
 LONG = {
     "svm": "svm polynomial polynomial-rest path-60000 cross-validation-60000 memory "
-    f"{PEERS} --rounds 1 --slow 5",
-    "tables": f"tables covtype-100000 covtype-full {PEERS} --rounds 1 --limit 900",
+    f"{PEERS} --rounds 1",
+    "tables": "tables generated-2000 generated-8192 generated-20000 covtype-100000 covtype-full "
+    f"{PEERS} --rounds 1 --limit 900",
     "lp": "lp speed-2000",
 }
 LIBRARIES = (
@@ -165,18 +165,20 @@ def measure(document: Document, asked: Any, here: dict[str, Any]) -> bool:
         began, figures = time.perf_counter(), {}
         for command in commands:
             figures |= run(name, command, asked.rows)
+        today = date.today().isoformat()
         took = time.perf_counter() - began
         whole &= bool(figures)
         measured["sections"][name] = {
-            "date": date.today().isoformat(), "seconds": round(took, 1),
+            "date": today, "seconds": round(took, 1),
             "commands": [f"python -m benchmarks {command}" for command in commands],
         }  # fmt: skip
         measured["figures"] = {
             key: figure
             for key, figure in measured["figures"].items()
             if not key.startswith(f"{name}/")
-        } | figures
-        measured["date"] = date.today().isoformat()
+        } | {key: {**figure, "date": today} for key, figure in figures.items()}
+        dates = [section["date"] for section in measured["sections"].values()]
+        measured["dates"] = [min(dates), max(dates)]
         asked.output.parent.mkdir(parents=True, exist_ok=True)
         asked.output.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
         print(f"== {name}: {len(figures)} figures in {took:.0f} s", file=sys.stderr, flush=True)

@@ -16,15 +16,14 @@ from benchmarks.svm_peers import OURS
 ROOT = Path(__file__).parents[1]
 README, PAGE = ROOT / "README.md", ROOT / "docs" / "benchmarks.rst"
 PICTURE = "docs/images/time-{}.svg"
-HEADLINE_PAGE = ROOT / "docs" / "three_figures.inc"
 BEGIN = "<!-- Made by `python -m benchmarks readme --render`: do not edit. -->\n"
 END = "<!-- The end of what is made. -->\n"
 TITLE = "Gaussian SVM on MNIST: seconds to fit"
 NONE = "--"
-HOW = """Every time is the best of several in one run, in which the programs take turns with equal
-numbers of threads. Beside it is a peer, or the matrix product that nobody can avoid. To measure on
-your own machine: ``pip install ".[bench]"``, then ``python -m benchmarks readme``, which takes
-about 25 minutes."""
+HOW = """All times are of one run, in which the programs take turns with equal numbers of threads. A
+short time is the best of several; what takes seconds is run once. Beside it is a peer, or the
+matrix product that nobody can avoid. To measure on your own machine: ``pip install ".[bench]"``,
+then ``python -m benchmarks readme``, which takes about 25 minutes."""
 
 Document = dict[str, Any]
 
@@ -41,12 +40,11 @@ def pages(document: Document) -> dict[Path, str]:
     if (document["measured"] or {}).get("trial_rows"):
         raise SystemExit("these results are of a trial: measure without --rows")
     readme = README.read_text(encoding="utf-8")
-    block = BEGIN + headlines(document, "markdown") + END
+    block = BEGIN + headlines(document) + END
     pattern = re.compile(f"{re.escape(BEGIN)}.*{re.escape(END)}", re.S)
     if not pattern.search(readme):
         raise SystemExit(f"README.md has no place for the figures: {BEGIN.strip()}")
     found = {README: pattern.sub(lambda _: block, readme), PAGE: page(document)}
-    found[HEADLINE_PAGE] = headlines(document, "rst")
     for scheme in LOOKS:
         found[ROOT / PICTURE.format(scheme)] = drawn(curves(document), TITLE, scheme)
     return found
@@ -74,7 +72,7 @@ def curves(document: Document) -> Curves:
     return {name: curve for name, curve in found.items() if len(curve) > 1}
 
 
-def headlines(document: Document, form: str) -> str:
+def headlines(document: Document) -> str:
     """Three figures, and where and when they were measured."""
     rows = [("", OURS, "beside", "compared")]
     for key, (what, peer) in HEADLINES.items():
@@ -86,9 +84,7 @@ def headlines(document: Document, form: str) -> str:
         beside = NONE if theirs is None else f"{value(theirs, figure['unit'])}, {peer_words(peer)}"
         when = "" if new else f" ({figure['date']})"
         rows.append((what + when, value(figure["ours"], figure["unit"]), beside, f"**{ratio}**"))
-    if form == "markdown":
-        return f"{markdown(rows)}\n{measured_words(document)}"
-    return f"{listed(rows)}\n{measured_words(document)}".replace("`", "``")
+    return f"{markdown(rows)}\n{measured_words(document)}"
 
 
 def peer_words(peer: str) -> str:
@@ -106,7 +102,7 @@ def measured_words(document: Document) -> str:
             f"{earlier['processor']}, at {earlier['commit']}.\n"
         )
     return (
-        f"Measured on {measured['date']} at commit {measured['commit']} on {measured['threads']} "
+        f"Measured on {measured['dates'][-1]} at commit {measured['commit']} on {measured['threads']} "
         f"of {measured['cores']} cores of a processor {measured['processor']} by\n"
         "`python -m benchmarks readme`.\n"
     )

@@ -24,7 +24,7 @@ def test_an_edit_by_hand_is_seen():
     key = next(iter(readme_figures.HEADLINES))
     (document["measured"] or document["earlier"])["figures"][key]["ours"] = 12345.0
     texts = readme_pages.pages(document)
-    for file in (readme_pages.README, readme_pages.PAGE, readme_pages.HEADLINE_PAGE):
+    for file in (readme_pages.README, readme_pages.PAGE):
         assert "12,300 s" in texts[file]
         assert "12,300 s" not in file.read_text(encoding="utf-8")
 
@@ -91,7 +91,8 @@ def test_a_new_run_stands_beside_the_earlier_one():
     document = readme.read(readme.RESULTS)
     figures = readme_figures.figures_of("svm", ROWS, "python -m benchmarks svm")
     section = {"date": "2030-01-01", "seconds": 60.0, "commands": ["python -m benchmarks svm"]}
-    here = {**readme.machine(None), "date": "2030-01-01", "commit": "abcdef", "processor": "Fast 9"}
+    here = {**readme.machine(None), "dates": ["2030-01-01"] * 2, "commit": "abcdef"}
+    here["processor"] = "Fast 9"
     measured = {**here, "sections": {"svm": section}, "figures": figures}
     page = readme_pages.page({"measured": measured, "earlier": document["earlier"]})
     assert "2030-01-01 at commit abcdef" in page

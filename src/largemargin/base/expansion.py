@@ -275,7 +275,7 @@ class ExpansionEstimator(KernelEstimator):
     def coef_(self) -> np.ndarray:
         check_is_fitted(self)
         if not self._linear:
-            raise AttributeError("coef_ is there with kernel='linear' only")
+            raise AttributeError("coef_ exists with kernel='linear' only")
         return self._expansion.weights(self.n_features_in_)
 
 

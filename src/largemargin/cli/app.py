@@ -101,8 +101,14 @@ def _told(error: OSError) -> str:
     if not error.strerror:
         return str(error)
     if error.filename:
-        return f"{error.filename}: {error.strerror}; check that it is there and may be used"
-    return f"output cannot be written: {error.strerror}; make room, or write elsewhere"
+        return (
+            f"{error.filename}: {error.strerror}; check that the file exists and that you may "
+            "read it"
+        )
+    return (
+        f"the output cannot be written: {error.strerror}; make room on the disk, or write it "
+        "elsewhere"
+    )
 
 
 def _show_warning(
@@ -130,7 +136,7 @@ def largemargin(
     context: typer.Context,
     version: Annotated[bool, typer.Option("--version", help="Show the version.")] = False,
 ) -> None:
-    """Large-margin classification: train, predict, evaluate, look inside, follow a stream.
+    """Large-margin classifiers: train, evaluate and use them, and follow a stream.
 
     Example: largemargin train digits
     """

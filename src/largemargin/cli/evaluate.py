@@ -72,7 +72,10 @@ def evaluate(
     truth = numbers_of(y, fitted.classes_, data)
     unknown = int((truth < 0).sum())
     if unknown:
-        note(f"warning: {unknown} rows have labels the model does not know, which count as errors")
+        note(
+            f"warning: {unknown} rows have labels that the model does not know; they count as "
+            "errors"
+        )
     predicted, scores, rules = _predictions(fitted, X, truth)
     measures = measure(truth, predicted, fitted.classes_, scores)
     result = {

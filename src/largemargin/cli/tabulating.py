@@ -1,13 +1,12 @@
 """Tables on a terminal: they fit it, and no name in them is broken.
 
 What is too wide loses columns, the least important first, and says which. Without a terminal a
-table has all of its columns, unless COLUMNS says how wide it may be.
+table has all of its columns, and a line is a line, for those who search in what was printed.
 """
 
 from __future__ import annotations
 
 import io
-import os
 import shutil
 import sys
 from collections.abc import Collection, Iterable, Sequence
@@ -26,10 +25,8 @@ _LONGEST_CELL = 200
 
 
 def width() -> int:
-    """The columns that a table may take."""
-    if sys.stdout.isatty() or os.environ.get("COLUMNS", "").isdecimal():
-        return shutil.get_terminal_size().columns
-    return _WIDE
+    """The columns that a table may take; on a terminal COLUMNS may say so."""
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else _WIDE
 
 
 def emit_facts(
@@ -80,7 +77,7 @@ def emit_table(
     _print(table, title)
     lost = [names[k] for k in range(len(names)) if k not in kept]
     if lost:
-        emit(f"(left out, too wide: {', '.join(lost)})")
+        emit_words(f"(left out, too wide: {', '.join(lost)})")
 
 
 def fitting(
@@ -106,6 +103,14 @@ def fits(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> bool:
     """Whether a table has room as it is."""
     cells = [[text(cell) for cell in row] for row in rows]
     return len(fitting(columns, cells, columns, width())) == len(columns)
+
+
+def emit_words(sentences: str) -> None:
+    """A paragraph, broken between words on a terminal."""
+    import textwrap
+
+    wrapped = textwrap.fill(sentences, width() - 1, break_long_words=False, break_on_hyphens=False)
+    emit(wrapped if sys.stdout.isatty() else sentences)
 
 
 def _cell(value: Any, longest: int) -> str:
