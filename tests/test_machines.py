@@ -64,10 +64,8 @@ def test_a_machine_has_its_places(card):
     assert f"{card.name}(" in example
     for page in ("gallery.rst", "command_line.rst"):
         assert (ROOT / "docs" / page).exists()
-    assert (
-        f".. example:: {card.command.replace('-', '_')}\n"
-        in (ROOT / "docs" / "gallery.rst").read_text()
-    )
+    gallery = (ROOT / "docs" / "gallery.rst").read_text()
+    assert f"   {card.command.replace('-', '_')}\n" in gallery
     assert callable(room(card.states).pack)
     assert callable(room(card.states).unpack)
     assert callable(room(card.statements).statements)
