@@ -35,9 +35,9 @@ def test_thresholds_beside_scikit_learn(seed):
     truth = np.concatenate([[0, 1], rng.integers(0, 2, 60)])
     scores = (rng.normal(size=62) + truth).round(1)  # with ties
     counts = Counts.of(scores, truth == 1)
-    fpr, tpr, t = metrics.roc_curve(truth, scores, drop_intermediate=False)
-    assert counts.false_alarms == pytest.approx(fpr)
-    assert counts.recall == pytest.approx(tpr)
+    false, true, t = metrics.roc_curve(truth, scores, drop_intermediate=False)
+    assert counts.false_alarms == pytest.approx(false)
+    assert counts.recall == pytest.approx(true)
     assert counts.t[1:] == pytest.approx(t[1:])
     at = counts.own
     answers = (scores > 0).astype(int)
