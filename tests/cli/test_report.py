@@ -33,7 +33,7 @@ def test_report_of_files(run, animals, model, tmp_path):
     html = Path(f"{model}.html").read_text()
     assert "Training error" in html
     assert "What the theory says about this model" in html
-    assert "length&nbsp;" in html
+    assert '<th scope="col">length</th>' in html
     # another file: no certificate, unless the training set is named
     other = table(tmp_path / "other.csv", seed=1)
     assert run("report", model, other, "-o", "a.html").exit_code == 0
