@@ -32,8 +32,8 @@ def test_report_of_files(run, animals, model, tmp_path):
     assert run("report", model, animals).exit_code == 0
     html = Path(f"{model}.html").read_text()
     assert "Training error" in html
-    assert "What the theory says of this fit" in html
-    assert "length&nbsp;" in html
+    assert "What the theory says about this model" in html
+    assert '<th scope="col">length</th>' in html
     # another file: no certificate, unless the training set is named
     other = table(tmp_path / "other.csv", seed=1)
     assert run("report", model, other, "-o", "a.html").exit_code == 0
@@ -41,7 +41,7 @@ def test_report_of_files(run, animals, model, tmp_path):
     assert run("report", model, other, "-o", "a.html", "--training", animals).exit_code == 0
     html = Path("a.html").read_text()
     assert "Test error" in html
-    assert "What the theory says of this fit" in html
+    assert "What the theory says about this model" in html
 
 
 def test_report_after_scaling_and_search(run, animals):

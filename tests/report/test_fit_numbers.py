@@ -35,9 +35,9 @@ def test_thresholds_beside_scikit_learn(seed):
     truth = np.concatenate([[0, 1], rng.integers(0, 2, 60)])
     scores = (rng.normal(size=62) + truth).round(1)  # with ties
     counts = Counts.of(scores, truth == 1)
-    fpr, tpr, t = metrics.roc_curve(truth, scores, drop_intermediate=False)
-    assert counts.false_alarms == pytest.approx(fpr)
-    assert counts.recall == pytest.approx(tpr)
+    false, true, t = metrics.roc_curve(truth, scores, drop_intermediate=False)
+    assert counts.false_alarms == pytest.approx(false)
+    assert counts.recall == pytest.approx(true)
     assert counts.t[1:] == pytest.approx(t[1:])
     at = counts.own
     answers = (scores > 0).astype(int)
@@ -225,6 +225,11 @@ def test_errors_by_size_and_along_a_stream(three_digits):
         model.partial_fit(training[0][k : k + 1], training[1][k : k + 1], classes=[0, 1, 2])
     assert progress.curves[0].y[-1] == pytest.approx(100 * model.online_errors_ / 120)
     assert progress.curves[0].x[-1] == 120
+    noted = [[50, 20], [100, 30], [150, 33]]
+    again = fit_report(MIRA(gamma=0.05).fit(*training), *test, info={"progress": noted})
+    assert again.chart("progressive")[0].curves[1].y == pytest.approx((40.0, 20.0, 6.0))
+    muddled = fit_report(MIRA(gamma=0.05).fit(*training), *test, info={"progress": noted[::-1]})
+    assert not muddled.chart("progressive")
 
 
 def test_how_to_use_it():

@@ -147,7 +147,9 @@ def test_names_of_features(iris):
 
 def test_notes_of_another_shape_are_left_alone(iris, fitted):
     _, X_test, _, y_test = iris
-    report = fit_report(fitted, X_test, y_test, info={"cv": "mine", "seed": 7, "rows": "many"})
+    report = fit_report(
+        fitted, X_test, y_test, info={"cv": "mine", "seed": 7, "rows": "many", "progress": [1]}
+    )
     assert dict(report.facts)["seed"] == "7"
     assert "many" not in report.html
 

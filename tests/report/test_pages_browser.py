@@ -155,6 +155,7 @@ def test_a_page_in_a_browser(pages, page, name):
 
 
 def test_counts_or_rates_without_a_script(pages, page):
+    page.set_viewport_size({"width": 1280, "height": 900})
     page.goto((pages / "pictures.html").as_uri())
     cell = page.locator("table.confusion td.hit").first
     assert cell.inner_text().isdigit()

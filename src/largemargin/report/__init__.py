@@ -1,10 +1,10 @@
 """The page of a fit, and pictures of classifiers.
 
 `fit_report` makes a page about a trained model, and `plot_decision` draws a classifier of points in
-the plane. `fit` is what the page is made of.
-What its page and the page of a comparison share: `charts` are charts as data and their SVG,
-`intervals` say how sure an error is, `machine` what a number was measured on, `templates` finds the
-templates, and the pages look as `look.css` says.
+the plane. `fit` is what the page is made of. What its page and the page of a comparison share:
+`charts` are charts as data and their SVG, `contours` regions and lines of functions, `intervals`
+say how sure an error is, `machine` what a number was measured on, `templates` finds the templates,
+and the pages look as `look.css` says.
 
 Names are imported when they are first used, since the command line needs only words at first.
 """

@@ -60,8 +60,9 @@ def fit_report(
     """Measure a fitted model and make a page about it.
 
     The page is the one that ``largemargin train --report`` writes: the test error with its
-    interval, confusions, margins, learning curves, the certificate, the hardest examples and what
-    was found in training. It is one HTML file that needs nothing else.
+    interval, beside every bound of it; a picture of the decision, margins, confusions, thresholds,
+    weights, learning curves, the certificate, the hardest examples, what was found in training and
+    how to use the model. It is one HTML file that needs nothing else.
 
     Parameters
     ----------

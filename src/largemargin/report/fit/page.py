@@ -65,6 +65,10 @@ class FitReport:
         What the model file notes of rows that were held out before the model was fitted.
     decisions : tuple of str
         What is done with the columns of a table.
+    confusion : Confusion or None
+        Counts by true and predicted class, with the commonest confusions; None for a detector.
+    detects : bool
+        Whether the model is an outlier detector: then `error` is the share of rows outside.
     """
 
     machine: str

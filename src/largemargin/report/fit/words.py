@@ -187,6 +187,15 @@ def _is_search(value: Any) -> bool:
     )  # fmt: skip
 
 
+def _is_progress(value: Any) -> bool:
+    """Rows of a stream that were seen, each time more, with the errors until then."""
+    if not isinstance(value, list):
+        return False
+    pairs = all(isinstance(step, list) and len(step) == 2 and all(map(_is(int), step))
+                for step in value)  # fmt: skip
+    return pairs and all(a[0] < b[0] for a, b in zip([[0, 0], *value], value, strict=False))
+
+
 SHAPES: dict[str, Callable[[Any], bool]] = {
     "rows": _is(int),
     "seconds": _is(Real),
@@ -198,5 +207,5 @@ SHAPES: dict[str, Callable[[Any], bool]] = {
     "label": _is(str),
     "decisions": _is(list),
     "column_kinds": _is(dict),
-    "progress": _is(list),
+    "progress": _is_progress,
 }
