@@ -172,8 +172,8 @@ def table3(results: dict[str, Any], *, comparable: bool) -> Table:
         tuple(groups),
         (
             CHOSEN + f" Held-out errors there: {search_of(results)}.",
-            "All: the largest of the ten outputs decides; its support vectors are the distinct ones "
-            "of the ten. Test error is in percent.",
+            "All: the largest of the ten outputs decides; its support vectors are the distinct "
+            "ones of the ten. Test error is in percent.",
             *_shown_if(
                 comparable,
                 "The images of the paper were prepared differently from the public ones, so its "
