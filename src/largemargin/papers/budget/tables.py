@@ -106,8 +106,9 @@ def panels(found: Sequence[TaskResults]) -> Figure:
         tuple(_task_panel(one, name) for name in QUANTITIES for one in found),
         (
             "From top to bottom: the test error; training examples that were misclassified when "
-            "they arrived; training examples that did not clear the margin when they arrived, which were inserted unless "
-            "their step was zero. Bars are standard deviations over permutations.",
+            "they arrived; training examples that did not clear the margin when they arrived, "
+            "which were inserted unless their step was zero. Bars are standard deviations "
+            "over permutations.",
         ),
     )
 
