@@ -6,7 +6,8 @@ import shutil
 import pytest
 
 from largemargin.compare.candidates import OURS
-from largemargin.compare.results import Certified, Comparison, Result, render
+from largemargin.compare.page import render
+from largemargin.compare.results import Certified, Comparison, Result
 from largemargin.papers import PAPERS, figures, rendering
 from largemargin.report.intervals import ErrorRate
 from tests.papers.test_rendering import COMMITTED
