@@ -349,7 +349,7 @@ def test_results_are_looked_for_where_the_output_goes(report, quick, tmp_path):
         (["--render", "--results", "{}/c.json"], "c.json holds the results of paper, not of"),
         (["--render", "--permutations", "3"], "--permutations is for running experiments, not"),
         (["--render", "--work", "x"], "--work is for running experiments, not for --render: leave"),
-        (["--results", "{}"], "error: --results is for --render: give both"),
+        (["--results", "{}"], "error: --results is for --render: give both options"),
     ],
 )
 def test_bad_results_are_told_in_one_line(report, arguments, sentence, tmp_path):
