@@ -136,7 +136,7 @@ def reproduce(
     written = rendering.write(report, output)
     if json:
         names = [str(path) for path in written.paths]
-        emit_json({**report.as_json(), "files": names})
+        emit_json({**rendering.as_json(report), "files": names})
     else:
         _show(report)
     if written.missing:
