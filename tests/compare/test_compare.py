@@ -24,15 +24,14 @@ from largemargin.cli.compare import compare as compare_command
 from largemargin.compare import candidates, compare
 from largemargin.compare.candidates import KERNELS, MULTICLASS, OURS, Candidate, our_classes
 from largemargin.compare.measuring import measure
+from largemargin.compare.page import render, widest_error
 from largemargin.compare.picture import beyond, draw
 from largemargin.compare.results import (
     COLUMNS,
     Certified,
     Comparison,
     Result,
-    render,
     row,
-    widest_error,
 )
 from largemargin.compare.running import _put, _work
 from largemargin.compare.task import make_task

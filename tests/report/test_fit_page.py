@@ -11,8 +11,8 @@ import largemargin
 from largemargin.certificates import Assumption, Certificate, Statement
 from largemargin.certificates.certificate import not_applicable
 from largemargin.compare.candidates import our_classes
+from largemargin.compare.page import render as compared
 from largemargin.compare.results import Certified, Comparison, Result
-from largemargin.compare.results import render as compared
 from largemargin.report.fit.fit_report import describe_fit
 from largemargin.report.fit.outcome import Rows
 from largemargin.report.fit.page import render

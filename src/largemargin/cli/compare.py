@@ -161,7 +161,7 @@ def compare(
     else:
         _show(found)
     if report is not None:
-        from largemargin.compare.results import render
+        from largemargin.compare.page import render
         from largemargin.runtime.files import write_atomically
 
         command = command_line(

@@ -35,9 +35,8 @@ def reproduce(
         str | None,
         typer.Argument(
             help="One part of it, such as table2; all of them by default. freund-schapire: table1, "
-            "table2, table3, figure2, misses. cortes-vapnik: planes, table2, table3, benchmark, bound, "
-            "slack. "
-            "adaptive-margin: table, planes, width, lambda, margins. "
+            "table2, table3, figure2, misses. cortes-vapnik: planes, table2, table3, benchmark, "
+            "bound, slack. adaptive-margin: table, planes, width, lambda, margins. "
             "budget: panels, one-pass, bound, noise.",
             show_default=False,
         ),
@@ -137,7 +136,7 @@ def reproduce(
     written = rendering.write(report, output)
     if json:
         names = [str(path) for path in written.paths]
-        emit_json({**report.as_json(), "files": names})
+        emit_json({**rendering.as_json(report), "files": names})
     else:
         _show(report)
     if written.missing:

@@ -1,4 +1,4 @@
-"""What a comparison found: as data, as the words of its table, and as one HTML page."""
+"""What a comparison found: as data, and as the words of its table."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from largemargin.report.intervals import METHOD, ErrorRate, outward
+from largemargin.report.intervals import ErrorRate, outward
 from largemargin.report.measures import Measures
-from largemargin.report.templates import environment, figure
+from largemargin.report.templates import figure
 
 STAGES = ("searching", "training", "certifying")
 INTERRUPTED = "interrupted"
@@ -18,8 +18,6 @@ COLUMNS = (
     "certified error", "chosen",
 )  # fmt: skip
 RARE_COLUMNS = ("balanced error, %", "AUC")  # where a class is rare
-# the scale ends at this multiple of the median upper end of the intervals: the rest is cut off
-OUTLIER = 3.0
 
 
 @dataclass(frozen=True)
@@ -233,34 +231,3 @@ def size_words(size: int | None) -> str:
     if size < 1000:
         return f"{size} B"
     return f"{size / 1e3:.0f} kB" if size < 1e6 else f"{size / 1e6:.1f} MB"
-
-
-def widest_error(found: Comparison) -> float:
-    """Where the scale of errors ends: one that failed must not make all others look alike."""
-    ends = sorted(result.error.interval[1] for result in found.results if result.error)
-    return min(ends[-1], OUTLIER * ends[len(ends) // 2]) if ends else 1.0
-
-
-def render(found: Comparison, command: str = "") -> str:
-    from markupsafe import Markup
-
-    from largemargin import __version__
-    from largemargin.compare.picture import beyond, draw
-
-    templates = environment()
-    templates.filters |= {
-        "seconds": time_words, "bytes": size_words, "certified": certified,
-        "outward": lambda error: " to ".join(outward(error.interval)), "rare": rare_cells,
-    }  # fmt: skip
-    widest = widest_error(found)
-    page: str = templates.get_template("compare/page.html.j2").render(
-        found=found,
-        heading=heading(found),
-        widest=widest,
-        picture=Markup(draw(found, widest)),
-        beyond=beyond(found, widest),
-        interval_method=METHOD,
-        command=command,
-        version=__version__,
-    )
-    return page

@@ -74,15 +74,15 @@ PICTURES = {
         ),
         Picture(
             "figure2-4", "Figure 2.4: AM-SVM", "islands", _along("lambda", "am", PLANE_LAMBDAS),
-            "Dashed is the margin 1, the smallest that the machine asks of any point.",
+            "The dashed line is the margin 1, the smallest that the machine demands of any point.",
         ),
         Picture(
             "figure2-5", "Figure 2.5: nu-LP-SVM", "islands", _along("nu", "nu-lp", NUS),
-            "The points of figure 2.4; dashed is the margin.",
+            "The points are those of figure 2.4. The dashed lines are the margins.",
         ),
         Picture(
             "figure2-6", "Figure 2.6: nu-SVM", "islands", _along("nu", "nu-svm", NUS),
-            "The points of figure 2.4; dashed is the margin.",
+            "The points are those of figure 2.4. The dashed lines are the margins.",
         ),
     )
 }  # fmt: skip

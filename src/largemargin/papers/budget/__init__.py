@@ -381,8 +381,8 @@ def _differences(plan: Plan, notes: dict[str, tuple[str, ...]]) -> tuple[str, ..
             "and for the machine the errors that later papers quote for it.",
             "The cache sizes, the permutations and the scale of the inputs are ours. Errors are in "
             "percent of the examples seen.",
-            "The machine is our Crammer-Singer SVC, which has one vector a class and no reduction "
-            "to two classes, on all three data sets. Its kernel has the paper's form.",
+            "The machine is our Crammer-Singer SVC, which has one vector per class and no "
+            "reduction to two classes, on all three data sets. Its kernel has the paper's form.",
             "The settings of the machine are chosen with at most 8,000 training examples. In a "
             "first run it was 4,000, raised after its test errors had been seen: USPS 4.24 %, "
             "LETTER 2.33 %.",

@@ -105,9 +105,10 @@ def panels(found: Sequence[TaskResults]) -> Figure:
         "percent",
         tuple(_task_panel(one, name) for name in QUANTITIES for one in found),
         (
-            "From above: test error; training examples misclassified when they came; training "
-            "examples that did not clear the margin when they came, which were inserted unless "
-            "their step was zero. Bars are standard deviations over permutations.",
+            "From top to bottom: the test error; training examples that were misclassified when "
+            "they arrived; training examples that did not clear the margin when they arrived, "
+            "which were inserted unless their step was zero. Bars are standard deviations "
+            "over permutations.",
         ),
     )
 

@@ -24,7 +24,7 @@ def judge(report: Report) -> Judgement:
         SAME_CONCLUSIONS if holds >= ENOUGH * len(claims) else NOT_REPRODUCED,
         f"{held(claims).capitalize()}. The images of the paper were prepared in another way than "
         "the public files, so that its numbers stand beside ours in grey and are not judged. The "
-        "solver itself is: another one gives the same machines.",
+        f"solver is judged by another one on the public images: {_solver_words(report)}.",
         claims,
         tuple(_misses(report)),
     )
@@ -44,8 +44,10 @@ def _claims(report: Report) -> list[Claim]:
     tested = _ours(report.find("bound-mnist", "each", "Test error"))
     broken = sum(tested[c] > bounds[c] for c in bounds)
     high = [errors[d] for d in "234567"]
+    paper = _ours(report.find("table2-slack", "squared", "Test error"))
+    own = [paper[d] for d in "234567"] if paper else high
+    whose = " with the paper's slack" if paper else ""
     benchmark = _ours(report.find("benchmark-table", "MNIST", "Test error"))
-    solver = report.find("table3", "another", "Test error").get("all", Cell())
     return [
         Claim(
             "Polynomials of degree 2 and more are much better than linear machines.",
@@ -70,9 +72,9 @@ def _claims(report: Report) -> list[Claim]:
         ),
         Claim(
             "Polynomials of degree 2 and more are better on USPS than LeNet1.",
-            f"at most {max(high):.2f} % here, against {LE_NET_1} % as printed; "
-            f"{sum(e < LE_NET_1 for e in high)} of {len(high)} degrees are below",
-            all(e < LE_NET_1 for e in high),
+            f"at most {max(own):.2f} % here{whose}, against {LE_NET_1} % as printed; "
+            f"{sum(e < LE_NET_1 for e in own)} of {len(own)} degrees are below",
+            all(e < LE_NET_1 for e in own),
         ),
         Claim(
             "On the larger set of digits the machine is better than linear classifiers and "
@@ -81,20 +83,16 @@ def _claims(report: Report) -> list[Claim]:
             f"{benchmark['3-NN']:.2f} %",
             benchmark["SVC"] < min(benchmark["linear"], benchmark["3-NN"]),
         ),
-        Claim(
-            "The optimum is that of another solver (ours, not the paper's).",
-            _solver_words(report, solver),
-            bool(solver.agrees),
-        ),
     ]
 
 
-def _solver_words(report: Report, solver: Cell) -> str:
+def _solver_words(report: Report) -> str:
+    solver = report.find("table3", "another", "Test error").get("all", Cell())
     cells = [c for c in report.find("table3", "another", "SupVec").values() if c.agrees is not None]
     apart = max((abs(cell.difference or 0.0) for cell in cells), default=0.0)
     error = f"{solver.ours:.2f} % and {solver.published.value:.2f} %" if solver.published else "-"
     return (
-        f"test error {error} on the same images; support vectors of a class differ by at most "
+        f"the test errors are {error}, and the support vectors of a class differ by at most "
         f"{apart:.0f} of 60,000"
     )
 
@@ -105,11 +103,25 @@ def _misses(report: Report) -> list[str]:
     if not train or not train["9"].published:
         return []
     return [
+        *_slack(report),
         f"Training errors: {train['9'].sentence} for the class 9. The paper's machine has almost "
         "none, which takes a larger C, or images that are easier to separate; here "
         "cross-validation chooses a C that allows errors.",
         f"Support vectors: {support['4'].sentence} for the class 4. More of them are needed on the "
         "public images, which were not prepared as the paper's were; another solver finds as many.",
+    ]
+
+
+def _slack(report: Report) -> list[str]:
+    own = _ours(report.find("table2-slack", "squared", "Test error"))
+    usual = _ours(report.find("table2-slack", "sum", "Test error"))
+    if not own or not usual:
+        return []
+    apart = max(abs(own[d] - usual[d]) for d in own)
+    return [
+        "The square of the sum of slacks, which the experiments of the paper penalised, changes "
+        f"the test errors on USPS by at most {apart:.2f} points: it is not the reason that they "
+        "differ from the printed ones."
     ]
 
 

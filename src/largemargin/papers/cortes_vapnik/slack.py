@@ -24,9 +24,8 @@ from largemargin.papers.report import Group, Row, Table
 
 OWN, USUAL = "squared sum of slacks, as in the paper", "sum of slacks, as is usual"
 NOTE = (
-    "With this slack each machine is one of the usual kind whose C is 2 C times its own sum of "
-    "slacks. The other images, not the slack, are the reason that numbers differ from the printed "
-    "ones."
+    "With this slack each machine is one of the usual kind, whose C is 2 C times its own sum of "
+    "slacks."
 )
 
 

@@ -112,7 +112,7 @@ def table2(machines: Machines, n_features: int, *, comparable: bool) -> Table:
     others = ", ".join(f"{name} {error:g}" for name, error in published.USPS_OTHERS.items())
     return Table(
         "table2",
-        "Table 2: USPS, test error in percent and mean support vectors a class",
+        "Table 2: USPS, test error in percent and mean number of support vectors per class",
         "degree",
         tuple(map(str, degrees)),
         (
@@ -172,8 +172,8 @@ def table3(results: dict[str, Any], *, comparable: bool) -> Table:
         tuple(groups),
         (
             CHOSEN + f" Held-out errors there: {search_of(results)}.",
-            "All: the largest output of the ten decides; its support vectors are the distinct ones "
-            "of the ten. Test error is in percent.",
+            "All: the largest of the ten outputs decides; its support vectors are the distinct "
+            "ones of the ten. Test error is in percent.",
             *_shown_if(
                 comparable,
                 "The images of the paper were prepared differently from the public ones, so its "
