@@ -102,8 +102,8 @@ def measured_words(document: Document) -> str:
             f"{earlier['processor']}, at {earlier['commit']}.\n"
         )
     return (
-        f"Measured on {measured['dates'][-1]} at commit {measured['commit']} on {measured['threads']} "
-        f"of {measured['cores']} cores of a processor {measured['processor']} by\n"
+        f"Measured on {measured['dates'][-1]} at commit {measured['commit']}, on "
+        f"{measured['threads']} of {measured['cores']} cores of an {measured['processor']}, by\n"
         "`python -m benchmarks readme`.\n"
     )
 
