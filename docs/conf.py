@@ -26,7 +26,6 @@ extensions = [
     "mathml",
     "picture",
     "plain_docstrings",
-    "readme",
     "reproduction",
     "terminal",
 ]

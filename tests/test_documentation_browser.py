@@ -22,7 +22,7 @@ ROOT = Path(__file__).parents[1]
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 SHOTS = os.environ.get("LARGEMARGIN_SHOTS")  # a folder for pictures to look at
 SERIOUS = {"serious", "critical"}
-WIDTHS = (1280, 390)
+WIDTHS, SCHEMES = (1280, 390), ("light", "dark")
 OWN_TESTS = ("reproduction/",)  # pages that other rooms make, and test
 
 # What is wider than the window, of that which is not scrolled inside something else.
@@ -32,12 +32,15 @@ OVERFLOW = """() => document.documentElement.scrollWidth > innerWidth
         .map(e => `${e.tagName}.${e.className}: ${e.textContent.slice(0, 40)}`).slice(-3)
         .concat(`${document.documentElement.scrollWidth} wide`)
     : []"""
-AXE = """async ([place, rules]) => (await axe.run(place, rules)).violations.map(
+AXE = """async rules => (await axe.run("article", rules)).violations.map(
     v => ({id: v.id, impact: v.impact, at: v.nodes.map(n => n.html.slice(0, 90)).slice(0, 3)}))"""
 CONTRAST = {"runOnly": {"type": "rule", "values": ["color-contrast"]}}
-ALL = {"resultTypes": ["violations"]}
-# The frame around the text is the same on all pages: it is looked at on these.
-WITH_FRAME = ("index.html", "gallery.html", "search.html", "api/generated/largemargin.SVC.html")
+OTHERS = {"resultTypes": ["violations"], "rules": {"color-contrast": {"enabled": False}}}
+# Frame, colours of code and colours of the reference are the same on all pages, and take most of
+# the time: they are looked at on these.
+WHOLE = ("index.html", "recipes.html", "search.html", "api/generated/largemargin.SVC.html")
+STRIP = """() => document.querySelectorAll(
+    ".sidebar-drawer, .toc-drawer, .mobile-header, svg > *, pre *").forEach(e => e.remove())"""
 
 
 class Quiet(http.server.SimpleHTTPRequestHandler):
@@ -111,22 +114,30 @@ def look_at(page, url, axe, name):
     page.set_viewport_size({"width": WIDTHS[0], "height": 900})
     page.emulate_media(color_scheme="light")
     page.goto(url)
-    page.evaluate(axe)
     found = []
     for width in WIDTHS:
         page.set_viewport_size({"width": width, "height": 900})
-        for scheme in ("light", "dark"):
+        for scheme in SCHEMES:
             page.emulate_media(color_scheme=scheme)
-            place = f"{width} {scheme}"
-            found += [f"{place}: {wide}" for wide in page.evaluate(OVERFLOW)]
-            if width == WIDTHS[-1] or name in WITH_FRAME:
-                part = "html" if name in WITH_FRAME else "article"
-                told = page.evaluate(AXE, [part, ALL if scheme == "light" else CONTRAST])
-                found += [f"{place}: {one}" for one in told if one["impact"] in SERIOUS]
+            found += [f"{width} {scheme}: {wide}" for wide in page.evaluate(OVERFLOW)]
             if SHOTS:
                 file = name.removesuffix(".html").replace("/", "-")
                 page.screenshot(path=f"{SHOTS}/{file}-{width}-{scheme}.png", full_page=True)
-    return found + list(page.troubles)
+    page.evaluate(axe)
+    return [*found, *accessible(page, name), *page.troubles]
+
+
+def accessible(page, name):
+    """What axe finds: the colours in both schemes, the rest once."""
+    whole = name in WHOLE
+    if not whole:
+        page.evaluate(STRIP)
+    found = page.evaluate(AXE, OTHERS)
+    if whole or not name.startswith("api/generated/"):
+        for scheme in SCHEMES:
+            page.emulate_media(color_scheme=scheme)
+            found += page.evaluate(AXE.replace('"article"', "document") if whole else AXE, CONTRAST)
+    return [str(one) for one in found if one["impact"] in SERIOUS]
 
 
 @pytest.mark.parametrize(

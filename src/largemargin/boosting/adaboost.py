@@ -111,6 +111,8 @@ class AdaBoost(Classifier):
     True
     """
 
+    _needs_scaling = False  # stumps compare the values of one column
+
     def __init__(
         self,
         estimator: Any = None,

@@ -105,5 +105,10 @@ _IN_OPTIONS = (
     ),
     (r"pass (sep|encoding|decimal)=", r"give --\1 "),
     (r"\b(sep|encoding|decimal)= (?=if|and|are)", r"--\1 "),
+    (
+        r"standardise the columns, as sklearn\.preprocessing\.StandardScaler does",
+        "give --scale standard",
+    ),
+    (r", or use gamma='scale'", ", or --gamma scale"),
     (r"expected n_features=(\d+) features", r"expected \1 features"),
 )

@@ -103,6 +103,14 @@ def train(
             "nu-svc and one-class-svm.",
         ),
     ] = False,
+    checkpoint: Annotated[
+        str | None,
+        typer.Option(
+            help="A file for the model so far, written every few minutes and removed when the "
+            "model is there; --resume goes on from it after a crash. For the same machines.",
+            show_default=False,
+        ),
+    ] = None,
     output: Annotated[
         str | None,
         typer.Option(
@@ -139,6 +147,7 @@ def train(
       largemargin train heart.csv --model adaboost --estimator rbf-network --scale standard
       largemargin train sensors.csv --model one-class-svm --nu 0.05 --scale standard
       largemargin train clicks.svm.gz --model mira --stream --budget 500 --test later.svm.gz
+      largemargin train digits --model svc --checkpoint so-far.safetensors
       largemargin train digits --model svc --dask local
       largemargin train 'parts/*.parquet' --label kind --model svc --dask tcp://10.0.0.1:8786
     """
@@ -155,7 +164,7 @@ def train(
         Reading(label, header, sep, encoding, decimal), seed, scale, tuple(cv or ()), scoring,
         test, test_size, refit, TableOptions.of(drop, categorical, missing), dask, report, json,
         quiet,
-        labelled=by_command()[model].kind == CLASSIFIER, resume=resume,
+        labelled=by_command()[model].kind == CLASSIFIER, resume=resume, checkpoint=checkpoint,
     )  # fmt: skip
     _check(order, stream)
     tell_reading(data, quiet)
@@ -172,6 +181,7 @@ def train(
 
 def _check(order: Any, stream: bool) -> None:
     """Refuse what cannot be, before anything is read."""
+    from largemargin.cli.checkpoints import check_checkpoint
     from largemargin.cli.holdout import check_fraction
     from largemargin.cli.scaling import check_scale
     from largemargin.cli.search import check_scoring
@@ -191,6 +201,7 @@ def _check(order: Any, stream: bool) -> None:
                     f"{option} compares with labels, and {order.model} learns without them: "
                     "leave it out"
                 )
+    check_checkpoint(order, stream)
     check_writable(order.file, order.data, order.test)
     check_report(order.report, order.file, order.data, order.test)
     order.machine()
@@ -198,13 +209,15 @@ def _check(order: Any, stream: bool) -> None:
 
 def _train(order: Any) -> bool:
     """Train on rows in memory, write, show; returns whether Ctrl-C ended it."""
+    from pathlib import Path
+
     from largemargin.cli.measuring import advice
     from largemargin.cli.trained import held_out_facts, show, tested_facts, write
     from largemargin.cli.training import run
 
     done = run(order)
     order, result = done.order, done.notes()
-    told = []
+    told: list[str] = []
     if done.measures and not done.interrupted:
         told = advice(done.measures, done.first.estimator, order.scale)
     for sentence in told:
@@ -212,6 +225,8 @@ def _train(order: Any) -> bool:
     if told:
         result["warnings"] = [*result.get("warnings", []), *told]
     info = write(done.kept.estimator, order, done.parts.whole, result)
+    if order.checkpoint is not None:
+        Path(order.checkpoint).unlink(missing_ok=True)
     why_none = f"no test data, {done.parts.why_none}"
     tested = tested_facts(result, done.measures, why_none)
     show(order, done.kept.estimator, result, tested, held_out_facts(done), done.reasons)

@@ -91,8 +91,10 @@ def read_libsvm(path: str | PathLike[str], n_features: int | None = None) -> Any
 
 def _parse(data: bytes) -> Contents:
     head, found, body = data.partition(b"\nSV")
-    if not found or not head.startswith(b"svm_type"):
-        raise ValueError("it does not begin with svm_type, or has no line SV")
+    if not head.startswith(b"svm_type"):
+        raise ValueError(f"it does not begin with svm_type, but with {head[:16]!r}")
+    if not found:
+        raise ValueError("it has no line SV: was it cut short?")
     header = {}
     for line in head.decode("ascii", "replace").splitlines():
         name, *values = line.split() or [""]

@@ -256,8 +256,10 @@ def difference(cell: Cell) -> str:
     """Ours less the published one, in points for errors; of other data there is none."""
     if cell.difference is None or cell.published is None or cell.other:
         return "-"
-    if cell.unit == "percent":
-        return f"{cell.difference:+.2f}"
     if cell.unit == "statement":
         return cell.words
-    return f"{cell.difference:+,.0f}" if abs(cell.difference) >= 0.5 else "0"
+    if cell.unit == "percent":
+        shown = f"{cell.difference:+.2f}"
+        return f"{shown}, same" if cell.state == SAME else shown
+    shown = f"{cell.difference:+,.0f}" if abs(cell.difference) >= 0.5 else "0"
+    return f"{shown}, same" if cell.state == SAME else shown

@@ -136,7 +136,8 @@ class Table:
         found = [self._judged(), self._other(), self._same(), self._unjudged()]
         if self.is_of_statements and self.count(HOLDS, FAILS):
             holds, fails = self.count(HOLDS), self.count(FAILS)
-            found.insert(0, f"{holds} of {holds + fails} statements hold here, {fails} do not.")
+            do = "does" if fails == 1 else "do"
+            found.insert(0, f"{holds} of {holds + fails} statements hold here, {fails} {do} not.")
         return " ".join(filter(None, found)) or "There is no published number to compare ours with."
 
     def _judged(self) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from largemargin.papers.adaptive_margin import published
 from largemargin.papers.cells import HIGHER, LOWER, WITHIN, Cell
+from largemargin.papers.figures import Panel
 from largemargin.papers.report import Report
 from largemargin.papers.verdicts import NOT_REPRODUCED, REPRODUCED, Claim, Judgement, held
 
@@ -76,15 +77,14 @@ def _numbers(report: Report) -> dict[str, str]:
         found["width"] = figures["figure2-7"].panels[1].line("", "").removeprefix("errors: ")
     if "figure2-8" in figures:
         for name, panel in zip(published.FIGURE8_SPLITS, figures["figure2-8"].panels, strict=True):
-            curve = panel.curves[0]
-            lam = 0.0 if name == "titanic" else 1.0
-            place = curve.x.index(lam)
-            noise = f" ± {curve.spread[place]:.2f}" if curve.spread else ""
-            above = curve.y[place] - min(curve.y)
-            found[name] = (
-                f"lowest {min(curve.y):.2f} % at lambda {curve.x[curve.y.index(min(curve.y))]:g}; "
-                f"at {lam:g} it is {above:.2f}{noise} points more"
-            )
+            assert isinstance(panel, Panel)
+            curve, lam = panel.curves[0], 0.0 if name == "titanic" else 1.0
+            place, best = curve.x.index(lam), curve.y.index(min(curve.y))
+            found[name] = f"lowest {curve.y[best]:.2f} % at lambda {curve.x[best]:g}"
+            if place != best:
+                noise = f" ± {curve.spread[place]:.2f}" if curve.spread else ""
+                above = curve.y[place] - curve.y[best]
+                found[name] += f"; at {lam:g} it is {above:.2f}{noise} points more"
     return found
 
 

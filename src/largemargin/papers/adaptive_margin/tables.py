@@ -255,7 +255,9 @@ def _unsolved(runs: Sequence[dict[str, Any]], log_widths: Sequence[float]) -> tu
     bad = np.array([run["gap"] for run in runs]) > SOLVED
     if not bad.any():
         return ()
-    widths = [math.exp(log_widths[k]) for k in np.flatnonzero(bad.any(axis=0))]
+    widths = [
+        math.exp(w) for w, any_bad in zip(log_widths, bad.any(axis=0), strict=True) if any_bad
+    ]
     largest = max(max(run["largest"]) for run in runs)
     return (
         "With narrow kernels all values off the diagonal are nearly 0, and the coefficients of a "

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from largemargin.papers.cells import Cell
+from largemargin.papers.cells import Cell, Published
 from largemargin.papers.cortes_vapnik import published
 from largemargin.papers.cortes_vapnik.experiments import MNIST_DEGREE
 from largemargin.papers.cortes_vapnik.tables import (
@@ -22,7 +22,7 @@ from largemargin.papers.cortes_vapnik.tables import (
 )
 from largemargin.papers.report import Group, Row, Table
 
-OWN, USUAL = "square of the sum of slacks, as in the paper", "sum of slacks, the usual machine"
+OWN, USUAL = "squared sum of slacks, as in the paper", "sum of slacks, as is usual"
 NOTE = (
     "With this slack each machine is one of the usual kind whose C is 2 C times its own sum of "
     "slacks. The other images, not the slack, are the reason that numbers differ from the printed "
@@ -36,8 +36,8 @@ def slack_usps(
     """Table 2 for both kinds of slack, on smoothed images."""
     degrees = sorted(own)
     nothing = [None] * len(degrees)
-    errors = published.printed(tuple(published.USPS_ERROR[d] for d in degrees))
-    counts = published.printed(tuple(published.USPS_SUPPORT[d] for d in degrees))
+    errors = [Published(published.USPS_ERROR[d], "print") for d in degrees]
+    counts = [Published(published.USPS_SUPPORT[d], "print") for d in degrees]
 
     def group(title: str, found: dict[int, dict[str, Any]]) -> Group:
         rows = [found[d] for d in degrees]

@@ -20,6 +20,7 @@ LARGEST_DRAWING = 60  # classes of a matrix that is drawn
 WRITTEN_IN = 30  # classes of a drawing whose cells hold numbers
 PAIRS = 10  # commonest errors
 PICTURES = 4  # of each of them
+LONGEST_LABEL = 9  # characters of a label beside the drawing
 SIDE = 1000  # of the drawing, in its own units
 
 
@@ -107,13 +108,15 @@ class Confusion:
         """The matrix of many classes, in SVG."""
         from markupsafe import Markup
 
-        n, room = len(self.labels), 90
+        n, longest = len(self.labels), max(map(len, self.labels))
+        room = 24 + 12 * min(longest, LONGEST_LABEL)
         step = (SIDE - room) / n
         parts = [
             f'<text class="label end" x="{room - 8}" y="{room + (k + 0.5) * step + 6:.1f}">{name}'
-            f'</text><text class="label" transform="translate({room + (k + 0.5) * step + 6:.1f} '
-            f'{room - 8}) rotate(-90)">{name}</text>'
-            for k, name in enumerate(escape(label[:9]) for label in self.labels)
+            f'</text><text class="label {"mid" if longest < 3 else ""}" transform="translate('
+            f"{room + (k + 0.5) * step + (0 if longest < 3 else 6):.1f} {room - 8})"
+            f'{"" if longest < 3 else " rotate(-90)"}">{name}</text>'
+            for k, name in enumerate(escape(label[:LONGEST_LABEL]) for label in self.labels)
         ]
         for i, row in enumerate(self.counts):
             for j in (j for j, count in enumerate(row) if count):

@@ -3,7 +3,8 @@
     two features         the plane of the features: regions, decision lines, margins
     two classes          the decision value f(x) against the direction in which the rows differ
                          most once f is taken out of them; every row is on its true side of f = 0
-    more classes         the plane of the first two principal components, and the answers on it
+    up to 12 classes     the plane of the first two principal components, and the answers on it
+    more classes         the two that are confused most, as if there were no others
 
 The directions come from inner products of a sample of rows alone: with P the projection that takes
 out the mean (and f), the eigenvectors of P X X' P are the coordinates of the rows.
@@ -11,7 +12,7 @@ out the mean (and f), the eigenvectors of P X X' P are the coordinates of the ro
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import escape
 from typing import Any
 
@@ -22,7 +23,7 @@ from largemargin.data import Table
 from largemargin.report import plane
 from largemargin.report.charts import BOTTOM, HEIGHT, LEFT, RIGHT, TOP, WIDTH, Axis, frame
 from largemargin.report.contours import line_path, region_path
-from largemargin.report.fit.outcome import Outcome
+from largemargin.report.fit.outcome import Outcome, Rows, confusion_matrix
 from largemargin.runtime.threads import single_thread
 
 POINTS = 500  # rows that are drawn
@@ -31,7 +32,7 @@ MOST_RINGED = 0.5  # share of the points that are support vectors, above which t
 COLOURS = 12  # of classes
 LINES_FOR = 6  # classes up to which the lines between regions are drawn
 WIDEST = 5000  # features up to which answers are asked for on the plane of principal components
-WORK = 1e10  # multiplications that the answers on the grid may take
+WORK = 5e9  # multiplications that the answers on the grid may take
 GRID = (66, 96)  # rows and columns of the grid, at most
 FEWEST = 500  # points of a grid that shows something
 OUTLIERS = 0.004  # share of the rows at each end that may be outside of the picture
@@ -60,6 +61,7 @@ class Scene:
     wrong: np.ndarray
     ringed: np.ndarray
     labels: tuple[str, ...]
+    most_ringed: float = MOST_RINGED
 
     def axes(self) -> tuple[Axis, Axis]:
         low, high = np.quantile(self.points, [OUTLIERS, 1 - OUTLIERS], axis=0)
@@ -72,11 +74,13 @@ def decision_picture(
     model: Any, final: Any, outcome: Outcome, labels: list[str], names: list[str], kind: str
 ) -> Picture | None:
     """The picture for the rows of an outcome, which are `kind` rows; None if there is none."""
+    if len(labels) > COLOURS and outcome.rows.X.shape[1] > 2:
+        return _of_a_pair(model, final, outcome, labels, kind)
     X = outcome.rows.X
     known = np.flatnonzero(outcome.rows.truth >= 0)
     if getattr(final, "kernel", None) == "precomputed" or len(known) < 3 or len(labels) < 2:
         return None
-    chosen = _sample(known, outcome.wrong)
+    chosen = _sample(known)
     inner = before_final_step(model, X[chosen])
     raw = not isinstance(X, Table) and X.shape[1] == 2
     points = plane.dense(X[chosen] if raw else inner) if raw or inner.shape[1] == 2 else None
@@ -90,7 +94,7 @@ def decision_picture(
     return _of_components(inner, *scene)
 
 
-def _sample(known: np.ndarray, wrong: np.ndarray) -> np.ndarray:
+def _sample(known: np.ndarray) -> np.ndarray:
     """Some of the rows, drawn fairly."""
     if len(known) <= POINTS:
         return known
@@ -133,6 +137,20 @@ def _of_two_classes(model: Any, inner: Any, *what: Any) -> Picture | None:
     if across is None:
         return None
     scene = _scene(np.column_stack([f, across[:, 0]]), *what)
+    levels = np.broadcast_to(plane.margin_level(model) if hasattr(model, "classes_") else 0.0, 2)
+    note = (
+        f"The model has {inner.shape[1]:,} features, so this is a view of them: to the right the "
+        "decision value f(x), and upwards the direction in which the rows differ most apart from "
+        "it. Every row is on the side of its answer."
+    )
+    margins = (-float(levels[0]), float(levels[1])) if (levels > 0).all() else ()
+    return _by_value(scene, margins, "decision value f(x)", note, what[-1])
+
+
+def _by_value(
+    scene: Scene, margins: tuple[float, ...], x_label: str, note: str, kind: str
+) -> Picture:
+    """A picture whose horizontal axis decides: one class to the left of zero, one to the right."""
     horizontal, up = scene.axes()
     low, high = min(horizontal.low, 0.0), max(horizontal.high, 0.0)
     horizontal = Axis(low, high, horizontal.start, horizontal.end)
@@ -142,27 +160,61 @@ def _of_two_classes(model: Any, inner: Any, *what: Any) -> Picture | None:
         for k, (a, b) in enumerate(((LEFT, zero), (zero, WIDTH - RIGHT)))
     )
     behind += _path("decision", f"M{zero:.1f} {TOP}V{HEIGHT - BOTTOM}")
-    levels = np.broadcast_to(plane.margin_level(model) if hasattr(model, "classes_") else 0.0, 2)
-    dashed = [v for v in (-levels[0], levels[1]) if v and low < v < high]
+    dashed = [value for value in margins if low < value < high]
     behind += "".join(
         _path("margin", f"M{horizontal.at(v):.1f} {TOP}V{HEIGHT - BOTTOM}") for v in dashed
     )
-    note = (
-        f"The model has {inner.shape[1]:,} features, so this is a view of them: to the right the "
-        "decision value f(x), and upwards the direction in which the rows differ most apart from "
-        "it. Every row is on the side of its answer."
-    )
     return _drawn(
-        scene, horizontal, up, behind, bool(dashed), "decision value f(x)",
-        "main other direction", note, what[-1],
+        scene, horizontal, up, behind, bool(dashed), x_label, "main other direction", note, kind
+    )
+
+
+def _of_a_pair(
+    model: Any, final: Any, outcome: Outcome, labels: list[str], kind: str
+) -> Picture | None:
+    """The two classes of which most rows are taken for the other, or nearly so, by their scores."""
+    truth, scores = outcome.rows.truth, np.asarray(outcome.scores, np.float64)
+    counts = confusion_matrix(truth, runner_up(scores, truth), len(labels))
+    counts = counts + counts.T
+    a, b = divmod(int(np.triu(counts, 1).argmax()), len(labels))
+    mine = np.flatnonzero((truth == a) | (truth == b))
+    if len(mine) < 3 or getattr(final, "kernel", None) == "precomputed":
+        return None
+    mine = _sample(mine)
+    f = scores[mine, b] - scores[mine, a]
+    rows = Rows(outcome.rows.name, outcome.rows.X[mine], (truth[mine] == b).astype(int))
+    pair = Outcome(rows, (f > 0).astype(int), f, 0.0, f)
+    support = np.isin(mine, getattr(final, "support_", ())) & (kind == "training")
+    coordinates, _ = directions(before_final_step(model, rows.X), f)
+    if coordinates is None:
+        return None
+    scene = Scene(
+        np.column_stack([f, coordinates[:, 0]]), rows.truth, pair.wrong, support,
+        (labels[a], labels[b]),
     )  # fmt: skip
+    note = (
+        f"The model has {len(labels)} classes. These are the two that are hardest to tell apart, "
+        f"{labels[a]} and {labels[b]}: to the right the score of {labels[b]} minus the score of "
+        f"{labels[a]}, and upwards the direction in which the rows differ most apart from it."
+    )
+    x_label = f"score of {labels[b][:14]} minus score of {labels[a][:14]}"
+    return _by_value(scene, (), x_label, note, kind)
+
+
+def runner_up(scores: np.ndarray, truth: np.ndarray) -> np.ndarray:
+    """The class with the largest score but for the true one."""
+    others = scores.copy()
+    known = np.flatnonzero(truth >= 0)
+    others[known, truth[known]] = -np.inf
+    return np.asarray(others.argmax(axis=1))
 
 
 def _of_components(inner: Any, *what: Any) -> Picture | None:
     found, share = directions(inner, None)
     if found is None:
         return None
-    scene, final = _scene(found, *what), what[3]
+    final = what[3]
+    scene = replace(_scene(found, *what), most_ringed=0.0)  # which would hide so many classes
     across, up = scene.axes()
     shape = _grid_shape(final, inner.shape[1]) if inner.shape[1] <= WIDEST else None
     behind, note = "", ""
@@ -263,7 +315,9 @@ def _drawn(
             for axis, column in zip((across, up), scene.points.T.tolist(), strict=True)
         ]
     )
-    ringed = scene.ringed if scene.ringed.mean() <= MOST_RINGED else np.zeros_like(scene.ringed)
+    ringed = (
+        scene.ringed if scene.ringed.mean() <= scene.most_ringed else np.zeros_like(scene.ringed)
+    )
     parts = [frame(x_label, y_label, across, up, grid=False), behind]
     inside = ((places > (LEFT, TOP)) & (places < (WIDTH - RIGHT, HEIGHT - BOTTOM))).all(axis=1)
     for k in np.unique(scene.classes).tolist():

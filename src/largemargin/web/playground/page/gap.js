@@ -3,7 +3,7 @@
 import { short } from "./controls.js";
 
 const WIDTH = 600, LEFT = 70, RIGHT = 590, TOP = 12, BOTTOM = 92;
-const LEAST = 1e-12;   // smaller gaps are rounding
+const LEAST = 1e-8;   // smaller gaps are drawn there
 
 /** Draw the gaps into a figure; without any it is hidden. */
 export function gapCurve(figure, gaps, at) {

@@ -73,7 +73,8 @@ export async function readLink(machines) {
     const params = {};
     for (const control of machine.controls) {
       const text = said.get(`${name}.${control.name}`);
-      if (text !== null) params[control.name] = valueIn(text, control);
+      const value = text === null ? NaN : valueIn(text, control);
+      if (!Number.isNaN(value)) params[control.name] = value;
     }
     state.panes[name] = { machine: machine.name, params };
     if (name === "B") state.compare = true;

@@ -8,7 +8,7 @@ const byId = (id) => document.getElementById(id);
 let source = null;   // what is sent with each choice: the text, or that it is the file of the command
 let opened = "";     // the name of the file, if a hand chose it
 
-const option = (name, chosen) => new Option(name, name, false, name === chosen);
+const option = (name, chosen) => new Option(name || "none", name, false, name === chosen);
 
 function choice(title, names, chosen, changed) {
   const list = document.createElement("select");
@@ -34,7 +34,7 @@ async function show(chosen = {}) {
   const group = Object.assign(document.createElement("div"), { className: "group" });
   group.append(
     choice("x", answer.columns, answer.x, again), choice("y", answer.columns, answer.y, again),
-    choice("label", answer.labels, answer.label, again));
+    choice("label", ["", ...answer.labels], answer.label ?? "", again));
   const said = Object.assign(document.createElement("p"),
     { className: "soft", textContent: `${opened || answer.name}: ${answer.sentence}` });
   box.replaceChildren(group, said);
