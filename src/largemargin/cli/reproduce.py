@@ -35,7 +35,8 @@ def reproduce(
         str | None,
         typer.Argument(
             help="One part of it, such as table2; all of them by default. freund-schapire: table1, "
-            "table2, table3, figure2, misses. cortes-vapnik: planes, table2, table3, benchmark, bound, "
+            "table2, table3, figure2, misses. cortes-vapnik: planes, table2, table3, benchmark, "
+            "bound, "
             "slack. "
             "adaptive-margin: table, planes, width, lambda, margins. "
             "budget: panels, one-pass, bound, noise.",
