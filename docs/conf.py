@@ -21,6 +21,7 @@ extensions = [
     "changelog",
     "citation",
     "command_help",
+    "dask_results",
     "figures",
     "gallery",
     "mathml",
