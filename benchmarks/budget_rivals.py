@@ -80,9 +80,10 @@ def _race(name: str, X: np.ndarray, y: np.ndarray, gamma: float) -> Iterator[Row
             seconds=spent,
             error=error,
         )
-    ours = rates.pop(OURS)
+    others = {who: rate for who, rate in rates.items() if not who.startswith("largemargin")}
     told = f"progressive errors: {'; '.join(errors)}"
-    yield note(f"{name}: all", told, **figure(name.split(",")[0], ours, rates, "a second", told))
+    numbers = figure(name.split(",")[0], rates[OURS], others, "a second", told)
+    yield note(f"{name}: all", told, **numbers)
 
 
 def _ours(model: Any, X: np.ndarray, y: np.ndarray) -> Outcome:

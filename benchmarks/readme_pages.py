@@ -74,7 +74,8 @@ def curves(document: Document) -> Curves:
 
 def headlines(document: Document) -> str:
     """Three figures, and where and when they were measured."""
-    rows = [("", OURS, "beside", "compared")]
+    both = document["measured"] is not None and document["earlier"] is not None
+    rows: list[tuple[str, ...]] = [("", OURS, "beside", "compared", *(["earlier"] * both))]
     for key, (what, peer) in HEADLINES.items():
         figure, new = figure_of(document, key)
         if figure is None:
@@ -83,7 +84,8 @@ def headlines(document: Document) -> str:
         ratio = NONE if theirs is None else ratio_words(figure, peer)
         beside = NONE if theirs is None else f"{value(theirs, figure['unit'])}, {peer_words(peer)}"
         when = "" if new else f" ({figure['date']})"
-        rows.append((what + when, value(figure["ours"], figure["unit"]), beside, f"**{ratio}**"))
+        row = (what + when, value(figure["ours"], figure["unit"]), beside, f"**{ratio}**")
+        rows.append((*row, *([earlier_words(document, key, new, peer)] * both)))
     return f"{markdown(rows)}\n{measured_words(document)}"
 
 
@@ -102,8 +104,8 @@ def measured_words(document: Document) -> str:
             f"{earlier['processor']}, at {earlier['commit']}.\n"
         )
     return (
-        f"Measured on {measured['dates'][-1]} at commit {measured['commit']} on {measured['threads']} "
-        f"of {measured['cores']} cores of a processor {measured['processor']} by\n"
+        f"Measured on {measured['dates'][-1]} at commit {measured['commit']}, on "
+        f"{measured['threads']} of {measured['cores']} cores of an {measured['processor']}, by\n"
         "`python -m benchmarks readme`.\n"
     )
 
@@ -135,8 +137,8 @@ def about_run(document: Document) -> str:
     words += filled(f"{measured['system']}; {libraries}.")
     if earlier is not None:
         words += "\n" + filled(
-            "The last column has earlier figures, of other commits and, unless the date is the "
-            f"same, of another processor ({earlier['processor']}): ratios depend on it."
+            "The last column has earlier figures with their dates, of other commits and partly of "
+            f"another processor ({earlier['processor']}): ratios depend on it."
         )
     return words
 
@@ -226,11 +228,12 @@ def ratio_words(figure: Figure, peer: str) -> str:
     return f"{ratio:.2f} times as fast" if ratio < 10 else f"{ratio:.0f} times as fast"
 
 
-def earlier_words(document: Document, key: str, new: bool) -> str:
+def earlier_words(document: Document, key: str, new: bool, peer: str = "") -> str:
     figure = document["earlier"]["figures"].get(key)
     if figure is None or not new:
         return NONE
-    ratio = f", {ratio_words(figure, figure['peer'])}" if "ratio" in figure else ""
+    peer = peer or figure.get("peer", "")
+    ratio = f", {ratio_words(figure, peer)}" if peer in figure["peers"] else ""
     return f"{value(figure['ours'], figure['unit'])}{ratio} ({figure.get('date', '')})"
 
 

@@ -99,6 +99,8 @@ def test_a_new_run_stands_beside_the_earlier_one():
     assert "Fast 9" in page
     assert "40 times as fast" in page
     assert "6.48 s, 4.52 times as fast (2026-11-16)" in page
+    shown = readme_pages.headlines({"measured": measured, "earlier": document["earlier"]})
+    assert "| **40 times as fast** | 6.48 s, 42 times as fast (2026-11-16) |" in shown
     with pytest.raises(SystemExit, match="trial"):
         readme_pages.pages({"measured": {**measured, "trial_rows": 600}, "earlier": None})
 

@@ -156,7 +156,7 @@ def test_a_file_is_overwritten(run, animals, tmp_path):
             "the columns 'length', 'width', 'height' are missing",
         ),
         (["animals.csv", "--test-size", "1"], "--test-size must be a share of the rows"),
-        (["animals.csv", "--scoring", "balanced"], "--scoring is what --cv goes by"),
+        (["animals.csv", "--scoring", "balanced"], "--scoring says what --cv makes small"),
         (["animals.csv", "--scoring", "luck", "--cv", "degree=1,2"], "--scoring must be one of"),
         (["animals.csv", "--missing", "ignore"], "--missing must be one of impute, drop, refuse"),
         (["animals.csv", "--drop", "weight"], "--drop: there is no column 'weight'"),

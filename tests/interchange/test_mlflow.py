@@ -92,7 +92,7 @@ def test_a_folder_has_no_pickle(store, tmp_path):
 @pytest.mark.full
 def test_refusals(store, model, tmp_path):
     (tmp_path / "file").touch()
-    with pytest.raises(ValueError, match="is there and not empty: name another folder"):
+    with pytest.raises(ValueError, match="exists and is not empty: name another folder"):
         flavor.save_model(model, tmp_path)
     with pytest.raises(ValueError, match=r"predict_fn must be one of .* got 'predict_proba'"):
         flavor.save_model(model, tmp_path / "b", predict_fn="predict_proba")
