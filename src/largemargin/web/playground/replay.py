@@ -114,27 +114,33 @@ def examples(task: Task, grid: np.ndarray, max_seconds: float) -> tuple[Any, lis
     if getattr(model, "gamma", None) == "scale":  # a stream has no variance: that of all points
         model.set_params(gamma=1 / (2 * task.X.var()))
     classes, n = np.unique(task.y), len(task.y)
+    order = model.seed_and_order(n)[1]
+    order = np.arange(n) if order is None else order
     shown = set(chosen(n))
     frames: list[Any] = []
     before: set[int] = set()
     inserted: list[int] = []
     removed: list[int] = []
-    for i in range(n):
-        model.partial_fit(task.X[i : i + 1], task.y[i : i + 1], classes=classes if i == 0 else None)
-        after = set(np.asarray(model.support_).tolist())
+    for step, i in enumerate(order.tolist()):
+        classes_known = classes if step == 0 else None
+        model.partial_fit(task.X[i : i + 1], task.y[i : i + 1], classes=classes_known)
+        support = support_of(model, n)
+        support["support"] = order[support["support"]].tolist()
+        after = set(support["support"])
         inserted += sorted(after - before)
         removed += sorted(before - after)
         before = after
-        if i not in shown:
+        if step not in shown:
             continue
         frames.append(
             {
                 "grid": packed(rows_of_scores(model.decision_function(grid))),
                 "lit": sorted({i, *inserted, *removed}),
-                **support_of(model, n),
+                **support,
                 "wrong": wrong_of(task, model.decision_function(task.X), model.classes_),
-                "words": f"Example {i + 1} of {n}: {_happened(inserted, removed)}; "
-                f"{len(after)} stored, {int(model.online_errors_)} errors so far.",
+                "words": f"Example {step + 1} of {n}, point {i + 1}: "
+                f"{_happened(inserted, removed)}; {len(after)} stored, "
+                f"{int(model.online_errors_)} errors so far.",
             }
         )
         inserted, removed = [], []

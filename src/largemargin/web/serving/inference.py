@@ -11,7 +11,13 @@ from largemargin.data import Table
 from largemargin.runtime.showing import shown
 from largemargin.web.problems import Problem
 from largemargin.web.serving.models import Served
-from largemargin.web.serving.rows import check_count, check_names, rows_of_records
+from largemargin.web.serving.rows import (
+    check_count,
+    check_names,
+    check_width,
+    checked,
+    rows_of_records,
+)
 
 NUMBERS = {
     "BOOL": bool, "UINT8": np.uint8, "UINT16": np.uint16, "UINT32": np.uint32, "UINT64": np.uint64,
@@ -58,6 +64,9 @@ def rows_of_tensors(served: Served, content: Any, most: int) -> np.ndarray | Tab
                 f"the input {shown(name)} has shape {list(values.shape)}: give rows and columns",
             )
         check_count(len(values), most)
+        if values.dtype != object and not served.takes_table:
+            check_width(served, 0, values.shape[1])
+            return checked(values.astype(np.float64))
         return rows_of_records(served, [_plain(served, row) for row in values], most)
     columns = dict(tensors)
     if len(columns) != len(tensors):
@@ -103,7 +112,7 @@ def _tensor(entry: Any) -> tuple[str, np.ndarray]:
         found = np.empty(len(values), object)
         found[:] = values
         return name, found.reshape(shape)
-    if not all(type(value) in (int, float, bool) for value in values):
+    if not set(map(type, values)) <= {int, float, bool}:
         raise Problem(400, f"the input {shown(name)} has a value that is not a number")
     try:
         with np.errstate(over="ignore"):  # an infinity is refused by its place
