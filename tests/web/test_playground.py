@@ -163,6 +163,25 @@ def test_the_path_of_C(page):
     assert all(one["gap"] < 1e-3 for one in found["frames"])
 
 
+def test_the_steps_of_the_solver(page):
+    found = page.post("/replay", json={**question(C=3.0), "kind": "steps"}).json()
+    assert list(found["kinds"]) == ["path", "steps"]
+    coefs = {}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for k in (4, 5):
+            model = SVC(C=3.0, max_iter=k).fit(X, Y)
+            coefs[k] = np.zeros(len(Y))
+            coefs[k][model.support_] = model.dual_coef_[0]
+    frame = found["frames"][4]
+    assert frame["words"].startswith("After 5 steps")
+    assert frame["gap"] == pytest.approx(model.dual_gap_.max())
+    assert frame["lit"] == np.flatnonzero(coefs[4] != coefs[5]).tolist()
+    assert len(frame["lit"]) == 2
+    assert found["frames"][-1]["gap"] < 1e-3 < found["frames"][0]["gap"]
+    assert page.post("/replay", json={**question(), "kind": "rounds"}).status_code == 400
+
+
 def test_a_certificate_in_sentences(page):
     statements = page.post("/certificate", json=question()).json()["statements"]
     known = SVC(C=10.0).fit(X, Y).certificate(X, Y)

@@ -103,7 +103,7 @@ def run(settings: Settings, listening: socket.socket, started: Callable[[], None
     )
     started()
     config = uvicorn.Config(
-        app, log_level="warning", access_log=False, http=PatientProtocol, ws="none",
+        app, log_level="error", access_log=False, http=PatientProtocol, ws="none",
         lifespan="on", server_header=False, timeout_keep_alive=HEADERS,
         timeout_graceful_shutdown=GRACE,
     )  # fmt: skip

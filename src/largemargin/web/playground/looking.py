@@ -23,6 +23,8 @@ def without(task: Task, index: Any, view: list[float], max_seconds: float) -> di
     rows = np.delete(np.arange(n), index)
     if not len(rows):
         raise Problem(400, "there is only this point: draw more")
+    if task.card.kind != DETECTOR and len(set(task.y[rows].tolist())) < 2:
+        raise Problem(400, "Left out, only one class would remain.")
     points = grid_points(view, SIDE)
     with said_here():
         whole, other = task.fitted(max_seconds), task.fitted(max_seconds, rows)

@@ -26,7 +26,7 @@ class _Server(uvicorn.Server):
 def run(app: Any, listening: socket.socket, started: Callable[[], None]) -> None:
     """Answer the page until a signal comes; `started` is called when it can be opened."""
     config = uvicorn.Config(
-        app, log_level="warning", access_log=False, http=PatientProtocol, ws="none",
+        app, log_level="error", access_log=False, http=PatientProtocol, ws="none",
         lifespan="on", server_header=False, timeout_keep_alive=HEADERS,
         timeout_graceful_shutdown=GRACE,
     )  # fmt: skip

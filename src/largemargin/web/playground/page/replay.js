@@ -32,11 +32,13 @@ export class Replay {
     this.pause();
     this.button.disabled = true;
     this.pane.fits.drop();
-    const asked = this.asked = Symbol("question");
+    delete this.pane.root.dataset.busy;
+    this.asked?.abort();
+    const asked = this.asked = new AbortController();
     const points = state.points;
     try {
-      const answer = await ask("/replay", { ...this.pane.question, kind }, this.pane.name);
-      if (this.asked !== asked) return;   // the points or the machine changed meanwhile
+      const question = { ...this.pane.question, kind };
+      const answer = await ask("/replay", question, this.pane.name, asked.signal);
       if (!answer.frames.length) throw new Error("Nothing happened that could be replayed.");
       this.begin(points, answer);
     } catch (error) {
@@ -109,6 +111,7 @@ export class Replay {
 
   close() {
     this.pause();
+    this.asked?.abort();   // the points or the machine changed meanwhile
     this.asked = null;
     this.button.disabled = false;
     this.frames = null;

@@ -6,6 +6,7 @@ import { ask } from "./talk.js";
 const LARGEST = 6e6;  // bytes of a file
 const byId = (id) => document.getElementById(id);
 let source = null;   // what is sent with each choice: the text, or that it is the file of the command
+let asking = null;   // the question that is being answered, which a newer one ends
 let opened = "";     // the name of the file, if a hand chose it
 
 const option = (name, chosen) => new Option(name || "none", name, false, name === chosen);
@@ -23,13 +24,17 @@ function choice(title, names, chosen, changed) {
 
 /** Show the points of the table for a choice of columns. */
 async function show(chosen = {}) {
-  const answer = await ask("/table", { ...source, ...chosen }, "table");
+  asking?.abort();
+  asking = new AbortController();
+  const answer = await ask("/table", { ...source, ...chosen }, "table", asking.signal);
   if (!answer.points) return false;
   const box = byId("table-choice");
   const again = () => {
     const pick = Object.fromEntries([...box.querySelectorAll("select")].map(
       (list) => [list.dataset.column, list.value]));
-    show(pick).catch((error) => { box.querySelector("p").textContent = error.message; });
+    show(pick).catch((error) => {
+      if (error.name !== "AbortError") box.querySelector("p").textContent = error.message;
+    });
   };
   const group = Object.assign(document.createElement("div"), { className: "group" });
   group.append(
@@ -59,7 +64,7 @@ async function open(file) {
   try {
     await show();
   } catch (error) {
-    byId("away-words").textContent = error.message;
+    if (error.name !== "AbortError") byId("away-words").textContent = error.message;
   }
 }
 
