@@ -328,9 +328,10 @@ class Noted:
         self.notes.append(note)
 
 
-def reported(seconds_a_round, expected=1e6, factor=0.9):
+def reported(seconds_a_round, expected=1e6, factor=0.9, begun=0.0):
     """What a forecast says of a solver whose violation changes by a factor in each round."""
     watch = Noted()
+    watch.elapsed = begun
     forecast = Forecast(watch, 1e-3, lambda solver: 0.25)
     solver = SimpleNamespace(
         violation=1.0, is_complete=True, values_expected=expected,
@@ -358,6 +359,12 @@ def test_hours_are_foretold_in_the_first_minute():
         warnings.simplefilter("error")
         reported(1.0)
         assert "inf" not in reported(3.0, expected=2000, factor=1.1)[-1]
+
+
+def test_the_problems_before_are_no_part_of_a_forecast():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert reported(1.0, begun=3000.0)[-1] == reported(1.0)[-1]
 
 
 @pytest.mark.slow

@@ -8,7 +8,7 @@ import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 
 from largemargin.runtime.threads import workers
-from largemargin.svm import SVC, NuSVC
+from largemargin.svm import SVC, NuSVC, formulations
 from largemargin.svm.few_features import solve_in_features
 from largemargin.svm.formulations import HINGE, SQUARED_HINGE, HardMargin, Nu, SoftMargin
 from largemargin.svm.linear import (
@@ -245,3 +245,26 @@ def test_where_the_path_is_lost_another_way_is_found(small, monkeypatch):
         _, ours, truth = solved(name, X, y)
         assert ours.converged
         assert np.allclose(X.T @ ours.beta, X.T @ truth.beta, rtol=0, atol=1e-8)
+
+
+@pytest.mark.parametrize("count", [7000, 7000.5])
+def test_full_boxes_are_full(count):
+    """Shares that sum to 1: full ones, and one with the rest if there is a rest."""
+    box = np.full(20_000, 1 / count)
+    found = formulations._filled(np.zeros(len(box)), box)
+    inside = (found > 0) & (found < box)
+    assert np.count_nonzero(inside) == (count != int(count))
+    assert found.sum() == pytest.approx(1, rel=1e-14)
+
+
+def test_a_class_whose_examples_are_all_at_their_ends(monkeypatch):
+    """nu is so many whole examples of a class: none is free, and rounding frees none."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(20_000, 10))
+    height = X @ rng.normal(size=10)
+    y = (height > np.quantile(height, 0.6)) ^ (rng.random(len(X)) < 0.2)
+    slow = []
+    monkeypatch.setattr(solver, "solve_in_features", lambda *args: slow.append(args))
+    model = NuSVC(kernel="linear", nu=0.7).fit(X, y)
+    assert model.converged_
+    assert not slow

@@ -23,6 +23,7 @@ from math import inf, log, sqrt
 
 import numpy as np
 
+from largemargin.kernels.functions import Linear
 from largemargin.runtime.progress import Watch
 from largemargin.svm.active_set import with_kept_sums
 from largemargin.svm.formulations import (
@@ -34,6 +35,7 @@ from largemargin.svm.formulations import (
     square_of,
 )
 from largemargin.svm.jobs import Job, TrainedProblem
+from largemargin.svm.linear.weights import weighted_sums
 from largemargin.svm.problem import Solution
 from largemargin.svm.session import Session
 from largemargin.svm.squared_sum_active_set import BOUND_ROUNDING, Iterate, solve_exactly
@@ -48,8 +50,10 @@ TOL_SHARE, LOOSEST = 0.03, 0.1
 FALL = 1.0  # p, where S is about delta^-p, as long as nothing is known of it
 STEEPEST = 4.0  # the largest p that is believed
 STRAIGHT = 2.0  # the ratio of slacks between which their sum is taken for a line
+AHEAD = 0.05  # of the way to the middle of a bracket: the least that is worth a trial
 NARROW = 1e-3  # the relative width of a bracket, in tolerances, below which one end is wrong
 FEW_EXAMPLES = 1024  # up to which the exact solution is looked for from afar
+LONG_PRODUCTS = 100_000  # entries of all rows up to which w is summed in extended precision
 GROWN = 1.5  # the ratio of two boxes from which on coefficients grow as a whole
 
 
@@ -83,6 +87,7 @@ class _RootBracket:
     delta: float
     low: _Trial | None = None  # with a negative excess
     high: _Trial | None = None
+    lower: _Trial | None = None  # the low end before this one
     fall: float = FALL
     same_side: int = 0
     found: _Trial | None = None
@@ -102,7 +107,7 @@ class _RootBracket:
             if self.low is not None and slack > 0 and delta > self.low.delta:
                 self.fall = log(self.low.right / at.right) / log(delta / self.low.delta)
             self.same_side = min(self.same_side, 0) - 1
-            self.low = at
+            self.lower, self.low = self.low, at
         else:
             self.same_side = max(self.same_side, 0) + 1
             self.high = at
@@ -137,8 +142,8 @@ class _RootBracket:
             if high.right > 0:
                 return float(high.delta * (high.right / high.delta) ** (1 / (1 + fall)))
             return high.delta / SHRINKAGE
-        if high.right <= 0 and low.right > STRAIGHT * low.delta:  # nothing is known in between
-            return sqrt(low.delta * high.delta)
+        if high.right <= 0 and low.right > STRAIGHT * low.delta:
+            return self._short_of(low, high)
         # an end that does not move counts for less each time (the Illinois method)
         stale = 0.5 ** max(0, abs(self.same_side) - 1)
         shares = (1.0, stale) if self.same_side < 0 else (stale, 1.0)
@@ -148,6 +153,17 @@ class _RootBracket:
             roots = sqrt(low.delta), sqrt(high.delta)
             return _root(roots, (shares[0] * low.log, shares[1] * high.log)) ** 2
         return _root((low.delta, high.delta), (shares[0] * low.excess, shares[1] * high.excess))
+
+    def _short_of(self, low: _Trial, high: _Trial) -> float:
+        """Short of an end without slacks, which does not tell where they begin: the last two trials
+        on the other side may, and else it is the middle.
+        """
+        middle, last = sqrt(low.delta * high.delta), self.lower
+        if last is not None and last.delta < low.delta and last.excess < low.excess:
+            ahead = _root((last.delta, low.delta), (last.excess, low.excess))
+            if AHEAD * (middle - low.delta) < ahead - low.delta < high.delta - low.delta:
+                return ahead
+        return middle
 
 
 def _root(at: tuple[float, float], values: tuple[float, float]) -> float:
@@ -282,7 +298,14 @@ def _exact(
     place = session.place[one.examples]
     signs, weights = one.stated.signs, one.stated.weights
 
+    few = isinstance(session.kernel, Linear) and len(signs) * session.X.shape[1] <= LONG_PRODUCTS
+    rows = session.X[one.examples] if few else None
+
     def products(F: np.ndarray, d: np.ndarray) -> np.ndarray:
+        if rows is not None:
+            # large coefficients of either sign leave a small w: nothing is lost in its own sum
+            w, _ = weighted_sums(rows, F, d[None, :], LONG_PRODUCTS)
+            return np.asarray(rows @ w[0], np.float64)
         return np.asarray(session.products(one.examples[F], d[None, :])[0][place], np.float64)
 
     point = Iterate(
