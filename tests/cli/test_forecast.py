@@ -43,7 +43,7 @@ def test_loading_code_is_no_part_of_the_time(clock):
 
     class Loads(Slow):
         def fit(self, X, y):
-            if len(y) > 2000 and not loaded:
+            if len(y) > 1000 and not loaded:
                 loaded.append(time.perf_counter)
                 time.perf_counter.now += 30.0
             return super().fit(X, y)

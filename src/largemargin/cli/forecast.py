@@ -23,7 +23,7 @@ FIRST_ROWS = 400
 LONGEST_SAMPLE = 0.5  # seconds after which samples grow no more
 MOST_SECONDS = 5.0  # a limit of the time of one sample
 LONG = 60.0  # seconds that are worth a word
-MOST_POWER = 2.0
+MIDDLE_POWER, MOST_POWER = 1.5, 2.0
 JUMP = 5.0  # a factor between two samples that no power explains
 SPREAD = 2.0  # the factor that a forecast may be off by
 
@@ -56,6 +56,8 @@ def extrapolated(times: list[float | None], rows: int, n: int) -> float | None:
 
     >>> round(extrapolated([0.2, 0.4, 0.8], 1000, 4000), 6)
     3.2
+    >>> round(extrapolated([0.01, 0.02, 0.4, 0.8], 1000, 4000), 6)  # from 500 rows on, another way
+    3.2
     """
     import numpy as np
 
@@ -63,7 +65,11 @@ def extrapolated(times: list[float | None], rows: int, n: int) -> float | None:
     if len(known) < len(times[-4:]) or len(known) < 2:
         return None
     logs = np.log2(np.maximum(known, 1e-3))
-    power = float(np.clip(np.polyfit(np.arange(len(known)), logs, 1)[0], 1.0, MOST_POWER))
+    jumps = np.flatnonzero(np.diff(logs) > np.log2(JUMP))
+    logs = logs[jumps[-1] + 1 :] if len(jumps) else logs  # of the way that many rows take
+    power = MIDDLE_POWER
+    if len(logs) > 1:
+        power = float(np.clip(np.polyfit(np.arange(len(logs)), logs, 1)[0], 1.0, MOST_POWER))
     return float(known[-1] * (n / rows) ** power)
 
 
