@@ -182,7 +182,7 @@ def _unpack_beginning(
     if held is None:
         return None
     if not isinstance(held, dict) or set(held) != {"size", "double", "seed"}:
-        raise ValueError("the beginning of the stream is not one")
+        raise ValueError("the beginning of the stream is malformed")
     check_count(held["size"], "the number of examples held back")
     check_count(held["seed"], "the seed")
     size = held["size"]
@@ -210,7 +210,7 @@ def _check_facts(facts: dict[str, Any]) -> None:
             raise ValueError(f"{name} is neither true nor false")
     digits = facts["random"]
     if type(digits) is not str or len(digits) != 16 or set(digits) - set("0123456789abcdef"):
-        raise ValueError("the state of the random generator is not one")
+        raise ValueError("the state of the random generator is malformed")
     if type(facts["newest"]) is not int or not -1 <= facts["newest"] < facts["n_slots"]:
         raise ValueError("the slot of the newest example is none of the slots")
     made, size = facts["n_insertions"] - facts["n_removals"], facts["n_support"]
@@ -284,7 +284,7 @@ def _restore_weights(state: LearnerState, arrays: dict[str, np.ndarray]) -> None
         target[:] = values
     check_range(state.weights.updates, "updates", 1, 2**53)
     if not (state.weights.scale > 0).all() or (state.weights.norms < 0).any():
-        raise ValueError("a factor or a squared norm of a vector is not one")
+        raise ValueError("a factor or a squared norm of a vector is malformed")
 
 
 def _restore_tally(
