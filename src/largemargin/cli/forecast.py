@@ -1,7 +1,8 @@
 """What a long training will take, said before it begins, from fits of a few rows.
 
 The time of a fit grows like a power of the rows, between 1 and 2. It is measured on small samples,
-each with twice the rows of the one before, from which the power is found by least squares.
+each with twice the rows of the one before, from which the power is found by least squares. What is
+told is a range, from half to twice of that.
 """
 
 from __future__ import annotations
@@ -22,7 +23,9 @@ FIRST_ROWS = 400
 LONGEST_SAMPLE = 0.5  # seconds after which samples grow no more
 MOST_SECONDS = 5.0  # a limit of the time of one sample
 LONG = 60.0  # seconds that are worth a word
-MOST_POWER = 2.0
+MIDDLE_POWER, MOST_POWER = 1.5, 2.0
+JUMP = 5.0  # a factor between two samples that no power explains
+SPREAD = 2.0  # the factor that a forecast may be off by
 
 
 def seconds_for(make: Callable[[], Any], data: Dataset, seed: int) -> float | None:
@@ -41,7 +44,10 @@ def seconds_for(make: Callable[[], Any], data: Dataset, seed: int) -> float | No
     times = [_timed(make(), data, order[:rows])]
     while 4 * rows <= n and (len(times) < 3 or (times[-1] or 0.0) < LONGEST_SAMPLE):
         rows *= 2
-        times.append(_timed(make(), data, order[:rows]))
+        found = _timed(make(), data, order[:rows])
+        if found is not None and times[-1] is not None and found > JUMP * times[-1]:
+            found = _timed(make(), data, order[:rows])  # the first time loaded compiled code
+        times.append(found)
     return extrapolated(times, rows, n)
 
 
@@ -50,6 +56,8 @@ def extrapolated(times: list[float | None], rows: int, n: int) -> float | None:
 
     >>> round(extrapolated([0.2, 0.4, 0.8], 1000, 4000), 6)
     3.2
+    >>> round(extrapolated([0.01, 0.02, 0.4, 0.8], 1000, 4000), 6)  # from 500 rows on, another way
+    3.2
     """
     import numpy as np
 
@@ -57,7 +65,11 @@ def extrapolated(times: list[float | None], rows: int, n: int) -> float | None:
     if len(known) < len(times[-4:]) or len(known) < 2:
         return None
     logs = np.log2(np.maximum(known, 1e-3))
-    power = float(np.clip(np.polyfit(np.arange(len(known)), logs, 1)[0], 1.0, MOST_POWER))
+    jumps = np.flatnonzero(np.diff(logs) > np.log2(JUMP))
+    logs = logs[jumps[-1] + 1 :] if len(jumps) else logs  # of the way that many rows take
+    power = MIDDLE_POWER
+    if len(logs) > 1:
+        power = float(np.clip(np.polyfit(np.arange(len(logs)), logs, 1)[0], 1.0, MOST_POWER))
     return float(known[-1] * (n / rows) ** power)
 
 
@@ -91,7 +103,8 @@ def tell(seconds: float | None, estimator: Any, fits: float) -> None:
     if fits > 1:
         faster.append("--test-size 0, which fits once")
     note(
-        f"note: this may take {in_words(seconds * fits)}, by fits of a few rows; faster are "
+        f"note: this may take {in_words(seconds * fits / SPREAD)} to "
+        f"{in_words(seconds * fits * SPREAD)}, by fits of a few rows; faster are "
         f"{', '.join(faster)}; --max-seconds ends it with the best model so far"
     )
 
