@@ -161,7 +161,7 @@ class ShardedKernel:
         if not self._is_fused:
             return _values(self, V, X)
         of = X.columns(np.arange(len(columns)))
-        return of.values(V.vectors(np.arange(len(vectors))))
+        return np.asarray(of.values(V.vectors(np.arange(len(vectors)))))
 
     def corner(self, rows: np.ndarray, room: np.ndarray | None = None) -> np.ndarray:
         if self._is_fused:
