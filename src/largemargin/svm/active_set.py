@@ -40,6 +40,9 @@ LEAST_LACK = 1e-13  # the violation, relative to a multiplier, that sets a varia
 PIVOT_ROUNDING = 1e-13
 # The least pivot, relative to the largest diagonal entry, of a matrix that is taken as it is
 REGULAR = 1e-10
+# What a step may leave of its equations, relative to their largest right side, to be taken: small
+# pivots are rounding too, and more of it than they show
+AGREED = 1e-9
 FEW_GROUPS = 2  # groups up to which each is summed in pairs
 LARGEST_PRICE = 1e3  # a larger price of slack asks for no smaller violation: rounding allows none
 
@@ -357,7 +360,7 @@ def _regular_solve(
     missing: np.ndarray | None,
 ) -> np.ndarray | None:
     """d with H d + a t = right and sums of `missing`, if there are sums, for an H that is positive
-    definite beyond doubt; None for any other.
+    definite beyond doubt; None for any other, and where rounding leaves no solution.
 
     With H = LL' that is d = H^-1 right - U t, U = H^-1 A and (A'U) t = A' H^-1 right - missing,
     where A has one column for each group.
@@ -366,16 +369,17 @@ def _regular_solve(
     pivots = np.diagonal(factor)
     if failed or not float(pivots.min()) ** 2 > REGULAR * float(np.diagonal(H).max()):
         return None
-    if missing is None:
-        return np.asarray(dpotrs(factor, right, lower=1)[0])
-    groups, mine = np.unique(group, return_inverse=True)
-    sides = np.zeros((len(right), 1 + len(groups)), order="F")
-    sides[:, 0] = right
-    sides[np.arange(len(right)), 1 + mine] = a
-    found = dpotrs(factor, sides, lower=1)[0]
-    sums = np.array([np.bincount(mine, a * side, len(groups)) for side in found.T])
-    t = np.linalg.solve(sums[1:], sums[0] - missing[groups])
-    return with_sums(found[:, 0] - found[:, 1:] @ t, a, group, missing)
+    step, push = np.asarray(dpotrs(factor, right, lower=1)[0]), np.zeros(len(right))
+    if missing is not None:
+        groups, mine = np.unique(group, return_inverse=True)
+        sides = np.zeros((len(right), len(groups)), order="F")
+        sides[np.arange(len(right)), mine] = a
+        found = np.column_stack([step, dpotrs(factor, sides, lower=1)[0]])
+        sums = np.array([np.bincount(mine, a * side, len(groups)) for side in found.T])
+        t = np.linalg.solve(sums[1:], sums[0] - missing[groups])
+        step, push = with_sums(step - found[:, 1:] @ t, a, group, missing), a * t[mine]
+    off = np.abs(H @ step + push - right).max()
+    return step if off <= AGREED * np.abs(right).max() else None
 
 
 def with_sums(

@@ -24,6 +24,7 @@ from collections.abc import Callable
 
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
+from scipy.linalg.lapack import dpotri
 
 from largemargin.runtime.progress import Watch
 from largemargin.svm.active_set import refine
@@ -39,6 +40,7 @@ from largemargin.svm.decomposition import LOCAL, WORKING_SET
 from largemargin.svm.dense_solver import SMO_STEPS, STALLED_ROUNDS
 from largemargin.svm.evaluation import Outputs, Stored, summed
 from largemargin.svm.interior_point import RIDGE, Solver, minimise
+from largemargin.svm.low_rank import without_rounding
 from largemargin.svm.problem import DualResult, Problem, Solution
 from largemargin.svm.session import Session
 
@@ -163,7 +165,7 @@ class _MulticlassDual:
 
         counts = self.box[working] > 0
         examples, inner = working[counts], found.copy()
-        K = np.asarray(K, np.float64)
+        K = without_rounding(K)
         before, grad = self.tau[:, working], (self.scores - self.own)[:, working]
         # the linear term, with what the other examples add, which is exactly 0 if there are none
         c = -1.0 * self.own[:, working]
@@ -312,14 +314,14 @@ class Simplices:
 
     def factor(self, theta: np.ndarray) -> Solver:
         n = self.shape[1]
-        factors, inverses = [], np.zeros((n, n))
+        factors, inverses = [], np.zeros((n, n))  # of which the lower triangle counts
         for row in theta.reshape(self.shape):
             H = self.K + np.diag(row + RIDGE * self.largest)
             factors.append(cho_factor(H, lower=True, check_finite=False))
-            inverses += cho_solve(factors[-1], np.eye(n), check_finite=False)
+            inverses += dpotri(factors[-1][0], lower=1)[0]
         if not np.isfinite(inverses).all():
             raise LinAlgError("the system is singular")
-        both = cho_factor((inverses + inverses.T) / 2, lower=True, check_finite=False)
+        both = cho_factor(inverses, lower=True, check_finite=False)
 
         def solve(right: np.ndarray) -> np.ndarray:
             rows = right.reshape(self.shape)

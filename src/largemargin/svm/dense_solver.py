@@ -15,6 +15,7 @@ from largemargin.runtime.progress import Watch
 from largemargin.runtime.threads import Workers
 from largemargin.svm.active_set import exact_violation, is_exact, refine
 from largemargin.svm.interior_point import solve_interior
+from largemargin.svm.low_rank import system_of
 from largemargin.svm.problem import Optimality, Problem, Solution, block_loops
 from largemargin.svm.shrinking import smo_solve
 
@@ -175,7 +176,7 @@ def solve_block(
             "positive semi-definite: use another kernel, or slack='linear' with a moderate C"
         )
     if not met and patience < max_steps and not stopped():
-        inner = solve_interior(problem, working, local, grad, beta, stopped)
+        inner = solve_interior(problem, working, local, grad, beta, system_of, stopped)
         if inner is not None:
             found = inner
     return found, steps

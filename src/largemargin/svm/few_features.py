@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import scipy.sparse as sp
@@ -162,10 +162,25 @@ def _squares(X: Matrix, shift: np.ndarray | float) -> np.ndarray:
     return np.asarray((_shifted(X, shift) ** 2).sum(axis=1))
 
 
+class Products(Protocol):
+    """What a system takes of X: X v, X'u, X' diag(weights) X and the squared norms of rows."""
+
+    @property
+    def d(self) -> int: ...
+
+    def times(self, v: np.ndarray) -> np.ndarray: ...
+
+    def turned(self, u: np.ndarray) -> np.ndarray: ...
+
+    def normal(self, weights: np.ndarray) -> np.ndarray: ...
+
+    def squares(self) -> np.ndarray: ...
+
+
 class Factored:
     """X X' + diag(ridge) for the interior-point method, and few sums, one row of A each."""
 
-    def __init__(self, features: Features, ridge: np.ndarray, A: np.ndarray) -> None:
+    def __init__(self, features: Products, ridge: np.ndarray, A: np.ndarray) -> None:
         self.features, self.ridge, self.A = features, ridge, A
         self.diagonal = features.squares() + ridge
         self.largest = float(self.diagonal.max(initial=0.0)) or 1.0

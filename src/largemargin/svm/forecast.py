@@ -29,11 +29,11 @@ class Forecast:
 
     def __init__(self, watch: Watch, tol: float, gap: Callable[[Chunking], float]) -> None:
         self._watch, self._tol, self._gap = watch, tol, gap
-        self._told, self._warned = 0.0, False
+        self._began, self._told, self._warned = watch.elapsed, 0.0, False
         self._history: list[tuple[float, float]] = []  # seconds, logarithm of the violation
 
     def __call__(self, solver: Chunking) -> None:
-        now = self._watch.elapsed
+        now = self._watch.elapsed - self._began  # other problems may have been solved before
         if now - self._told < INTERVAL:
             self._watch.look()
             return

@@ -44,6 +44,7 @@ from largemargin.svm.problem import DualResult, Problem, Solution, smo_loops
 SLACK_ROUNDING = 1e-13  # a slack below this fraction of margin and output is rounding
 LARGEST_RIDGE = 1e300  # a ridge of this size keeps a coefficient at zero
 TINY = float(np.finfo(float).tiny)
+FILL_ROUNDING = 1e-9  # of a box: what is missing of a sum of so many that is less is rounding
 LARGEST_CORRECTION = 1e-4  # the largest fraction of the margin that is made up for rounding
 
 
@@ -427,6 +428,24 @@ def beta_square(solution: Solution) -> float:
     return float(solution.beta @ solution.grad)
 
 
+def _filled(share: np.ndarray, box: np.ndarray) -> np.ndarray:
+    """A share in a box, with what it lacks of a sum of 1 in the first places that have room: each
+    of them full but for one, and that one too where only rounding keeps it from there.
+    """
+    room = box - share
+    lack = 1.0 - float(share.sum())
+    count = int(np.searchsorted(np.cumsum(room), lack))
+    full = np.where(np.arange(len(box)) < count, box, share)
+    if count < len(box):
+        # summed in pairs, which rounds less than the sum that said how many
+        rest = 1.0 - float(full.sum())
+        near = FILL_ROUNDING * box[count]
+        full[count] = np.clip(full[count] + (rest if rest > near else 0.0), 0.0, box[count])
+        if full[count] > box[count] - near:
+            full[count] = box[count]
+    return full
+
+
 def hull_problem(
     y: np.ndarray, box: np.ndarray, threshold: bool, start: np.ndarray | None, least: float = 0.0
 ) -> Problem:
@@ -444,9 +463,7 @@ def hull_problem(
             if start is not None:
                 share = np.maximum(y[mine] * start[mine], 0.0)
             share = np.minimum(share / (share.sum() or 1.0), box[mine])
-            room = np.minimum(box[mine] - share, 1.0)
-            before = np.cumsum(room) - room
-            beta[mine] = y[mine] * (share + np.clip(1 - share.sum() - before, 0.0, room))
+            beta[mine] = y[mine] * _filled(share, np.minimum(box[mine], 1.0))
     return Problem(
         p=np.zeros(n), lo=np.where(y > 0, 0.0, -box), hi=np.where(y > 0, box, 0.0),
         ridge=np.zeros(n), a=np.ones(n) if threshold else y.copy(), group=group,

@@ -9,7 +9,8 @@ predictor-corrector method). Only a `System` knows the form of Q, and solves
     (Q + diag(theta)) dx - A'dy = right,   A dx = short
 
 at the price of one factorisation of the whole block (`Dense`), of one the size of the features
-(`few_features.Factored`), or of one per class (`crammer_singer.Simplices`).
+(`few_features.Factored`) or of the rank of K (`low_rank`), or of one per class
+(`crammer_singer.Simplices`).
 """
 
 from __future__ import annotations
@@ -103,22 +104,23 @@ def solve_interior(
     K: np.ndarray,
     grad: np.ndarray,
     beta: np.ndarray,
+    system_of: Callable[[np.ndarray, np.ndarray, np.ndarray], System],
     stopped: Callable[[], object] = lambda: "",
 ) -> np.ndarray | None:
     """The optimal values of the variables `working`, the others kept; None where it fails, as it
-    may with a kernel that is not positive semi-definite, or where it is stopped.
+    may with a kernel that is not positive semi-definite, or where it is stopped. `system_of` makes
+    a system of kernel values, what is added to their diagonal, and A.
     """
     lo, hi = problem.lo[working], problem.hi[working]
     at = beta[working].astype(float)
     moving = hi > lo
-    Q = K[np.ix_(moving, moving)].astype(np.float64)
-    Q[np.diag_indices(len(Q))] += problem.ridge[working][moving]
-    A = np.zeros((0, len(Q)))
+    ridge, A = problem.ridge[working][moving], np.zeros((0, np.count_nonzero(moving)))
     if problem.threshold:
         A = sum_rows(problem.a[working][moving], problem.group[working][moving])
+    system = system_of(K if moving.all() else K[np.ix_(moving, moving)], ridge, A)
     x0 = at[moving]
-    c = grad[working][moving] - Q @ x0
-    inner = minimise(Dense(Q, A), c, x0, lo[moving], hi[moving], stopped=stopped)
+    c = grad[working][moving] - system.times(x0)
+    inner = minimise(system, c, x0, lo[moving], hi[moving], stopped=stopped)
     if inner.x is None or inner.left >= ACCEPTED:
         return None
     at[moving] = inner.x
@@ -226,7 +228,7 @@ def _predictor_corrector(
         size = abs(float(x @ slope)) + abs(float(c @ x)) + np.finfo(float).tiny
         left = mu * count / size + float(np.abs(dual).max()) / scale
         short = float(np.abs(primal).max(initial=0.0)) / (float(np.abs(x).max()) or 1.0)
-        if float(x @ slope) < nothing and short < GOOD:
+        if 0 < nothing > float(x @ slope) and short < GOOD:
             return InteriorResult(x, 0.0, n_solved)
         left += short
         if left < least:

@@ -10,7 +10,8 @@ cross-validation.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import cached_property, partial
 from typing import Any
@@ -33,7 +34,13 @@ from largemargin.runtime.progress import Watch
 from largemargin.runtime.threads import Workers
 from largemargin.svm.chunking import LOOK_ROWS, Chunking
 from largemargin.svm.decomposition import WORKING_SET, Subproblem, solve
-from largemargin.svm.dense_solver import SMO_EXTRA, SMO_STEPS, SMO_STEPS_PER_VARIABLE, solve_dense
+from largemargin.svm.dense_solver import (
+    SMO_EXTRA,
+    SMO_STEPS,
+    SMO_STEPS_PER_VARIABLE,
+    solve_dense,
+    solve_nearly,
+)
 from largemargin.svm.evaluation import Evaluation, Outputs, Stored, of_sum, sum_loops
 from largemargin.svm.few_features import has_few_features
 from largemargin.svm.forecast import Forecast
@@ -87,6 +94,7 @@ class Session:
         self.given = X if given is None else given
         self.n, self.n_classes = int(X.shape[0]), n_classes
         self.exact, self.may_forget = dtype == np.float64, may_forget
+        self._is_rough = False
         # decided by the data alone, since the two ways end in different last bits
         self.whole = self.n <= WHOLE_GRAM_ROWS
         large = self.n > SMALL_PROBLEM and not self.whole
@@ -165,6 +173,22 @@ class Session:
             found[k] = at if other is None or at.violation < other.violation else other
         return [self._read_seen(one, at) for one, at in zip(stated, found, strict=True) if at]
 
+    @contextmanager
+    def roughly(self, wanted: bool = True) -> Iterator[None]:
+        """Within it, if that is wanted, many examples are trained on to the tolerance and no
+        further, where the exact solution would take longer than that.
+        """
+        self._is_rough = wanted
+        try:
+            yield
+        finally:
+            self._is_rough = False
+
+    @property
+    def _finishes(self) -> bool:
+        """Whether to go on to exact solutions."""
+        return self.exact and not self._is_rough
+
     def _solve(
         self, stated: Sequence[StatedProblem], tol: float, max_steps: float, watch: Watch
     ) -> list[Solution]:
@@ -182,6 +206,9 @@ class Session:
         there in the usual way.
         """
         values = Values.of(self, one.job.split, one.examples)
+        if self._is_rough:
+            watch.advance(1)
+            return solve_nearly(one.problem, values.single, tol, max_steps, watch, self.team)
         at = solve_single_first(one.problem, values, tol, max_steps, watch, self.team)
         self.n_computed += at.n_values
         if at.is_exact:
@@ -218,7 +245,7 @@ class Session:
             for one in stated
         ]
         solve(runs, self.rows, self.team, watch)
-        if self.exact and not watch.stopped:
+        if self._finishes and not watch.stopped:
             self._finish([run for run in runs if run.converged], watch)
         return [run.solution() for run in runs]
 
@@ -268,12 +295,12 @@ class Session:
             }  # fmt: skip
             solver = Chunking(one.problem, *args, quick, tol, max_steps, **more)
             solver.run()
-            if self.exact:
+            if self._finishes:
                 solver = solver.continued(self.fused)
             self._n_computed[k] = solver.effort.n_values
             watch.advance(int(solver.converged))
             at = solver.solution()
-            if solver.kernel.dtype != self.fused.dtype:  # there was no time for float64
+            if solver.kernel.dtype != self.fused.dtype:  # no time for float64, or no wish
                 stored = Stored(one.job.split, one.examples, at.beta[None])
                 at = replace(at, drift=at.drift + self.evaluation.error_of_single(stored))
             found[k] = at
@@ -327,7 +354,7 @@ class Session:
         at = in_order_of_data(
             one.problem, one.examples, self.X,
             lambda problem, X: solve_few_columns(
-                problem, X, tol, self.exact, self.team, watch.look
+                problem, X, tol, self._finishes, self.team, watch.look
             ),
         )  # fmt: skip
         watch.advance(int(at.converged))
@@ -347,7 +374,9 @@ class Session:
         def work(k: int) -> None:
             at = found[k] = in_order_of_data(
                 stated[k].problem, stated[k].examples, self.X,
-                lambda problem, X: solve_by_coordinates(problem, X, tol, self.exact, watch.look),
+                lambda problem, X: solve_by_coordinates(
+                    problem, X, tol, self._finishes, watch.look
+                ),
             )  # fmt: skip
             watch.advance(int(at.converged))
 

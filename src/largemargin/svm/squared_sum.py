@@ -19,10 +19,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from math import inf, log, sqrt
 
 import numpy as np
 
 from largemargin.runtime.progress import Watch
+from largemargin.svm.active_set import with_kept_sums
 from largemargin.svm.formulations import (
     HINGE,
     SoftMargin,
@@ -34,13 +36,43 @@ from largemargin.svm.formulations import (
 from largemargin.svm.jobs import Job, TrainedProblem
 from largemargin.svm.problem import Solution
 from largemargin.svm.session import Session
-from largemargin.svm.squared_sum_active_set import Iterate, solve_exactly
+from largemargin.svm.squared_sum_active_set import BOUND_ROUNDING, Iterate, solve_exactly
 
 ROUNDS = 60  # values of delta that are tried
 ROOT_TOL = 1e-10  # the relative difference of the two sides at which delta is the root
 STALLED_ROUNDS = 2  # rounds that do not halve the gap, or do not converge, and are tolerated
 SMALL_GAP = 1e-6  # a solution with this gap has converged, whatever rounding makes of delta
 SHRINKAGE = 2.0  # the factor by which delta falls where no slack is left
+# The tolerance of a round: a fraction of log(2 C S / delta), which it tells, and at most so much
+TOL_SHARE, LOOSEST = 0.03, 0.1
+FALL = 1.0  # p, where S is about delta^-p, as long as nothing is known of it
+STEEPEST = 4.0  # the largest p that is believed
+STRAIGHT = 2.0  # the ratio of slacks between which their sum is taken for a line
+NARROW = 1e-3  # the relative width of a bracket, in tolerances, below which one end is wrong
+FEW_EXAMPLES = 1024  # up to which the exact solution is looked for from afar
+GROWN = 1.5  # the ratio of two boxes from which on coefficients grow as a whole
+
+
+@dataclass(frozen=True)
+class _Trial:
+    """The box that some coefficients use, 2 C S for the sum S of their slacks, and the tolerance
+    that they were found with.
+    """
+
+    delta: float
+    right: float
+    tol: float
+
+    @property
+    def excess(self) -> float:
+        return self.delta - self.right
+
+    @property
+    def log(self) -> float:
+        """log of the ratio of the two sides: 0 at the root, infinite where one is nothing."""
+        if self.right <= 0 or self.delta <= 0:
+            return -inf if self.right <= 0 else inf
+        return log(self.right / self.delta)
 
 
 @dataclass
@@ -49,11 +81,11 @@ class _RootBracket:
 
     C: float
     delta: float
-    low: tuple[float, float] | None = None  # (delta, S), the difference negative
-    high: tuple[float, float] | None = None
-    fall: float = 1.0  # p, where S is about delta^-p
+    low: _Trial | None = None  # with a negative excess
+    high: _Trial | None = None
+    fall: float = FALL
     same_side: int = 0
-    found: tuple[float, float] | None = None
+    found: _Trial | None = None
     least_gap: float = np.inf
     stalled: int = 0  # rounds that did not halve the gap
     failed: int = 0  # rounds whose machine did not converge
@@ -63,12 +95,12 @@ class _RootBracket:
         self.least_gap = min(gap, self.least_gap)
         self.failed += not converged
 
-    def note(self, delta: float, slack: float) -> None:
-        """Take note of a trial: the box that its coefficients use, and the sum of the slacks."""
-        self.found = at = (delta, slack)
-        if self._difference(at) < 0:
-            if self.low is not None and slack > 0 and delta > self.low[0]:
-                self.fall = np.log(self.low[1] / slack) / np.log(delta / self.low[0])
+    def note(self, delta: float, slack: float, tol: float) -> None:
+        """Take note of a trial."""
+        self.found = at = _Trial(delta, 2 * self.C * slack, tol)
+        if at.excess < 0:
+            if self.low is not None and slack > 0 and delta > self.low.delta:
+                self.fall = log(self.low.right / at.right) / log(delta / self.low.delta)
             self.same_side = min(self.same_side, 0) - 1
             self.low = at
         else:
@@ -76,32 +108,51 @@ class _RootBracket:
             self.high = at
 
     def is_root(self, limit: float) -> bool:
-        return self.found is not None and abs(self._difference(self.found)) <= limit * self.found[0]
+        return self.found is not None and abs(self.found.excess) <= limit * self.found.delta
 
-    def _difference(self, at: tuple[float, float]) -> float:
-        return at[0] - 2 * self.C * at[1]
+    def tolerance(self, tol: float) -> float:
+        """The violation that may be left in the next round: one that is far from the root only
+        has to tell on which side it is, and about how far.
+        """
+        return max(tol, min(LOOSEST, TOL_SHARE * abs(self.found.log) if self.found else LOOSEST))
 
     def move(self) -> None:
         """To the next delta to try, if one was tried."""
         if self.found is not None:
-            self.delta = self._next() or self.delta
+            self.delta = self._next(self.found) or self.delta
 
-    def _next(self) -> float:
-        if self.high is None:
-            delta, slack = self.found or (self.delta, 0.0)
-            if delta == 0.0:  # no box at all leaves the slacks of w = 0
-                return 2 * self.C * slack
-            fall = min(max(self.fall, 0.0), 1.0) if self.same_side >= -2 else 0.0
-            return float(delta * (2 * self.C * slack / delta) ** (1 / (1 + fall)))
-        high, above = self.high[0], self._difference(self.high)
-        if self.low is None:  # S falls, so the root is beyond 2 C S(high)
-            low = 2 * self.C * self.high[1]
-            return low if low > 0 else high / SHRINKAGE
-        low, below = self.low[0], self._difference(self.low)
-        if abs(self.same_side) > 2:  # one bound does not move: between them instead
-            self.same_side = 0
-            return float(np.sqrt(low * high))
-        return low - below * (high - low) / (above - below)
+    def _next(self, found: _Trial) -> float:
+        low, high = self.low, self.high
+        if low and high and high.delta - low.delta <= NARROW * found.tol * high.delta:
+            # the root is not between ends that are this close: one of them is off by its tolerance
+            low, high = (low, None) if found is low else (None, high)
+            self.low, self.high = low, high
+        if high is None:
+            if found.delta == 0.0:  # no box at all leaves the slacks of w = 0
+                return found.right
+            fall = min(max(self.fall, 0.0), STEEPEST) if self.same_side >= -2 else 0.0
+            return float(found.delta * (found.right / found.delta) ** (1 / (1 + fall)))
+        if low is None:  # S falls, so the root is beyond 2 C S(high)
+            fall = min(max(self.fall, 0.0), STEEPEST)
+            if high.right > 0:
+                return float(high.delta * (high.right / high.delta) ** (1 / (1 + fall)))
+            return high.delta / SHRINKAGE
+        if high.right <= 0 and low.right > STRAIGHT * low.delta:  # nothing is known in between
+            return sqrt(low.delta * high.delta)
+        # an end that does not move counts for less each time (the Illinois method)
+        stale = 0.5 ** max(0, abs(self.same_side) - 1)
+        shares = (1.0, stale) if self.same_side < 0 else (stale, 1.0)
+        if low.right > STRAIGHT * high.right > 0:
+            # slacks fall as a power of delta at first and like an exponential in the end: the
+            # logarithm of their sum is about a line in the square root of delta
+            roots = sqrt(low.delta), sqrt(high.delta)
+            return _root(roots, (shares[0] * low.log, shares[1] * high.log)) ** 2
+        return _root((low.delta, high.delta), (shares[0] * low.excess, shares[1] * high.excess))
+
+
+def _root(at: tuple[float, float], values: tuple[float, float]) -> float:
+    """Where a line has its root."""
+    return at[0] - values[0] * (at[1] - at[0]) / (values[1] - values[0])
 
 
 def train(
@@ -118,7 +169,7 @@ def train(
     scale = abs(float(np.mean(session.kernel.diag(session.X)))) or 1.0
     searches = [_RootBracket(C, _first(session, job, C, threshold, 1 / scale)) for job in jobs]
     found: list[TrainedProblem | None] = [None] * len(jobs)
-    starts = [job.start for job in jobs]
+    last: list[TrainedProblem | None] = [None] * len(jobs)  # the last that converged
     steps = np.zeros(len(jobs), np.int64)
     done = np.zeros(len(jobs), bool)
     limit = ROOT_TOL if session.exact else tol
@@ -129,29 +180,32 @@ def train(
             break
         for k in left:
             searches[k].move()
-        trained = session.train(
-            [
-                replace(
-                    jobs[k],
-                    formulation=SoftMargin(searches[k].delta, HINGE, threshold),
-                    start=starts[k],
-                )
-                for k in left
-            ],
-            tol=tol, max_steps=max_steps - int(steps[left].max()), watch=watch,
-        )  # fmt: skip
+        near = min(searches[k].tolerance(tol) for k in left)
+        tried = [
+            replace(
+                jobs[k],
+                formulation=SoftMargin(searches[k].delta, HINGE, threshold),
+                start=_start(session, jobs[k], last[k], searches[k].delta),
+            )
+            for k in left
+        ]
+        with session.roughly(near > tol):
+            trained = session.train(
+                tried, tol=near, max_steps=max_steps - int(steps[left].max()), watch=watch
+            )
         for k, one in zip(left, trained, strict=True):
             if one.result.converged:
-                starts[k] = one.coefs(session.n)
+                last[k] = one
             steps[k] += max(1, one.result.n_steps)
-            used = _delta(one.result.coefs, one.stated.weights)
-            searches[k].note(used, _slack(one))
+            searches[k].note(*_box_and_slack(one), near)
             one = _read(one, C)
-            if session.exact and one.result.converged and not watch.look():
+            close = near <= tol or len(one.examples) <= FEW_EXAMPLES
+            if session.exact and one.result.converged and close and not watch.look():
                 one, done[k] = _exact(session, one, C, threshold, watch)
             searches[k].note_gap(one.result.gap, one.result.converged)
             # with a large C the slacks may be rounding only
-            done[k] |= searches[k].is_root(tol if searches[k].stalled > STALLED_ROUNDS else limit)
+            wanted = tol if searches[k].stalled > STALLED_ROUNDS else limit
+            done[k] |= near <= tol and searches[k].is_root(wanted)
             best = found[k]
             if best is None or done[k] or one.result.objective > best.result.objective:
                 found[k] = one
@@ -180,9 +234,45 @@ def _delta(coefs: np.ndarray, weights: np.ndarray) -> float:
     return float((np.abs(coefs[used]) / weights[used]).max(initial=0.0))
 
 
-def _slack(one: TrainedProblem) -> float:
+def _slacks(one: TrainedProblem) -> np.ndarray:
     outputs = one.outputs + one.result.intercept
-    return float(one.stated.weights @ slacks(1.0, one.stated.signs * outputs))
+    return np.asarray(one.stated.weights * slacks(1.0, one.stated.signs * outputs))
+
+
+def _box_and_slack(one: TrainedProblem) -> tuple[float, float]:
+    """The delta that a machine uses, and the sum of the slacks of the examples at that bound, which
+    are all that an exact solution has: those of many others, within the tolerance, are noise.
+    """
+    delta, weights = _delta(one.result.coefs, one.stated.weights), one.stated.weights
+    if not delta:
+        return 0.0, float(_slacks(one).sum())
+    at_bound = _at_bound(one.result.coefs, weights, delta)
+    return delta, float(_slacks(one)[at_bound].sum())
+
+
+def _at_bound(coefs: np.ndarray, weights: np.ndarray, delta: float) -> np.ndarray:
+    return np.asarray((weights > 0) & (np.abs(coefs) >= (1 - BOUND_ROUNDING) * weights * delta))
+
+
+def _start(
+    session: Session, job: Job, last: TrainedProblem | None, delta: float
+) -> np.ndarray | None:
+    """Coefficients to start from in another box: what was at the bound is there again. In a box
+    that is much larger it is the best multiple of all.
+    """
+    if last is None:
+        return job.start
+    coefs, weights, signs = last.result.coefs, last.stated.weights, last.stated.signs
+    box, start = _delta(coefs, weights), np.zeros(session.n)
+    if delta > GROWN * box > 0 and last.result.square > 0:
+        best = float(np.abs(coefs).sum()) / last.result.square
+        start[last.examples] = coefs * min(max(best, 1.0), delta / box)
+        return start
+    problem = SoftMargin(delta, HINGE, last.stated.problem.threshold).problem(signs, weights)
+    ends = signs * weights * delta
+    moved = np.where(_at_bound(coefs, weights, box), ends, coefs)
+    start[last.examples] = with_kept_sums(problem, np.clip(moved, problem.lo, problem.hi))
+    return start
 
 
 def _exact(
@@ -222,7 +312,7 @@ def _read(one: TrainedProblem, C: float) -> TrainedProblem:
     """The same machine with the objective and the duality gap of the square of the sum."""
     result = one.result
     delta = _delta(result.coefs, one.stated.weights)
-    primal = result.square / 2 + C * square_of(_slack(one))
+    primal = result.square / 2 + C * square_of(float(_slacks(one).sum()))
     dual = float(np.abs(result.coefs).sum()) - result.square / 2 - square_of(delta) / (4 * C)
     gap = relative_gap(primal, dual) if np.isfinite(one.outputs).all() else np.inf
     return replace(one, result=replace(result, objective=dual, gap=gap))
