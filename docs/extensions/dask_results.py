@@ -1,5 +1,5 @@
 """`.. dask-results:: overhead` shows what `python -m benchmarks dask overhead` found last, from
-benchmarks/dask.json.
+benchmarks/dask.json, and its picture, if it draws one.
 """
 
 import json
@@ -27,7 +27,10 @@ class DaskResults(Directive):
         said = f"Measured on {found['date']} by python -m benchmarks dask {name}"
         if found["reduced"]:
             said += f", with {found['reduced'] / USUAL:.2%} of the rows, as a trial"
-        return [nodes.paragraph(said, f"{said}."), table_of(found["rows"])]
+        shown = [nodes.paragraph(said, f"{said}."), table_of(found["rows"])]
+        if "picture" in found:
+            shown.append(nodes.image(uri=found["picture"], alt=found["alt"]))
+        return shown
 
 
 def table_of(rows: list[dict]) -> nodes.table:

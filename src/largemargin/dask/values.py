@@ -161,7 +161,7 @@ class ShardedKernel:
         if not self._is_fused:
             return _values(self, V, X)
         of = X.columns(np.arange(len(columns)))
-        return of.values(V.vectors(np.arange(len(vectors))))
+        return np.asarray(of.values(V.vectors(np.arange(len(vectors)))))
 
     def corner(self, rows: np.ndarray, room: np.ndarray | None = None) -> np.ndarray:
         if self._is_fused:
@@ -181,11 +181,9 @@ class LastCorner:
         self._rows, self._values = np.empty(0, np.int64), np.empty((0, 0), of.dtype)
 
     def corner(self, rows: np.ndarray, room: np.ndarray | None = None) -> np.ndarray:
-        place = np.full(self._of.rows.shape[0], -1)
-        place[self._rows] = np.arange(len(self._rows))
-        known, new = np.flatnonzero(place[rows] >= 0), np.flatnonzero(place[rows] < 0)
+        shared, known, at = np.intersect1d(rows, self._rows, return_indices=True)
+        new = np.flatnonzero(~np.isin(rows, shared))
         out = np.empty((len(rows), len(rows)), self._of.dtype)
-        at = place[rows[known]]
         out[np.ix_(known, known)] = self._values[np.ix_(at, at)]
         if len(new):
             values = self._of.values(rows[new], rows)
