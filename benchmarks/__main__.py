@@ -1,6 +1,7 @@
 """`python -m benchmarks NAME [part ...]`: print a table of ratios.
 
-Run it with nothing else on the machine.
+Run it with nothing else on the machine. `python -m benchmarks readme` measures all figures that the
+README and the page Performance show, and has options of its own.
 """
 
 from __future__ import annotations
@@ -10,11 +11,13 @@ import importlib
 import json
 import platform
 import sys
+import traceback
 from collections.abc import Callable, Iterator
 from datetime import date
 from typing import Any
 
 from benchmarks.options import OPTIONS
+from benchmarks.timing import failed
 
 NAMES = {
     "budget": "benchmarks.budget",
@@ -34,18 +37,25 @@ Part = Callable[[], Iterator[dict[str, Any]]]
 
 
 def main() -> int:
+    if sys.argv[1:2] == ["readme"]:
+        return importlib.import_module("benchmarks.readme").main(sys.argv[2:])
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("name", choices=sorted(NAMES))
     parser.add_argument(
         "part", nargs="*", help="numbers or names of the parts to run; all of them by default"
     )
-    parser.add_argument("--json", action="store_true", help="print the rows as JSON")
+    parser.add_argument(
+        "--json", action="store_true", help="print the rows as JSON, and as a table on stderr"
+    )
     svm = parser.add_argument_group("for svm, tables and linear")
     svm.add_argument("--threads", type=int, default=OPTIONS.threads, help="of every process")
     svm.add_argument("--rounds", type=int, default=OPTIONS.rounds, help="the best of so many")
     svm.add_argument("--rows", type=int, help="what stands for 60,000 rows, to try the commands")
     svm.add_argument(
         "--limit", type=float, default=OPTIONS.limit, help="seconds until a process is stopped"
+    )
+    svm.add_argument(
+        "--slow", type=float, default=OPTIONS.slow, help="seconds; what takes more is not repeated"
     )
     svm.add_argument("--peers", help="only these, separated by commas")
     svm.add_argument(
@@ -55,7 +65,7 @@ def main() -> int:
         help="of the tables, for all machines",
     )
     arguments = parser.parse_args()
-    for option in ("threads", "rounds", "rows", "limit", "dtype"):
+    for option in ("threads", "rounds", "rows", "limit", "slow", "dtype"):
         setattr(OPTIONS, option, getattr(arguments, option))
     if arguments.peers is not None:
         OPTIONS.peers = tuple(filter(None, arguments.peers.split(",")))
@@ -73,16 +83,25 @@ def main() -> int:
     rows = []
     width = max(map(len, chosen))
     for name, part in chosen.items():
-        for row in part():
+        for row in _measured(name, part):
             rows.append({"part": name, **row})
-            if not arguments.json:
-                print(_line(rows[-1], width), flush=True)
+            table = sys.stderr if arguments.json else sys.stdout
+            print(_line(rows[-1], width), file=table, flush=True)
     if arguments.json:
         json.dump({"date": date.today().isoformat(), "rows": rows}, sys.stdout, indent=2)
         print()
     else:
         print(f"\n{date.today()}, {platform.machine()}, Python {platform.python_version()}")
     return 1 if any(row["held"] is False for row in rows) else 0
+
+
+def _measured(name: str, part: Part) -> Iterator[dict[str, Any]]:
+    """The rows of a part. One that fails does not take the others with it."""
+    try:
+        yield from part()
+    except Exception as error:
+        traceback.print_exc()
+        yield failed(name, f"{type(error).__name__}: {error}", "an answer")
 
 
 def _groups(parts: list[Part | dict[str, Part]]) -> dict[str, dict[str, Part]]:

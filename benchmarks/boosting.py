@@ -14,7 +14,7 @@ from sklearn.ensemble import AdaBoostClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 from benchmarks.options import OPTIONS
-from benchmarks.timing import best_of, faster, note, seconds
+from benchmarks.timing import best_of, faster, figure, note, seconds
 from largemargin import AdaBoost
 
 Row = dict[str, Any]
@@ -50,6 +50,7 @@ def stumps() -> Iterator[Row]:
         10.0,
         f"{other:.2f} s / {mine:.3f} s; test error {errors[1]:.2f} / {errors[0]:.2f} %, "
         f"training {train[1]:.2f} / {train[0]:.2f} %",
+        **figure("fit", mine, {"scikit-learn": other}),
     )
     dense = np.random.default_rng(1).normal(size=X.shape)
     ours.fit(dense, y)

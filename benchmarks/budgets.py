@@ -122,7 +122,12 @@ def streams() -> Iterator[Row]:
                 found = {}
                 for policy in WITHOUT if budget is None else WITH_BUDGET:
                     model = LEARNERS[name](
-                        budget=budget, policy=policy, gamma=1 / spread, random_state=0, n_jobs=1
+                        budget=budget,
+                        policy=policy,
+                        gamma=1 / spread,
+                        shuffle=False,
+                        random_state=0,
+                        n_jobs=1,
                     )
                     for how, error in errors(model, stream, test).items():
                         found[f"{policy} {how}"] = error

@@ -81,7 +81,7 @@ def others() -> Iterator[Row]:
 
     threads = OPTIONS.threads
     yield late(VotedPerceptron(epochs=100, shuffle=False, n_jobs=threads), 60_000, 30, 3.0)
-    yield late(MIRA(average=False, n_jobs=threads), 60_000, 30, 3.0)
+    yield late(MIRA(average=False, shuffle=False, n_jobs=threads), 60_000, 30, 3.0)
     yield late(RBFNetwork(n_centers=50, random_state=0), 60_000, 30, 3.0)
     yield late(AdaBoost(n_rounds=100_000), 20_000, 30, 3.0)
 

@@ -25,8 +25,8 @@ import scipy.sparse as sp
 from benchmarks import linear_data
 from benchmarks.linear_worker import OURS
 from benchmarks.options import OPTIONS
-from benchmarks.svm_race import CLOSE, SLOW, THREAD_SETTINGS
-from benchmarks.timing import failed, faster, note
+from benchmarks.svm_race import CLOSE, THREAD_SETTINGS
+from benchmarks.timing import failed, faster, figure, note
 
 Row = dict[str, Any]
 PEER = "LinearSVC"
@@ -58,7 +58,7 @@ def measured(file: str, machine: str, C: float, threads: int) -> dict[str, Any] 
     """One machine in its own process; None if it takes too long."""
     spec = {
         "file": file, "machine": machine, "C": C, "threads": threads, "rounds": OPTIONS.rounds,
-        "slow": SLOW / OPTIONS.rounds,
+        "slow": OPTIONS.slow / OPTIONS.rounds,
     }  # fmt: skip
     settings = os.environ | dict.fromkeys(THREAD_SETTINGS, str(threads))
     command = [sys.executable, "-m", "benchmarks.linear_worker", json.dumps(spec)]
@@ -90,14 +90,22 @@ def race(name: str, make: Callable[[], tuple[Any, np.ndarray]], Cs: list[float])
             elif theirs and mine["objective"] > (1 + CLOSE) * theirs["objective"]:
                 yield failed(title, f"a worse objective: {_told(mine)}", ">= 1")
             elif theirs is not None:
-                yield faster(title, theirs["seconds"] / mine["seconds"], 1.0, _told(mine))
+                told = figure(
+                    f"C{C:g}-threads{threads}", mine["seconds"], {PEER: theirs["seconds"]},
+                    told=f"objective {mine['objective']:.7g}; LinearSVC: {_ended(theirs)}",
+                )  # fmt: skip
+                ratio = theirs["seconds"] / mine["seconds"]
+                yield faster(title, ratio, 1.0, _told(mine), **told)
             else:
                 yield note(title, _told(mine), **mine)
 
 
 def _told(result: dict[str, Any]) -> str:
-    ended = "" if result["converged"] else ", not converged"
-    return f"{result['seconds']:.2f} s, objective {result['objective']:.7g}{ended}"
+    return f"{result['seconds']:.2f} s, objective {_ended(result)}"
+
+
+def _ended(result: dict[str, Any]) -> str:
+    return f"{result['objective']:.7g}{'' if result['converged'] else ', not converged'}"
 
 
 def covtype(scaling: str, C: float) -> Iterator[Row]:
@@ -125,7 +133,7 @@ def growth() -> Iterator[Row]:
             yield failed(what, "did not converge", "")
             return
         times.append(mine["seconds"])
-        yield note(what, _told(mine), **mine)
+        yield note(what, _told(mine), **figure(str(n), mine["seconds"], {}), **mine)
     if sizes[1] > sizes[0]:
         exponent = float(np.log(times[1] / times[0]) / np.log(sizes[1] / sizes[0]))
         yield note("  exponent of the time", f"{exponent:.2f}", exponent=exponent)

@@ -14,6 +14,7 @@ class Options:
     rounds: int = 3
     rows: int | None = None  # what stands for 60,000 rows, in a trial run
     limit: float = 900.0  # seconds after which one process is stopped
+    slow: float = 60.0  # seconds; what takes more is not repeated
     peers: tuple[str, ...] | None = None  # those to run, if not all
     dtype: str = "float32"  # of the tables
 

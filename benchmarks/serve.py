@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.options import OPTIONS
-from benchmarks.timing import failed, faster, note
+from benchmarks.timing import failed, faster, figure, note
 from benchmarks.timing import row as row_of
 
 Row = dict[str, Any]
@@ -144,7 +144,8 @@ def loop() -> Iterator[Row]:
     while time.perf_counter() < began + SECONDS:
         model.predict(X[count % len(X)][None])
         count += 1
-    yield note("predict of one row in a loop", f"{count / SECONDS:.0f} a second")
+    told = figure("loop", count / SECONDS, {}, "a second")
+    yield note("predict of one row in a loop", f"{count / SECONDS:.0f} a second", **told)
 
 
 def load_test() -> Iterator[Row]:
@@ -165,7 +166,11 @@ def load_test() -> Iterator[Row]:
     if len(servers) == 2:
         peer = found["FastAPI and SVC", CLIENTS[-1]]["a second"]
         detail = f"{most['a second']:.0f} against {peer:.0f} a second"
-        yield faster("throughput at 64 clients", most["a second"] / peer, 5.0, detail)
+        told = figure(
+            "throughput", most["a second"], {"FastAPI and SVC": peer}, "a second",
+            f"p99 {most['p99 ms']:.0f} ms",
+        )  # fmt: skip
+        yield faster("throughput at 64 clients", most["a second"] / peer, 5.0, detail, **told)
 
 
 PARTS = [{"loop": loop, "load": load_test}]

@@ -34,7 +34,7 @@ from benchmarks.svm_race import (
     table,
     take_turns,
 )
-from benchmarks.timing import failed, faster, note, row
+from benchmarks.timing import failed, faster, figure, note, row
 
 Row = dict[str, Any]
 Measure = Callable[[], Iterator[Row]]
@@ -79,7 +79,7 @@ def pairs(kernel: str, rows: int, least: float, least_sklearn: float | None) -> 
     """One-vs-one fits of all machines, and how many times as fast ours is."""
     n = OPTIONS.size(rows)
     results = race(kernel, n, "ovo")
-    yield from table(results)
+    yield from table(results, n)
     yield from bound(results)
     title = f"{kernel} ovo {n:,}:"
     yield from speed(f"{title} fastest correct peer / ours", results, least)
@@ -92,7 +92,7 @@ def rest() -> Iterator[Row]:
     """One-vs-rest, ten classes that share rows, against ten fits of a peer."""
     n = OPTIONS.size(FULL)
     results = race("polynomial", n, "ovr", ("scikit-learn-intelex", "aoclda"))
-    yield from table(results)
+    yield from table(results, n)
     yield from bound(results)
     title = f"polynomial ovr {n:,}: fastest correct ten fits / ours"
     yield from speed(title, results, 4.0)
@@ -109,7 +109,7 @@ def noise(C: float) -> Iterator[Row]:
     job = {"kind": "fit", "kernel": kernel, "multiclass": "ovo", "data": data}
     results = take_turns({name: {**job, "machine": name} for name in machines()}, "fit")
     judge(results, 1000)
-    yield from table(results)
+    yield from table(results, n)
     yield from speed(f"noise, C = {C:g}, {n:,}: fastest correct peer / ours", results, 1.0)
 
 
@@ -136,7 +136,8 @@ def small() -> Iterator[Row]:
         peer = results.pop("scikit-learn")
         for reduction, ours in results.items():
             what = f"{name}, {len(X):,} rows{f', {reduction}' if several else ''}: ours / sklearn"
-            yield small_row(what, ours, peer, reduction)
+            told = small_figure(name, ours, peer) if reduction == "ovo" else {}
+            yield {**small_row(what, ours, peer, reduction), **told}
 
 
 def small_row(what: str, ours: Result, peer: Result, reduction: str) -> Row:
@@ -154,6 +155,12 @@ def small_row(what: str, ours: Result, peer: Result, reduction: str) -> Row:
         f"{100 * ours['error']:.1f} / {100 * peer['error']:.1f} %{compared}",
     )
     return {**found, "held": found["held"] and same}
+
+
+def small_figure(name: str, ours: Result, peer: Result) -> Row:
+    if "missing" in ours or "missing" in peer:
+        return {}
+    return figure(name, 1e3 * ours["both"], {"scikit-learn": 1e3 * peer["both"]}, "ms")
 
 
 def prediction() -> Iterator[Row]:
@@ -220,6 +227,7 @@ def path(rows: int) -> Iterator[Row]:
         2.5,
         f"{result['path']:.2f} s / {single:.2f} s at C = {CS[dearest]:.3g}, "
         f"objectives differ by {result['difference']:.0e}, peak {result['peak'] / 1e6:.0f} MB",
+        **figure("path", result["path"], {"the dearest of the fits": single}),
     )
     yield {**found, "held": found["held"] and result["difference"] < SAME}
 
@@ -238,6 +246,7 @@ def cross_validation(rows: int) -> Iterator[Row]:
         f"{result['folds']:.2f} s / {result['fit']:.2f} s, error {100 * result['error']:.2f} %, "
         f"first fold {100 * result['first']:.2f} / alone {100 * result['alone']:.2f} %, "
         f"peak {result['peak'] / 1e6:.0f} MB",
+        **figure("folds", result["folds"], {"one fit": result["fit"]}),
     )
     same = abs(result["first"] - result["alone"]) <= ERROR_CLOSE
     yield {**found, "held": found["held"] and same}
@@ -294,6 +303,7 @@ def memory() -> Iterator[Row]:
         tight["fit"] / free["fit"],
         3.0,
         f"{tight['fit']:.2f} s / {free['fit']:.2f} s",
+        **figure("fit", tight["fit"], {"with all the memory": free["fit"]}),
     )
     allowed = tight["data_bytes"] + ALLOWED_BYTES
     yield row(
@@ -302,6 +312,7 @@ def memory() -> Iterator[Row]:
         1.0,
         f"{tight['peak'] / 1e6:.0f} MB / {allowed / 1e6:.0f} MB; "
         f"with 'auto' {free['peak'] / 1e6:.0f} MB",
+        **figure("peak", tight["peak"] / 1e6, {"bound": allowed / 1e6}, "MB"),
     )
 
 
@@ -329,7 +340,9 @@ def same_solution(title: str, models: list[dict[str, Any]], free: Result, tight:
 
 PARTS: list[dict[str, Measure]] = [
     {
+        "gaussian-5000": partial(pairs, "gaussian", 5_000, 1.0, None),
         "gaussian-10000": partial(pairs, "gaussian", TENTH, 1.0, None),
+        "gaussian-20000": partial(pairs, "gaussian", 20_000, 1.5, None),
         "gaussian-60000": partial(pairs, "gaussian", FULL, 1.5, 12.0),
     },
     {"polynomial": partial(pairs, "polynomial", FULL, 1.5, None), "polynomial-rest": rest},
@@ -345,3 +358,4 @@ PARTS: list[dict[str, Measure]] = [
     {"memory": memory},
     {"noise-1": partial(noise, 1.0), "noise-10": partial(noise, 10.0)},
 ]
+ONLY_IF_ASKED = ("gaussian-5000", "gaussian-20000")  # two more points of a curve

@@ -20,7 +20,6 @@ from benchmarks.svm_peers import OURS, PEERS
 from benchmarks.timing import note
 from largemargin.data import load
 
-SLOW = 60.0  # seconds; a fit that takes more is not repeated
 CLOSE = 1e-3  # relative difference of objectives that still is the same solution
 SAME = 1e-4  # relative difference of objectives of one solver that took two ways
 ERROR_CLOSE = 2e-3  # difference of test errors that still is the same answer
@@ -119,7 +118,7 @@ def take_turns(jobs: dict[str, dict[str, Any]], clock: str) -> dict[str, Result]
     results: dict[str, Result] = {}
     for turn in range(OPTIONS.rounds):
         for name, job in jobs.items():
-            if turn and ("missing" in results[name] or results[name][clock] > SLOW):
+            if turn and ("missing" in results[name] or results[name][clock] > OPTIONS.slow):
                 continue
             found = run({**job, "check": turn == 0})
             if not sys.stderr.closed and sys.stderr.isatty():
@@ -184,11 +183,11 @@ def fastest(results: dict[str, Result], clock: str = "fit") -> str | None:
     return min(right, key=lambda n: results[n][clock], default=None)
 
 
-def table(results: dict[str, Result]) -> Iterator[dict[str, Any]]:
-    """A line for each machine: its times, and what it came to."""
+def table(results: dict[str, Result], rows: int = 0) -> Iterator[dict[str, Any]]:
+    """A line for each machine on so many rows: its times, and what it came to."""
     for name, result in results.items():
         if "missing" in result:
-            yield note(f"  {name}", result["missing"], machine=name)
+            yield note(f"  {name}", result["missing"], machine=name, rows=rows, **result)
             continue
         objective = result.get("objective")
         solution = "not exposed" if objective is None else f"{objective:.7g}"
@@ -201,5 +200,6 @@ def table(results: dict[str, Result]) -> Iterator[dict[str, Any]]:
             + (f"  gap {result['gap']:.0e}" if "gap" in result else "")
             + (f"  WRONG: {result['wrong']}" if result["wrong"] else ""),
             machine=name,
+            rows=rows,
             **{k: v for k, v in result.items() if k not in ("why",)},
         )

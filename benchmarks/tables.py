@@ -26,7 +26,7 @@ from benchmarks.options import OPTIONS, Options
 from benchmarks.svm_peers import OURS
 from benchmarks.svm_peers import PEERS as ALL_PEERS
 from benchmarks.svm_race import Result, fastest, judge, machines, run, table, take_turns
-from benchmarks.timing import failed, faster, note, row
+from benchmarks.timing import failed, faster, figure, note, row
 
 Row = dict[str, Any]
 Measure = Callable[[], Iterator[Row]]
@@ -81,7 +81,7 @@ def compare(case: Case) -> Iterator[Row]:
     spec = job["data"]
     results = race(case, job)
     title = f"{spec['rows']:,} rows:"
-    yield from table(results)
+    yield from table(results, spec["rows"])
     yield speed(f"{title} fit, fastest correct peer / ours", results, "fit", case.least)
     what = f"{title} predict {spec['test_rows']:,}, fastest correct peer / ours"
     yield speed(what, results, "predict", 1.0)
@@ -92,7 +92,18 @@ def compare(case: Case) -> Iterator[Row]:
         yield from bounds(case, spec, results)
     if case.bounded and case.rows == SLIM_ROWS and "peak" in ours:
         peak = ours["peak"]
-        yield row(f"{title} peak / 1.5 GB", peak / SLIM_BYTES, 1.0, f"{peak / 1e6:.0f} MB")
+        told = figure("peak", peak / 1e6, _peaks(results), "MB")
+        detail = f"{peak / 1e6:.0f} MB"
+        yield row(f"{title} peak / 1.5 GB", peak / SLIM_BYTES, 1.0, detail, **told)
+
+
+def _peaks(results: dict[str, Result]) -> dict[str, float]:
+    """The largest resident sizes of the peers, in megabytes."""
+    return {
+        name: result["peak"] / 1e6
+        for name, result in results.items()
+        if name != OURS and "peak" in result
+    }
 
 
 def race(case: Case, job: dict[str, Any]) -> dict[str, Result]:
@@ -188,6 +199,7 @@ def everything() -> Iterator[Row]:
             f"{result['predict']:.2f} s  error {100 * result['error']:.2f} %  "
             f"gap {result['gap']:.1e}  {'' if result['converged'] else 'not '}converged  "
             f"vectors {result['vectors']:,}  peak {result['peak'] / 1e6:.0f} MB",
+            **figure(f"fit-{rows}", result["fit"], {}, told=_told(result)),
             **result,
         )
     (few, small), (n, full) = found
@@ -201,6 +213,13 @@ def everything() -> Iterator[Row]:
     yield row(f"{title} test error / 4.1 %", full["error"] / FULL_ERROR, 1.0, error)
     peak = f"{full['peak'] / 1e9:.1f} GB"
     yield row(f"{title} peak / 8 GB", full["peak"] / FULL_BYTES, 1.0, peak)
+
+
+def _told(result: Result) -> str:
+    return (
+        f"{100 * result['error']:.2f} % test error, gap {result['gap']:.0e}, "
+        f"{result['peak'] / 1e9:.2f} GB at most"
+    )
 
 
 def case(*arguments: Any, **settings: Any) -> Measure:

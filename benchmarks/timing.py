@@ -22,7 +22,7 @@ def best_of(repeats: int, *works: Callable[[], Any]) -> list[float]:
     return best
 
 
-def row(what: str, ratio: float, limit: float, detail: str) -> dict[str, Any]:
+def row(what: str, ratio: float, limit: float, detail: str, **values: Any) -> dict[str, Any]:
     """A line of the table: a ratio that should not exceed its limit."""
     return {
         "what": what,
@@ -30,13 +30,14 @@ def row(what: str, ratio: float, limit: float, detail: str) -> dict[str, Any]:
         "measured": f"{ratio:.2f} ({detail})",
         "wanted": f"<= {limit:g}",
         "held": bool(ratio <= limit),
+        **values,
     }
 
 
-def faster(what: str, ratio: float, least: float, detail: str) -> dict[str, Any]:
+def faster(what: str, ratio: float, least: float, detail: str, **values: Any) -> dict[str, Any]:
     """A line of the table: a ratio of speeds that should not be below its bar."""
     return {
-        **row(what, ratio, least, detail),
+        **row(what, ratio, least, detail, **values),
         "wanted": f">= {least:g}",
         "held": bool(ratio >= least),
     }
@@ -50,3 +51,13 @@ def failed(what: str, reason: str, wanted: str) -> dict[str, Any]:
 def note(what: str, measured: str, **values: Any) -> dict[str, Any]:
     """A line of the table with nothing to hold: context for the others."""
     return {"what": what, "ratio": None, "measured": measured, "wanted": "", "held": None, **values}
+
+
+def figure(
+    name: str, ours: float, peers: dict[str, float], unit: str = "s", told: str = ""
+) -> dict[str, Any]:
+    """The numbers of a line, for `python -m benchmarks readme`: `**figure(...)`.
+
+    A peer that is no program but the least that anybody needs is called "bound".
+    """
+    return {"figure": {"name": name, "ours": ours, "peers": peers, "unit": unit, "told": told}}

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.timing import best_of, row, seconds
+from benchmarks.timing import best_of, figure, row, seconds
 from largemargin import VotedPerceptron
 from largemargin.data import load
 
@@ -74,6 +74,7 @@ def fit() -> Iterator[Row]:
         train / bound,
         2.0,
         f"{train:.1f} s / {bound:.1f} s",
+        **figure("fit", train, {"bound": bound}),
     )
 
 
@@ -94,6 +95,7 @@ def prediction() -> Iterator[Row]:
         rules / bound,
         2.5,
         f"{rules:.2f} s / {bound:.2f} s",
+        **figure("rules", rules, {"bound": bound}),
     )
     rows = range(200)
     one, bound = best_of(
@@ -106,6 +108,7 @@ def prediction() -> Iterator[Row]:
         one / bound,
         3.0,
         f"{one / 0.2:.2f} ms / {bound / 0.2:.2f} ms",
+        **figure("one-row", one / 0.2, {"bound": bound / 0.2}, "ms"),
     )
 
 
@@ -129,6 +132,7 @@ def linear() -> Iterator[Row]:
         1.0,
         f"{mine:.2f} s / {peer:.2f} s, "
         f"test error {errors[0]:.1f} (vote {voted:.1f}) / {errors[1]:.1f} %",
+        **figure("fit", mine, {"sklearn.linear_model.Perceptron": peer}),
     )
 
 
@@ -159,6 +163,7 @@ def pure_python() -> Iterator[Row]:
         ours / theirs,
         1.0,
         f"{theirs / ours:.0f} times",
+        **figure("fit", ours, {"votedperceptron": theirs}),
     )
     yield {**found, "held": found["held"] and equal, "wanted": f"< 1, equal predictions: {equal}"}
 
@@ -180,6 +185,7 @@ def cold_start() -> Iterator[Row]:
         ours / peer,
         1.2,
         f"{ours:.2f} s / {peer:.2f} s",
+        **figure("import", ours, {"import sklearn.svm": peer}),
     )
     with tempfile.TemporaryDirectory() as folder:
         command = [
@@ -198,8 +204,10 @@ def cold_start() -> Iterator[Row]:
 
         cold = seconds(train)
         warm = min(seconds(train) for _ in range(3))
-    yield row("largemargin train digits, empty Numba cache, seconds", cold, 8.0, f"{cold:.1f} s")
-    yield row("largemargin train digits, warm Numba cache, seconds", warm, 3.0, f"{warm:.1f} s")
+    what = "largemargin train digits, {} Numba cache, seconds"
+    for state, took, limit in (("empty", cold, 8.0), ("warm", warm, 3.0)):
+        told = figure(f"digits-{state}", took, {})
+        yield row(what.format(state), took, limit, f"{took:.1f} s", **told)
 
 
 def memory() -> Iterator[Row]:
@@ -221,6 +229,7 @@ def memory() -> Iterator[Row]:
             float(small["peak"] / allowed),
             1.0,
             f"{small['peak'] / 1e6:.0f} MB / {allowed / 1e6:.0f} MB",
+            **figure("peak", float(small["peak"] / 1e6), {"bound": float(allowed / 1e6)}, "MB"),
         ),
     }
     yield {
@@ -232,4 +241,11 @@ def memory() -> Iterator[Row]:
     }
 
 
-PARTS = [fit, prediction, linear, pure_python, cold_start, memory]
+PARTS = [
+    {"fit": fit},
+    {"predict": prediction},
+    {"linear": linear},
+    {"votedperceptron": pure_python},
+    {"cold-start": cold_start},
+    {"memory": memory},
+]

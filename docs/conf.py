@@ -10,21 +10,27 @@ import largemargin  # noqa: E402
 
 project = "largemargin"
 author = "The largemargin developers"
-copyright = author
+copyright = f"2026, {author}. BSD-3-Clause"
 version = release = largemargin.__version__
 
 extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
     "numpydoc",
+    "accessible",
+    "changelog",
+    "citation",
     "command_help",
+    "dask_results",
+    "figures",
     "gallery",
     "mathml",
+    "picture",
     "plain_docstrings",
-    "readme",
     "reproduction",
+    "terminal",
 ]
-exclude_patterns = ["_build", "reproduction"]
+exclude_patterns = ["_build", "pictures", "reproduction"]
 nitpicky = False
 autosummary_generate = True
 numpydoc_show_class_members = False
@@ -32,7 +38,9 @@ templates_path = ["_templates"]
 
 html_math_renderer = "mathml"
 html_theme = "furo"
-html_title = "largemargin"
+html_title = f"largemargin {version}"
+html_short_title = "largemargin"
+html_favicon = "_static/favicon.svg"
 html_static_path = ["_static"]
 html_css_files = ["largemargin.css"]
 html_show_sourcelink = False

@@ -1,4 +1,9 @@
-"""AdaBoost: stumps, what becomes of their margins, and the theorem beside it.
+"""AdaBoost with stumps.
+
+More rounds move the margins of the training examples to the right.
+
+The table that is printed has the share of margins up to 0.1 beside the bound that
+theorem 1.12 proves for it.
 
 python examples/adaboost.py [FOLDER]
 """

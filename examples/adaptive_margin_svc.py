@@ -1,4 +1,9 @@
-"""Adaptive margins along lambda: from the leave-one-out machine towards Parzen windows.
+"""Adaptive margins along lambda.
+
+A larger lambda gives a smoother boundary that depends on more examples.
+
+At lambda = 1 the machine is the leave-one-out machine; for very large values it becomes a
+Parzen window classifier.
 
 python examples/adaptive_margin_svc.py [FOLDER]
 """

@@ -1,4 +1,9 @@
-"""The perceptron with a margin and a cache that clears itself of what became redundant.
+"""The aggressive perceptron and its cache.
+
+Removing redundant examples leaves a smaller model with nearly the same boundary.
+
+The policy "keep" stores every margin error. The policy "distill" removes each stored example
+that is classified with the margin even without itself.
 
 python examples/aggressive_perceptron.py [FOLDER]
 """

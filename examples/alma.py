@@ -1,4 +1,8 @@
-"""ALMA: the part alpha of the largest margin that is left open is the price of one pass.
+"""ALMA and its approximation of the margin.
+
+A smaller alpha asks for a margin closer to the largest one, and stores more examples.
+
+The parameter alpha is the part of the largest margin that the learner may miss.
 
 python examples/alma.py [FOLDER]
 """

@@ -1,4 +1,8 @@
-"""Choosing C: a path of models and a cross-validation, over kernel rows computed once.
+"""Choosing C by cross-validation.
+
+The error of five folds follows the error on a thousand test examples.
+
+A path of models and the cross-validation share their kernel rows, which are computed once.
 
 python examples/cross_validation.py [FOLDER]
 """

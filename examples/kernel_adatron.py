@@ -1,4 +1,8 @@
-"""The kernel adatron: a few lines of arithmetic that arrive at the support vector machine.
+"""The kernel adatron.
+
+A few lines of arithmetic arrive at the support vector machine.
+
+Both machines are drawn side by side, and the largest difference of their scores is printed.
 
 python examples/kernel_adatron.py [FOLDER]
 """

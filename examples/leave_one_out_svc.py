@@ -1,4 +1,9 @@
-"""The leave-one-out machine has nothing to tune, and gives up an outlier by itself.
+"""The leave-one-out machine.
+
+It has no parameter to tune, and it gives up an outlier by itself.
+
+One example lies far on the wrong side. A support vector machine with a large C bends its
+boundary around it.
 
 python examples/leave_one_out_svc.py [FOLDER]
 """

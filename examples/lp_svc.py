@@ -1,4 +1,9 @@
-"""The linear-programming machine: few coefficients, since their sum is what is paid for.
+"""The linear-programming machine.
+
+It needs far fewer vectors than a support vector machine.
+
+The objective has the sum of the coefficients in place of the norm of the weight vector, so
+most coefficients are zero.
 
 python examples/lp_svc.py [FOLDER]
 """

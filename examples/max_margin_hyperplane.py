@@ -1,4 +1,9 @@
-"""The largest margin depends on how distance is measured: hyperplanes in three norms.
+"""Hyperplanes in three norms.
+
+The hyperplane of largest margin depends on how distance is measured.
+
+The norm of the weight vector is 1, 2 or infinity; distances are measured in the conjugate
+norm.
 
 python examples/max_margin_hyperplane.py [FOLDER]
 """

@@ -1,4 +1,8 @@
-"""MIRA: many classes at once, in a cache of a fixed size, and three ways to make room in it.
+"""MIRA with three eviction policies.
+
+Five classes are learned in one pass with 25 stored examples.
+
+The policies differ in how they make room in a full cache.
 
 python examples/mira.py [FOLDER]
 """

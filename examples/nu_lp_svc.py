@@ -1,4 +1,8 @@
-"""nu in a linear program: the share of margin errors, with few coefficients.
+"""The parameter nu in a linear program.
+
+The parameter nu bounds the share of margin errors.
+
+As in the nu-SVM the share is chosen directly; here most coefficients are zero as well.
 
 python examples/nu_lp_svc.py [FOLDER]
 """

@@ -1,4 +1,8 @@
-"""nu instead of C: the share of margin errors, chosen directly.
+"""The parameter nu instead of C.
+
+The share of margin errors is chosen directly.
+
+It is at most nu, and the share of support vectors is at least nu.
 
 python examples/nu_svc.py [FOLDER]
 """

@@ -1,4 +1,8 @@
-"""No labels: the region where most of the points are, and what is outside.
+"""Outliers without labels.
+
+The machine finds the region where most of the points are.
+
+The share of points outside is at most nu. The certificate is printed at the end.
 
 python examples/one_class_svm.py [FOLDER]
 """

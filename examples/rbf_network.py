@@ -1,4 +1,8 @@
-"""A network of radial basis functions, alone and boosted with regularization.
+"""Networks of radial basis functions.
+
+Boosting improves a small network, and regularization keeps it from learning the noise.
+
+The same network is trained alone, boosted, and boosted with regularization.
 
 python examples/rbf_network.py [FOLDER]
 """

@@ -1,4 +1,8 @@
-"""ROMMA: one pass over the data, close to the hyperplane of largest margin.
+"""ROMMA and the largest margin.
+
+One pass over the data comes close to the hyperplane of largest margin.
+
+The distance of the nearest example is printed for each machine.
 
 python examples/romma.py [FOLDER]
 """

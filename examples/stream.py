@@ -1,4 +1,9 @@
-"""A stream that changes: chunks come, are answered, and are learned; memory stays as it is.
+"""A stream that changes.
+
+After an abrupt change the error rises and falls again, in constant memory.
+
+Chunks of examples arrive, are answered, and are then learned. In the middle the model is saved
+and loaded, as if another process went on.
 
 python examples/stream.py [FOLDER]
 """

@@ -1,4 +1,8 @@
-"""The support vector machine: the hard margin, and what slack costs.
+"""Support vector machines.
+
+The hard margin, the soft margin, and a gaussian kernel on noisy labels.
+
+Support vectors are ringed, and errors are crossed.
 
 python examples/svc.py [FOLDER]
 """

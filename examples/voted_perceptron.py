@@ -1,4 +1,8 @@
-"""The voted perceptron on two moons: one fit, and several rules that read it.
+"""The voted perceptron.
+
+The vote of all prediction vectors is more accurate than the last vector.
+
+One fit serves every rule of prediction, because the mistakes of the training are the model.
 
 python examples/voted_perceptron.py [FOLDER]
 """

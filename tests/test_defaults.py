@@ -30,6 +30,12 @@ def shuffled(X, y, n=None):
     return X[order], y[order]
 
 
+def in_order(X, y):
+    """Sorted by class."""
+    order = np.argsort(y, kind="stable")
+    return X[order], y[order]
+
+
 SETS = {
     "iris, sorted": lambda: load_iris(return_X_y=True),
     "wine": lambda: shuffled(standardised(load_wine().data), load_wine().target),
@@ -40,6 +46,10 @@ SETS = {
         standardised(load_breast_cancer().data), load_breast_cancer().target
     ),
     "breast cancer, unscaled": lambda: shuffled(*load_breast_cancer(return_X_y=True)),
+    "digits, sorted": lambda: in_order(*shuffled(*load_digits(return_X_y=True), 300)),
+    "noisy, sorted": lambda: in_order(
+        *make_classification(300, 10, n_informative=5, flip_y=0.2, random_state=1)
+    ),
     "digits": lambda: shuffled(*load_digits(return_X_y=True), 500),
     "moons": lambda: make_moons(200, noise=0.2, random_state=0),
     "blobs": lambda: make_blobs(200, 5, centers=4, cluster_std=3.0, random_state=0),
@@ -75,6 +85,11 @@ def check(cls, given, name):
 @pytest.mark.parametrize(("cls", "given"), list(settings()))
 def test_defaults_learn(cls, given, name):
     check(cls, given, name)
+
+
+@pytest.mark.parametrize("card", [card for card in CARDS if card.streams], ids=lambda c: c.name)
+def test_a_budget_is_not_filled_with_the_first_classes(card):
+    check(card.cls, {"budget": 50}, "digits, sorted")
 
 
 @pytest.mark.full

@@ -17,8 +17,9 @@ def _block(writer, node):
     label = node.get("label") or ""
     number = f'<span class="eqno">({label})</span>' if label else ""
     formula = latex2mathml.tex2mathml(node.astext(), as_block=True)
-    ids = "".join(f' id="{name}"' for name in node["ids"][:1])
-    writer.body.append(f'<div class="math"{ids}>{number}{formula}</div>\n')
+    # whoever has no mouse scrolls a long formula by its keys, once it has the focus
+    scrolled = f'<div class="formula" tabindex="0">{formula}</div>'
+    writer.body.append(f'<div class="math">{scrolled}{number}</div>\n')
     raise nodes.SkipNode
 
 

@@ -38,7 +38,7 @@ def render_pages(app, error):
     folder = Path(app.outdir, "reproduction")
     for results in sorted(FOLDER.glob("*.json")):
         if _is_older(folder / f"{results.stem}.html", results):
-            written = rendering.write(rendering.read(results), folder)
+            written = rendering.write(rendering.read(results), folder, "../reproduction.html")
             if written.missing:
                 raise ValueError(written.missing)
 
@@ -46,7 +46,7 @@ def render_pages(app, error):
 def _is_older(page, results):
     """Whether a page is missing, or older than its results or than the code that renders it."""
     code = Path(papers.__file__).parent
-    made_from = [results, *code.glob("*.py"), *code.glob("*.j2")]
+    made_from = [results, *code.rglob("*.py"), *code.glob("*.j2")]
     return not page.exists() or page.stat().st_mtime < max(f.stat().st_mtime for f in made_from)
 
 

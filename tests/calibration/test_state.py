@@ -73,7 +73,7 @@ def test_calibrated_models_and_pipelines_are_saved(wine, tmp_path):
         ({"n_rows": -1}, "n_rows of the calibration is not a count"),
         ({"n_folds": 2.0}, "n_folds of the calibration is not a count"),
         ({"read_with": {"method": "vote"}}, "scores that this model does not have"),
-        ({"more": 1}, "the calibration is not one"),
+        ({"more": 1}, "the calibration is malformed"),
     ],
 )
 def test_what_was_made_up_is_refused(change, message, wine):

@@ -35,7 +35,7 @@ def largest_cache(X, signs, beta):
 @pytest.mark.parametrize("beta", [0.01, 1.0])
 def test_no_stream_stores_more(seed, beta):
     X, y = separable(seed, n=60, gamma=0.3)
-    model = AggressivePerceptron(kernel="linear", margin=beta).fit(X, y)
+    model = AggressivePerceptron(kernel="linear", margin=beta, shuffle=False).fit(X, y)
     found = model.certificate(X, y, leave_one_out=False)
     largest, last = largest_cache(X, np.where(y == "yes", 1, -1), beta)
     assert model.n_support_ == last
@@ -81,8 +81,8 @@ def test_data_that_cannot_be_separated_and_more_than_two_classes():
 
 def test_a_stream_is_its_rows():
     X, y = separable(0)
-    whole = AggressivePerceptron(kernel="linear").fit(X, y)
-    parts = AggressivePerceptron(kernel="linear")
+    whole = AggressivePerceptron(kernel="linear", shuffle=False).fit(X, y)
+    parts = AggressivePerceptron(kernel="linear", shuffle=False)
     for chunk in np.array_split(np.arange(len(y)), 4):
         parts.partial_fit(X[chunk], y[chunk], classes=["no", "yes"])
     assert parts.certificate(X, y).as_dict() == whole.certificate(X, y).as_dict()

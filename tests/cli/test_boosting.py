@@ -1,6 +1,7 @@
 """Boosting and networks from the command line."""
 
 import json
+import re
 
 import numpy as np
 import pytest
@@ -58,7 +59,8 @@ def test_train_predict_evaluate_inspect(name, run, animals, tmp_path):
     found = json.loads(run("evaluate", "m", animals, "--json").stdout)
     assert found["error"] == np.mean(predicted != y)
     shown = run("inspect", "m").stdout
-    assert ("centres" if name == "network" else f"ended by  {expected.ended_}") in shown
+    words = "centres" if name == "network" else f"ended by +{re.escape(expected.ended_)}"
+    assert re.search(words, shown)
     assert "kernel" not in shown
     found = json.loads(run("inspect", "m", "--json").stdout)["steps"][0]
     assert found["class"] == type(expected).__name__
@@ -92,10 +94,13 @@ def test_choosing_by_cross_validation(run, animals, tmp_path):
     ("options", "words"),
     [
         ("adaboost --estimator trees", "--estimator must be stumps or rbf-network, got 'trees'"),
-        ("adaboost --n-centers 3", "--n-centers is no option of adaboost: it belongs to rbf-net"),
-        ("adaboost --kernel rbf", "--kernel is no option of adaboost"),
+        (
+            "adaboost --n-centers 3",
+            "--n-centers is not an option of adaboost: it belongs to rbf-net",
+        ),
+        ("adaboost --kernel rbf", "--kernel is not an option of adaboost"),
         ("adaboost --n-rounds 0", "n_rounds must be a positive integer, got 0"),
-        ("rbf-network --n-rounds 5", "--n-rounds is no option of rbf-network"),
+        ("rbf-network --n-rounds 5", "--n-rounds is not an option of rbf-network"),
         ("rbf-network --n-centers 0", "n_centers must be an integer of at least 1, got 0"),
         ("svc --regularization 1", "it belongs to adaboost and rbf-network"),
     ],

@@ -58,7 +58,7 @@ def test_rows_of_training_are_known_again(run, animals, tmp_path):
     run("train", animals, *SVM)
     shown = run("evaluate", "m", animals).stdout
     assert "training error" in shown
-    assert "the model was trained on these rows" in shown
+    assert "The model was trained on these rows" in shown
     assert "measured before it was fitted on all rows" in shown
     assert run("evaluate", "m", animals, "--report", "a.html").exit_code == 0
     page = Path("a.html").read_text()

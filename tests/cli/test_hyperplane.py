@@ -78,7 +78,10 @@ def test_data_that_cannot_be_separated(run, tmp_path):
         ("--model max-margin-hyperplane --norm one", "--norm"),
         ("--model max-margin-hyperplane --kernel rbf", "--kernel is no option"),
         ("--model max-margin-hyperplane --C 0", "C must be positive"),
-        ("--model svc --norm 1", "--norm is no option of svc: it belongs to max-margin-hyperplane"),
+        (
+            "--model svc --norm 1",
+            "--norm is not an option of svc: it belongs to max-margin-hyperplane",
+        ),
     ],
 )
 def test_mistakes_are_one_line(args, words, fails, animals, tmp_path):

@@ -46,7 +46,7 @@ def test_an_option_of_another_model(run, animals):
     result = run("train", animals, "--model", "lp-svc", "--lam", 2)
     assert result.exit_code == 2
     assert result.stderr.strip() == (
-        "error: --lam is no option of lp-svc: it belongs to adaptive-margin-svc"
+        "error: --lam is not an option of lp-svc: it belongs to adaptive-margin-svc"
     )
     result = run("train", animals, "--model", "nu-lp-svc", "--nu", 2)
     assert result.exit_code == 2

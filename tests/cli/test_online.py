@@ -42,6 +42,6 @@ def test_train_is_fit(name, run, animals):
 
 def test_options_of_other_models(fails, animals):
     for args in (("mira", "--alpha", 0.5), ("romma", "--margin", 1), ("svc", "--budget", 5)):
-        assert "is no option of" in fails("train", animals, "--model", *args, "-o", "m")
+        assert "is not an option of" in fails("train", animals, "--model", *args, "-o", "m")
     line = fails("train", animals, "--model", "mira", "--policy", "margin", "-o", "m")
     assert "needs a budget" in line

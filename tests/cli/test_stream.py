@@ -224,7 +224,7 @@ def test_mistakes_are_one_line(fails, stream, tmp_path):
         (("./svc",), "is a SVC, which does not learn from a stream"),
         (("nothing",), "there is no file nothing"),
         (("file",), "not a whole model file"),
-        (("mira", "--alpha", 1), "--alpha is no option of mira"),
+        (("mira", "--alpha", 1), "--alpha is not an option of mira"),
         (("mira", "--gamma", "scale"), "use gamma='stream', 'auto' or a number"),
         (("mira", "--gamma", "big"), "gamma must be"),
         (("mira", "--kernel", "precomputed"), "partial_fit needs examples"),

@@ -186,13 +186,16 @@ def test_two_classes_and_capped_nu(run, fails, tmp_path):
 @pytest.mark.parametrize(
     ("args", "words"),
     [
-        ("--model svc --nu 0.1", "--nu is no option of svc: it belongs to nu-svc"),
-        ("--model svc --epochs 3", "--epochs is no option of svc: it belongs to voted-perceptron"),
+        ("--model svc --nu 0.1", "--nu is not an option of svc: it belongs to nu-svc"),
+        (
+            "--model svc --epochs 3",
+            "--epochs is not an option of svc: it belongs to voted-perceptron",
+        ),
         ("--model svc --normalize", "belongs to voted-perceptron"),
         ("--model svc --shuffle", "belongs to voted-perceptron"),
         ("--model svc --learning-rate 1", "belongs to kernel-adatron"),
-        ("--model nu-svc --C 1", "--C is no option of nu-svc"),
-        ("--model nu-svc --slack squared", "--slack is no option of nu-svc: it belongs to svc"),
+        ("--model nu-svc --C 1", "--C is not an option of nu-svc"),
+        ("--model nu-svc --slack squared", "--slack is not an option of nu-svc: it belongs to svc"),
         ("--model kernel-adatron --class-weight balanced", "--class-weight is no option"),
         ("--model kernel-adatron --min-margin 1", "belongs to svc and nu-svc"),
         ("--model svc --C 0", "C must be positive"),

@@ -35,7 +35,8 @@ def test_is_partial_fit(chunk, run, animals, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     shown = run("train", animals, "--model", "mira", "--budget", 20, "--stream", "--test", test)
     X, y = data.read(test)
-    assert f"{100 * np.mean(model.predict(X) != y):.2f} % of 90 rows" in shown.stdout
+    assert f"{100 * np.mean(model.predict(X) != y):.2f} % (95 % interval " in shown.stdout
+    assert ") of 90 rows" in shown.stdout
     assert f"{model.online_errors_} ({100 * model.online_errors_ / 90:.2f} %)" in shown.stdout
 
 

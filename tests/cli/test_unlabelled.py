@@ -63,18 +63,27 @@ def test_what_train_prints(run, files):
     assert "test" not in run("train", "digits", *TRAIN).stdout
 
 
-@pytest.mark.parametrize("option", ["--cv nu=0.1,0.2", "--test rows.csv", "--report page.html"])
+@pytest.mark.parametrize("option", ["--cv nu=0.1,0.2", "--test rows.csv"])
 def test_what_compares_with_labels(fails, files, option):
     words = fails("train", "rows.csv", *TRAIN, *option.split())
     assert f"{option.split()[0]} compares with labels, and one-class-svm learns without" in words
     assert not (files / "model").exists()
 
 
+def test_the_page(run, files, X):
+    run("train", "rows.csv", *TRAIN, "--report", "page.html")
+    of_training = (files / "page.html").read_text()
+    outside = int((load(files / "model").decision_function(X) < 0).sum())
+    assert f"{outside} of {len(X)} rows are outside" in of_training
+    assert "nu-property, outliers" in of_training
+    run("report", "model", "rows.csv", "-o", "again.html")
+    assert "nu-property, outliers" in (files / "again.html").read_text()
+
+
 def test_what_is_for_other_models(run, fails, files):
     run("train", "rows.csv", *TRAIN)
-    for command in ("evaluate", "report"):
-        words = fails(command, "model", "words.csv", "--label", "kind")
-        assert "model holds a OneClassSVM, which learns without labels" in words
+    words = fails("evaluate", "model", "words.csv", "--label", "kind")
+    assert "model holds a OneClassSVM, which learns without labels" in words
     assert "does not learn from a stream" in fails("stream", "model")
     assert "does not learn from a stream" in fails("stream", "one-class-svm")
     assert "--stream is for models that" in fails("train", "rows.csv", *TRAIN, "--stream")

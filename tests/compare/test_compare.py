@@ -1,15 +1,18 @@
 """A comparison against training each machine by hand, its time limit, and bad input."""
 
+import io
 import json
 import multiprocessing
 import re
 import signal
 import time
-from dataclasses import dataclass
+import xml.etree.ElementTree as ET
+from dataclasses import dataclass, replace
 from typing import get_type_hints
 
 import numpy as np
 import pytest
+from rich.console import Console
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.datasets import load_iris
 from sklearn.model_selection import StratifiedKFold
@@ -19,11 +22,21 @@ from threadpoolctl import threadpool_info
 
 from largemargin.cli.compare import compare as compare_command
 from largemargin.compare import candidates, compare
-from largemargin.compare.candidates import KERNELS, OURS, Candidate, our_classes
+from largemargin.compare.candidates import KERNELS, MULTICLASS, OURS, Candidate, our_classes
 from largemargin.compare.measuring import measure
-from largemargin.compare.results import COLUMNS, Certified, Comparison, Result, render, row
+from largemargin.compare.picture import beyond, draw
+from largemargin.compare.results import (
+    COLUMNS,
+    Certified,
+    Comparison,
+    Result,
+    render,
+    row,
+    widest_error,
+)
 from largemargin.compare.running import _put, _work
 from largemargin.compare.task import make_task
+from largemargin.compare.watching import FillingTable
 from largemargin.kernels.choosing import KERNEL_NAMES, make_kernel
 from largemargin.report.intervals import ErrorRate
 from largemargin.runtime.threads import count_workers
@@ -191,9 +204,14 @@ def test_ctrl_c_keeps_what_is_done(task):
     with pytest.raises(KeyboardInterrupt):
         compare(task, [Made("elsewhere", "Sleeper", cls=Sleeper)], _interrupting("starting"))
     machines = [quick, Made("elsewhere", "Sleeper", cls=Sleeper), quick]
-    first, *others = compare(task, machines, _interrupting("done"), at_once=1).results
+    heard = []
+    found = compare(task, machines, _interrupting("done"), at_once=1, heard=heard.append)
+    first, *others = found.results
     assert first.error is not None
     assert [one.trouble for one in others] == ["interrupted"] * 2
+    assert [one.title for one in heard] == [first.title]
+    assert found.as_json()["unfinished"] == 2
+    assert "2 of 3 machines were not measured" in render(found)
 
 
 def _interrupting(when):
@@ -292,6 +310,69 @@ def test_bad_tasks(options, message):
     X, y = load_iris(return_X_y=True)
     with pytest.raises(ValueError, match=message):
         make_task("iris", X, y, **options)
+
+
+def test_the_picture(found):
+    results = [
+        replace(found.results[1], title=f"SVC{k}", fit_seconds=0.01 * 3**k, error=ErrorRate(k, 50))
+        for k in range(4)
+    ]
+    found = replace(found, results=(*results, found.results[0]))
+    drawn = draw(found, 0.2)
+    ET.fromstring(drawn)
+    assert drawn.count('class="machine ours"') == 4
+    assert all(f">SVC{k}</text>" in drawn for k in range(4))
+    places = [
+        tuple(map(float, p)) for p in re.findall(r"translate\(([\d.]+) ([\d.]+)\)\" d", drawn)
+    ]
+    assert places == sorted(places, key=lambda p: (p[0], -p[1]))  # slower and worse, up and right
+    assert places[1][0] - places[0][0] == pytest.approx(places[3][0] - places[2][0], abs=0.2)
+    assert draw(replace(found, results=()), 0.2) == ""
+    failed = replace(results[0], title="Far", error=ErrorRate(45, 50))
+    far = replace(found, results=(*results, failed))
+    assert [r.title for r in beyond(far, widest_error(far))] == ["Far"]
+    assert "Above the picture: Far 90.0 %" in render(far)
+
+
+def test_names_in_the_picture_do_not_hide_each_other(found):
+    same = [replace(found.results[1], title=f"Machine{k}") for k in range(9)]
+    drawn = draw(replace(found, results=tuple(same)), 0.2)
+    boxes = re.findall(r'<text class="name (\w*)" x="([\d.]+)" y="([\d.]+)">Machine', drawn)
+    assert 1 < len(boxes) < 9
+    assert len(set(boxes)) == len(boxes)
+
+
+def test_the_table_that_fills(found):
+    out = io.StringIO()
+    console = Console(file=out, width=80, height=30, force_terminal=True)
+    bad, good = found.results
+    with FillingTable(3, console) as table:
+        table.told(0, "MIRA", "searching")
+        table.heard(bad)
+        table.heard(replace(good, title="Worse", error=ErrorRate(9, 50)))
+        table.heard(good)
+        with console.capture() as shown:
+            console.print(table.drawn())
+    text = re.sub("\x1b[^m]*m", "", shown.get())
+    assert text.index("SVC ") < text.index("Worse") < text.index("LinearSVC")
+    assert "3 of 3 machines measured. MIRA: searching" in text
+    assert max(map(len, text.splitlines())) <= 80
+
+
+def test_more_than_two_classes_are_compared_in_the_best_form():
+    def forms(n_classes):
+        found = candidates("rbf", 1.0, ["svc", "nu-svc", "mira"], n_classes)
+        return {c.title: c.grid.get("multiclass") for c in found}
+
+    assert forms(3) == {
+        "SVC": ["ovr", "ovo", "crammer-singer"], "NuSVC": ["ovr", "ovo"], "MIRA": None,
+        "SVC (scikit-learn)": None,
+    }  # fmt: skip
+    assert set(forms(2).values()) == {None}
+    machines = {c.title: c for c in candidates("rbf", 1.0, n_classes=3)}
+    for name, known in MULTICLASS.items():
+        assert machines[name].settings[0]["multiclass"] == "ovr"
+        assert all(machines[name].make({"multiclass": form}, 0) for form in known)
 
 
 def test_bad_machines():

@@ -107,13 +107,14 @@ def test_a_lost_scheduler(data, sign, monkeypatch):  # noqa: F811
 
 def test_the_last_worker_is_gone(data, monkeypatch):  # noqa: F811
     X, y = data
-    monkeypatch.setattr(cluster, "NO_WORKER", 2.0)
     monkeypatch.setattr(connection, "NO_WORKER", 2.0)
+    monkeypatch.setattr(connection, "SAID", 1.0)
     with processes() as (client, _, workers):
         with (
             at_round(8, workers[0].kill),
             soon(),
             pytest.raises(ClusterError, match="no worker is left"),
+            pytest.warns(UserWarning, match="no worker of the cluster takes tasks: waiting"),
         ):
             DaskSVC(client=client).fit(chunked(X), y)
         with soon(), pytest.raises(ClusterError, match="the cluster has no worker"):

@@ -57,13 +57,13 @@ class Part:
         self.client, self.n_workers, self.threads = client, n_workers, threads
 
     @contextmanager
-    def used(self):
+    def used(self, **sizes):
         async def some(client):
             there, running = await connection.alive(client)
             return there, set(sorted(running)[: self.n_workers])
 
         self.client.run(set_threads, self.threads)
-        with few_rows_are_many(), pytest.MonkeyPatch.context() as patch:
+        with few_rows_are_many(**sizes), pytest.MonkeyPatch.context() as patch:
             patch.setattr(estimators, "workers_of", lambda client: client.sync(some, client)[1])
             patch.setattr(cluster, "workers_of", lambda client: client.sync(some, client)[1])
             yield self.client
@@ -80,13 +80,16 @@ def set_stretch(length):
 
 
 @contextmanager
-def few_rows_are_many(working_set=64, pool=128):
-    """Chunking, stretches and pools for data of any size."""
+def few_rows_are_many(working_set=64, pool=128, corner=0):
+    """Chunking, stretches and pools for data of any size; problems of more than `corner` rows are
+    not solved in a matrix of their own.
+    """
     with pytest.MonkeyPatch.context() as patch:
         for room in (collections, estimators, shards):
             patch.setattr(room, "STRETCH", STRETCH)
         patch.setattr(session, "WHOLE_GRAM_ROWS", 0)
         patch.setattr(session, "SMALL_PROBLEM", 0)
+        patch.setattr(session, "CORNER_ROWS", corner)
         patch.setattr(session, "has_few_features", lambda X, kernel: False)
         patch.setattr(chunking, "WORKING_SET", working_set)
         patch.setattr(chunking, "POOL", pool)
@@ -135,12 +138,12 @@ def close(one, other, Z, tolerance):
     assert np.allclose(a, b, rtol=0, atol=tolerance * max(1.0, np.abs(a).max()))
 
 
-def fitted_everywhere(clusters, machine, params, X, y, weight=None):
+def fitted_everywhere(clusters, machine, params, X, y, weight=None, **sizes):
     """The model of every cluster, over another partitioning each, after they were compared."""
     models = []
     for part, lengths in zip(clusters, ("not dividing", "empty ones", "lopsided"), strict=True):
         given = parts_of(X, CHUNKS[lengths], type(X) if sp.issparse(X) else np.array)
-        with part.used() as client:
+        with part.used(**sizes) as client:
             models.append(machine(client=client, **params).fit(given, y, weight))
         addresses = {one["worker"] for one in models[-1].cluster_stats_}
         assert len(addresses) == len(models[-1].cluster_stats_) == part.n_workers
@@ -179,7 +182,31 @@ def test_machines(clusters, X, two, name):
         plain = SVC(**params).fit(X, two)
     if name in IN_REGISTERS:
         same(model, plain)
+        if name != "squared-sum":
+            same(model, plain, ("objective_", "dual_gap_"))
     close(model, plain, X, 2e-3)
+
+
+@pytest.mark.parametrize("name", ["rbf", "poly", "float32"])
+def test_pairs_of_few_rows(clusters, X, three, name):
+    """Each is solved in its own matrix, as by the plain class."""
+    params = {"multiclass": "ovo", **MACHINES[name]}
+    sizes = {"corner": N - 1}
+    model = fitted_everywhere(clusters, DaskSVC, params, X, three, **sizes)
+    with few_rows_are_many(**sizes):
+        plain = SVC(**params).fit(X, three)
+    same(model, plain, (*MODEL, "objective_", "dual_gap_"))
+
+
+@pytest.mark.parametrize("multiclass", ["ovr", "ovo"])
+def test_values_that_are_kept(clusters, three, multiclass):
+    """Of rows that are wide, by segments of the columns."""
+    wide = np.random.default_rng(10).normal(size=(N, 150)).astype(np.float32)
+    wide[:, 0] += 2 * three
+    params = {"multiclass": multiclass, "gamma": 0.005}
+    model = fitted_everywhere(clusters, DaskSVC, params, wide, three)
+    with few_rows_are_many():
+        close(model, SVC(**params).fit(wide, three), wide, 2e-3)
 
 
 @pytest.mark.parametrize("name", ["rbf", "linear", "callable", "squared-sum", "float64"])

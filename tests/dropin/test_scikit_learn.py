@@ -16,7 +16,9 @@ SAMPLED = {
 
 def run(estimator, check):
     if isinstance(estimator, NuSVC) and name_of(check) == "check_class_weight_classifiers":
-        with pytest.raises(AssertionError):  # LIBSVM has no class weights there
+        # LIBSVM has no class weights there, and scikit-learn's own NuSVC, to which the answers are
+        # equal, does not pass either: it is in its list of expected failures for that reason
+        with pytest.raises(AssertionError):
             check(estimator)
     else:
         check(estimator)

@@ -68,3 +68,14 @@ def test_refusals_are_one_sentence_and_write_nothing(pairs, tmp_path):
         assert told in found.output, words
         assert found.output.count("\n") == 1, found.output
     assert sorted(tmp_path.iterdir()) == before
+
+
+@pytest.mark.parametrize("name", ["junk.model", "junk.libsvm", "junk.safetensors", "junk"])
+def test_a_file_in_no_format_that_is_known(name, tmp_path):
+    (tmp_path / name).write_bytes(b"hello world\nand more")
+    found = run(tmp_path / name, tmp_path / "b.onnx")
+    assert found.exit_code == 2
+    said = found.output
+    assert f"{name} is in no format that can be converted: it begins with b'hello world'" in said
+    assert "give a model file of largemargin (.safetensors), or one of LIBSVM or ThunderSVM" in said
+    assert not (tmp_path / "b.onnx").exists()

@@ -266,7 +266,7 @@ GOOD = (DATA / "libsvm-rbf-three.model").read_text()
         ("gamma 0.5", "gamma 0", "gamma must be .* a positive number, got 0.0"),
         ("gamma 0.5\n", "", "the header has not 1 of gamma"),
         ("nr_class 3", "nr_class 4", "has not 3 finite coefficients"),
-        ("label 7 -1 3", "label 7 7 3", "a label is there twice"),
+        ("label 7 -1 3", "label 7 7 3", "a label occurs twice"),
         ("label 7 -1 3", f"label 7 -1 {10**30}", "is no integer of 64 bits"),
         ("nr_sv 12 12 8", "nr_sv 12 12 9", "nr_sv does not add up to total_sv"),
         ("label 7 -1 3", "label 7 -1 3.5", "label has the value '7 -1 3.5'"),

@@ -216,7 +216,7 @@ def test_refusals():
     refused(network.fit(X, y), "AdaBoost over RBFNetwork .* boost stumps")
     refused(SVC().fit(X, y.astype(float)), "type float64, such as 0.0")
     refused(SVC().fit(X, y > 0), "type bool, such as False")
-    refused(StandardScaler().fit(X), "is no machine of largemargin")
+    refused(StandardScaler().fit(X), "is not a machine of largemargin")
     one = AggressivePerceptron().partial_fit(X[:2], [1, 1])
     refused(one, "has seen the class 1 only")
 

@@ -114,7 +114,7 @@ HEADERS = [
     (["facts", "n_kept"], 0, "no rounds|which"),
     (["facts", "n_kept"], 4, "errors|alphas|shape"),
     (["facts", "n_kept"], 3.0, "n_kept is not a count"),
-    (["facts", "ended"], 5, "ended is not a word"),
+    (["facts", "ended"], 5, "ended is not text"),
     (["facts", "ended"], "zero error", "not that of how it ended"),
     (["facts", "base"], "tree", "needs the facts"),
     (["facts", "base"], KeyError, "needs the facts"),

@@ -118,7 +118,7 @@ HEADERS = [
     ((*FACTS, "log_every"), 2), ((*FACTS, "classes_given"), 1), ((*FACTS, "averages"), None),
     ((*FACTS, "random"), 5), ((*FACTS, "random"), "x" * 16), ((*FACTS, "random"), KeyError),
     ((*FACTS, "newest"), 15), ((*FACTS, "newest"), -2), ((*FACTS, "newest"), True),
-    ((*FACTS, "newest"), "0"), ((*FACTS, "more"), 1),
+    ((*FACTS, "newest"), "0"), ((*FACTS, "more"), 1), ((*FACTS, "n_unvisited"), -1),
 ]  # fmt: skip
 
 
@@ -130,7 +130,7 @@ def test_forged_headers(way, value, saved, tmp_path):
 
 def test_the_newest_is_the_newest(saved, tmp_path):
     header, arrays = parts_of(saved / "margin")
-    newest = int(arrays["0/basis.examples"].argmax())
+    newest = int(arrays["0/visits"].argmax())
     assert header["model"]["facts"]["newest"] == newest
     assert_refused(changed(header, (*FACTS, "newest"), (newest + 1) % 15), arrays, tmp_path / "m")
 
@@ -162,7 +162,8 @@ ARRAYS = [
     ("gram", lambda a: a[:-1]), ("gram", put(0, np.nan)), ("gram", lambda a: a.astype("f4")),
     ("log", lambda a: a[:-1]), ("log", put(0, 99)), ("tuning", lambda a: a[:1]),
     ("basis.examples", put(0, 10**6)), ("basis.examples", lambda a: np.zeros_like(a)),
-    ("basis.vectors", put((0, 0), np.nan)), ("more", None),
+    ("basis.vectors", put((0, 0), np.nan)), ("more", None), ("visits", put(0, 10**6)),
+    ("visits", lambda a: np.zeros_like(a)), ("visits", lambda a: a[:-1]),
 ]  # fmt: skip
 
 

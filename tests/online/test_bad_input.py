@@ -168,14 +168,14 @@ def test_too_little_memory():
 def test_a_fit_that_is_stopped_is_of_what_was_seen():
     X, y = integers(0, n=2000)
     with look_ahead(10), pytest.warns(ConvergenceWarning, match="max_seconds=1e-09"):
-        model = MIRA(gamma="auto", max_seconds=1e-9).fit(X, y)
+        model = MIRA(gamma="auto", shuffle=False, max_seconds=1e-9).fit(X, y)
     assert_equal(model, MIRA(gamma="auto").partial_fit(X[:10], y[:10], classes=[0, 1, 2]))
 
 
 def test_odd_sparse_input():
     X, y = integers(0)
     rows = sp.csr_array(X)
-    expected = MIRA(budget=9).fit(rows, y)
+    expected = MIRA(budget=9, shuffle=False).fit(rows, y)
     unsorted = sp.csr_array((rows.data.copy(), rows.indices.copy(), rows.indptr.copy()), rows.shape)
     for i in range(len(y)):
         part = slice(*unsorted.indptr[i : i + 2])
@@ -183,6 +183,6 @@ def test_odd_sparse_input():
         unsorted.data[part] = unsorted.data[part][::-1].copy()
     unsorted.has_sorted_indices = False
     for form in (unsorted, sp.coo_array(X), sp.csc_matrix(X)):
-        assert_equal(MIRA(budget=9).fit(form, y), expected)
+        assert_equal(MIRA(budget=9, shuffle=False).fit(form, y), expected)
     mixed = MIRA(budget=9).partial_fit(rows[:60], y[:60], classes=[0, 1, 2])
     assert_equal(mixed.partial_fit(X[60:], y[60:]), expected)

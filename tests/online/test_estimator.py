@@ -96,18 +96,20 @@ def test_a_class_that_was_named_takes_part_before_it_is_seen():
 
 def test_removal_comes_before_the_step():
     """A step that the removal has made zero: a margin error, and nothing is stored."""
-    model = MIRA(kernel="linear", margin=1.0, budget=1, policy="margin", average=False)
+    paper = {"policy": "margin", "average": False, "shuffle": False}
+    model = MIRA(kernel="linear", margin=1.0, budget=1, **paper)
     model.fit(np.array([[1.0], [-1.0], [2.0]]), [1, 1, 0])
     # the second example contradicts the first, the cache is full: the first goes, the second is
     # stored; the third agrees with the second and clears the margin
     assert (model.n_insertions_, model.n_removals_, model.margin_errors_) == (2, 1, 2)
-    ties = AggressivePerceptron(kernel="linear", margin=0.1, budget=2, policy="margin")
+    ties = AggressivePerceptron(kernel="linear", margin=0.1, budget=2, **paper)
     ties.fit(np.eye(3), [0, 1, 0])
     assert ties.support_.tolist() == [1, 2]  # of two that are equally good, the older one went
 
 
 def test_equal_best_wrong_classes_are_taken_in_order():
-    model = AggressivePerceptron(kernel="linear", average=False).fit(np.eye(3), [2, 1, 0])
+    model = AggressivePerceptron(kernel="linear", average=False, shuffle=False)
+    model.fit(np.eye(3), [2, 1, 0])
     assert model.dual_coef_.tolist() == [[-1, -1, 1], [0, 1, -1], [1, 0, 0]]
 
 
@@ -146,13 +148,14 @@ def test_averages_answer_better_than_what_is_left_of_them():
 
 def test_cache_sizes_are_thinned_but_exact():
     X, y = integers(3, n=5000, n_classes=3)
-    model = AggressivePerceptron(kernel="linear", budget=20, policy="margin").fit(X, y)
+    settings = {"kernel": "linear", "budget": 20, "policy": "margin", "shuffle": False}
+    model = AggressivePerceptron(**settings).fit(X, y)
     seen, size = model.cache_sizes_.T
     assert 512 <= len(seen) <= 1024
     assert (np.diff(seen) == seen[0]).all()
     assert 5000 - seen[-1] < seen[0]
     for t in seen[:3]:
-        short = AggressivePerceptron(kernel="linear", budget=20, policy="margin")
+        short = AggressivePerceptron(**settings)
         short.partial_fit(X[:t], y[:t], classes=np.unique(y))
         assert short.n_support_ == size[seen == t][0]
 

@@ -30,7 +30,8 @@ KERNELS = {
 
 def make(rule, policy, budget, kernel="poly", **more):
     cls, own = RULES[rule]
-    return cls(policy=policy, budget=budget, random_state=3, **own, **KERNELS[kernel], **more)
+    settings = {"shuffle": False, "random_state": 3, **own, **KERNELS[kernel], **more}
+    return cls(policy=policy, budget=budget, **settings)
 
 
 def twin_of(model, X, n_classes):

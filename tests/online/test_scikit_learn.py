@@ -74,7 +74,7 @@ def test_data_frames(digits):
     pandas = pytest.importorskip("pandas")
     polars = pytest.importorskip("polars")
     X, y, X_test, _ = digits
-    expected = MIRA().fit(X, y).predict(X_test)
+    expected = MIRA(shuffle=False).fit(X, y).predict(X_test)
     names = [f"pixel{j}" for j in range(X.shape[1])]
     for frame in (pandas.DataFrame(X, columns=names), polars.DataFrame(X, schema=names)):
         model = MIRA()

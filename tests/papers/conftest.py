@@ -5,8 +5,9 @@ import pytest
 from sklearn.datasets import load_digits
 
 from largemargin.data.dataset import Dataset
+from largemargin.papers.cells import Cell, Published
 from largemargin.papers.figures import Figure, Panel
-from largemargin.papers.report import Cell, Group, Published, Report, Row, Table
+from largemargin.papers.report import Group, Report, Row, Table
 from largemargin.report.charts import Curve
 
 
@@ -27,14 +28,14 @@ def small_usps():
 @pytest.fixture
 def report():
     errors = (
-        Cell(2.31, 0.04, Published(2.2, "recalled")),
-        Cell(2.61, None, Published(2.2, "print")),
+        Cell(2.21, 0.04, Published(2.2, "recalled"), runs=10),
+        Cell(2.61, None, Published(2.2, "print"), rows=50_000),
         Cell(1.5),
         Cell(),
     )
     counts = (
-        Cell(1030.0, 12.0, Published(1000, "recalled"), "count"),
-        Cell(1031.0, 12.0, Published(1000, "recalled"), "count"),
+        Cell(1005.0, 12.0, Published(1000, "recalled"), "count", 10),
+        Cell(960.0, 12.0, Published(1000, "recalled"), "count", 10),
         Cell(25461.4, 12.0, unit="count"),
         Cell(None, None, Published(7, "derived"), "count"),
     )

@@ -35,12 +35,10 @@ def columns_with(name, machine, error):
 
 @pytest.mark.parametrize(
     ("machine", "error", "agrees"),
-    [
-        ("loo", 11.3, True), ("loo", 11.31, False), ("loo", 9.89, False), ("svm", 10.8, True),
-        ("svm-published", 12.3, False), ("ab", 13.0, True), ("vp", 50.0, None),
-    ],
-)  # fmt: skip
-def test_banana_is_reached_within_one_deviation(machine, error, agrees):
+    [("loo", 12.6, True), ("loo", 12.8, False), ("loo", 8.4, False), ("vp", 50.0, None)],
+)
+def test_banana_is_judged_by_the_noise_of_both(machine, error, agrees):
+    """Ours is 1.41 over two splits here, theirs 0.7 over a hundred."""
     comparable = dict.fromkeys(published.SETS, True)
     table = table_of(columns_with("banana", machine, error), tuple(published.SETS), comparable, 0)
     cell = table.groups[0].rows[0].cells[list(MACHINES).index(machine)]
@@ -49,10 +47,7 @@ def test_banana_is_reached_within_one_deviation(machine, error, agrees):
     title = MACHINES[machine].title
     if agrees is not None:
         assert any(f"{title} {6 - missed} of 6" in note for note in table.notes)
-    assert table.verdict == (
-        f"{30 - missed} of 30 published numbers reached, {missed} not (within one published "
-        "deviation)."
-    )
+    assert table.verdict.startswith(f"{30 - missed} of 30 published numbers are within two")
 
 
 def test_a_full_table_fits_into_the_terminal():
@@ -85,14 +80,37 @@ def test_where_minima_are():
     lowest = {name: [5.0, 1.0, 4.0] for name in tables.QUANTITIES}
     assert tables.minima_are_near([lowest], log_widths)
     assert not tables.minima_are_near([{**lowest, "test": [5.0, 4.0, 1.0]}], log_widths)
-    assert tables.best_lambda([[3.0, 1.0], [1.0, 2.0]], (0.0, 1.0)) == 1.0
     assert [lam for lam in (0.0, 0.5, 1.0) if tables.BEST_LAMBDA["titanic"](lam)] == [0.0]
+
+
+def test_a_lowest_point_is_judged_by_the_noise_over_splits():
+    """The differences from the second column are 1, 2 and 3: 2 with a standard error of 0.577."""
+    errors = [[11.0, 10.0, 30.0], [14.0, 12.0, 50.0], [11.0, 8.0, 40.0]]
+    above, noise = tables.beyond_lowest(errors)
+    assert above == pytest.approx([2.0, 0.0, 30.0])
+    assert noise[:2] == pytest.approx([1 / 3**0.5, 0.0])
+    assert not tables.is_lowest(errors, [True, False, False])
+    assert tables.is_lowest(errors, [False, True, False])
+    assert tables.is_lowest([[11.0, 10.0], [10.0, 10.5]], [True, False])
+    assert tables.best_is_stated("titanic", [[1.0, 2.0]], (0.0, 1.0))
+    assert not tables.best_is_stated("banana", [[1.0, 2.0]], (0.0, 1.0))
+
+
+def test_one_degenerate_fit_does_not_make_the_axis():
+    """A narrow kernel may have no solution that numbers can hold: a mean would be 4e13."""
+    good = {name: [5.0, 1.0] for name in (*tables.QUANTITIES, "support", "largest", "gap")}
+    good |= {"gap": [0.0, 0.0], "largest": [3.0, 3.0]}
+    bad = {**good, "slacks": [4e14, 1.0], "gap": [1.0, 0.0], "largest": [1e158, 3.0]}
+    figure = tables.width_figure([good, good, bad], (-2.0, 0.0))
+    assert figure.panels[1].curves[0].y == (5.0, 1.0)
+    assert "1 of the 6 fits, at widths from 0.14 to 0.14" in figure.notes[1]
+    assert len(tables.width_figure([good], (-2.0, 0.0)).notes) == 1
 
 
 def test_statements_are_compared():
     found = statements_table({"outlier": True, "titanic": False})
     assert [group.title for group in found.groups] == ["figure 2.2", "figure 2.8"]
-    assert found.verdict == "1 of 2 statements hold here, 1 not."
+    assert found.verdict == "1 of 2 statements hold here, 1 does not."
 
 
 @pytest.mark.data

@@ -66,7 +66,10 @@ def test_statements_are_compared_and_not_asserted(changed, broken):
     for name, one in rows.items():
         assert one.cells[0].agrees is HOLDS[name](found)
     missed = sum(not holds(found) for holds in HOLDS.values())
-    assert statements([found]).verdict == f"{5 - missed} of 5 statements hold here, {missed} not."
+    do = "does" if missed == 1 else "do"
+    assert (
+        statements([found]).verdict == f"{5 - missed} of 5 statements hold here, {missed} {do} not."
+    )
 
 
 def test_statements_are_not_made_of_letter():
@@ -77,7 +80,7 @@ def test_statements_are_not_made_of_letter():
     assert cells[0].ours == 0.0
 
 
-@pytest.mark.parametrize(("error", "agrees"), [(4.4, True), (4.7, False)])
+@pytest.mark.parametrize(("error", "agrees"), [(4.7, True), (6.8, False)])
 def test_the_machine_is_compared_with_what_is_quoted(error, agrees):
     cell = row(table_of(found_on(machine=run_of(error, 550))), 0, "Test error").cells[-1]
     assert (cell.published.value, cell.published.label) == (4.38, "recalled")
@@ -86,14 +89,14 @@ def test_the_machine_is_compared_with_what_is_quoted(error, agrees):
     assert other.published is None
 
 
-@pytest.mark.parametrize(("wrong", "agrees"), [(186, True), (150, False)])
-def test_the_projectron_is_compared_with_what_is_printed(wrong, agrees):
+@pytest.mark.parametrize("wrong", [186, 150])
+def test_the_projectron_stands_beside_another_method(wrong):
     run = {"n_test": 1000, "wrong": wrong}
     runs = {("usps", 0.0, p, size): [run] for p in WITH_BUDGET for size in published.BUDGETS}
     found = one_pass_table(runs, ["usps"], {"usps": True})
     cell = row(found, 1, "projectron").cells[0]
     assert cell.published.value == 18.6
-    assert cell.agrees is agrees
+    assert (cell.state, cell.agrees) == ("other", None)
     merge = row(found, 1, "merge-BSGD")
     assert [c.published.value for c in merge.cells] == [8.2, 7.1]
     assert not merge.has_ours

@@ -14,7 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import StratifiedKFold
 from sklearn.svm import SVC as PeerSVC
 
-from largemargin import data
+from largemargin import SVC, data
 from largemargin.papers import PAPERS, cortes_vapnik, rendering
 from largemargin.papers.cortes_vapnik import PARTS, Plan, published, reproduce, run_experiment
 from largemargin.papers.cortes_vapnik.experiments import (
@@ -27,6 +27,7 @@ from largemargin.papers.cortes_vapnik.experiments import (
     draw_points,
     smooth,
 )
+from largemargin.papers.cortes_vapnik.slack import slack_mnist, slack_usps
 from largemargin.papers.cortes_vapnik.tables import bound_figure, bounds, table3
 from largemargin.papers.experiments import Images, interruptions_raised
 
@@ -87,6 +88,38 @@ def test_machine_against_a_peer(small_usps, degree):
     )
     assert found["train"]["n"] == 300
     assert set(seconds) == {"search", "fit", "predict", "evaluate"}
+
+
+def test_the_papers_slack_is_the_usual_machine_with_a_C_of_its_own(small_usps):
+    """With (sum of slacks)^2 the box is 2 C times the sum of slacks, one for each class."""
+    images, C = Images(small_usps), 0.02
+    found, _ = MachineExperiment(
+        images, 2, 1 / 64, SearchForC((C,), folds=3), slack="squared-sum"
+    ).run()
+    X, y = small_usps.X, np.where(small_usps.y == 3, 1, -1)
+    model = SVC(C=C, kernel="poly", degree=2, gamma=1 / 64, coef0=1.0, slack="squared-sum")
+    model.fit(X, y)
+    assert np.count_nonzero(model.dual_coef_) == found["n_support"][3]
+    slacks = np.maximum(0, 1 - y * model.decision_function(X)).sum()
+    peer = PeerSVC(C=2 * C * slacks, kernel="poly", degree=2, gamma=1 / 64, coef0=1.0, tol=1e-5)
+    assert slacks > 0.1
+    assert model.decision_function(X) == pytest.approx(
+        peer.fit(X, y).decision_function(X), abs=0.01
+    )
+
+
+def test_tables_with_the_papers_slack(report, work):
+    usps = {d: json.loads(next(work.glob(f"usps_degree-{d}_smoothed*")).read_text())["results"]
+            for d in (1, 3)}  # fmt: skip
+    found = slack_usps(usps, usps, comparable=True)
+    assert [g.title[:3] for g in found.groups] == ["squ", "sum"]
+    assert {c.state for c in row(found, 0, "Test error").cells} == {"other"}
+    assert len(slack_usps(usps, {}, comparable=False).groups) == 1
+    mnist = json.loads(next(work.glob("mnist*.json")).read_text())["results"]
+    found = slack_mnist(mnist, mnist, comparable=True)
+    assert row(found, 0, "Train errors").cells[9].sentence.endswith("against 1 of 300")
+    assert row(found, 1, "SupVec").cells[10].ours == mnist["n_distinct"]
+    assert len(slack_mnist(mnist, None, comparable=False).groups) == 1
 
 
 def test_search_prefers_the_smaller_of_equal_values():
@@ -282,9 +315,13 @@ def test_the_full_plan(small_usps, small_mnist):
     experiments = plan.experiments(small_usps, plan.mnist_images(small_mnist))
     machines = [e for e in experiments if isinstance(e, MachineExperiment)]
     assert [(e.degree, e.smoothed) for e in machines] == [
-        *((d, True) for d in range(1, 8)), *((d, False) for d in range(1, 8)), (4, False),
+        *((d, True) for d in range(1, 8)), *((d, False) for d in range(1, 8)),
+        *((d, True) for d in range(1, 8)), (4, False), (4, False),
     ]  # fmt: skip
-    assert len(experiments) == 3 + 15 + 4
+    own = [e for e in machines if e.slack == "squared-sum"]
+    assert [(e.degree, e.smoothed) for e in own] == [*((d, True) for d in range(1, 8)), (4, False)]
+    assert len({e.file_name for e in machines}) == len(machines)
+    assert len(experiments) == 3 + 15 + 8 + 4
     assert {e.search.rows for e in machines} == {None}
     assert plan.command == "largemargin reproduce cortes-vapnik"
     assert PLAN.command == "largemargin reproduce cortes-vapnik --quick --degrees 1,3"

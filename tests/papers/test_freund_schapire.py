@@ -16,9 +16,12 @@ from largemargin.papers.freund_schapire.experiments import (
     RULES,
     TABLE_EPOCHS,
     Experiment,
+    make_model,
+    pixels,
     run_experiment,
     stages,
 )
+from largemargin.papers.freund_schapire.misses import LastVector, RandomRule
 from largemargin.perceptron import VotedPerceptron
 
 PLAN = Plan(degrees=(1, 4), permutations=2, epochs=2)
@@ -211,9 +214,44 @@ def test_report_files(report, tmp_path):
     row = found["tables"][0]["groups"][0]["rows"][0]
     assert (row["name"], row["unit"]) == ("Vote", "percent")
     assert set(row["cells"][0]) == {
-        "ours", "deviation", "published", "label", "difference", "agrees",
+        "ours", "deviation", "published", "label", "difference", "agrees", "runs",
     }  # fmt: skip
     assert len(found["figures"][0]["panels"]) == 2
+
+
+def test_the_random_rule_in_expectation(small_mnist):
+    """Against the error of the last vector at each stage, from fits of their own."""
+    found, _ = RandomRule(1, 2, Images(small_mnist)).run()
+    assert [len(counts) for counts in found["wrong"].values()] == [20] * 3
+    order = np.random.RandomState(1).permutation(300)
+    model = make_model(1, 1, None).fit(small_mnist.X[order], small_mnist.y[order])
+    for name, normalize in (("nothing", False), ("norm", True)):
+        answers = model.predict(small_mnist.X_test, method="last", normalize=normalize)
+        assert found["wrong"][name][9] == np.sum(answers != small_mnist.y_test)
+    scores = model.decision_function(small_mnist.X_test, method="last", normalize=False)
+    answers = (scores / np.sqrt(model.n_mistakes_)).argmax(axis=1)
+    assert found["wrong"]["root of mistakes"][9] == np.sum(answers != small_mnist.y_test)
+
+
+def test_the_last_vector_after_a_tenth_of_an_epoch(small_mnist, work, report):
+    found, _ = LastVector(0, 2, Images(small_mnist)).run()
+    order = np.random.RandomState(1).permutation(300)
+    model = make_model(2, 1, None)
+    model.fit(pixels(small_mnist.X[order], 2), small_mnist.y[order])
+    X_test = pixels(small_mnist.X_test, 2)
+    ((scores),) = model.staged_decision_functions(X_test, [0.1], [("last", False)])
+    wrong = scores["last", False].argmax(axis=1) != small_mnist.y_test
+    assert found["errors"][1][0] == pytest.approx(100 * np.mean(wrong))
+
+
+def test_the_misses_are_a_part_of_the_full_plan_only(small_mnist, tmp_path):
+    assert "misses" in Plan().parts
+    assert "misses" not in Plan.quick().parts
+    plan = Plan("misses", permutations=1, epochs=3)
+    (found,) = reproduce(plan, small_mnist, tmp_path).tables
+    assert found.columns == ("0.1", "3")
+    assert [len(group.rows) for group in found.groups] == [3, 2]
+    assert found.groups[1].rows[0].cells[0].runs == 10
 
 
 def test_published_table_is_whole():

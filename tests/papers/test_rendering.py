@@ -16,9 +16,10 @@ from rich.console import Console
 from typer.testing import CliRunner
 
 from largemargin.cli.app import app
-from largemargin.papers import PAPERS, figures, rendering
+from largemargin.papers import PAPERS, figures, rendering, scatter
+from largemargin.papers.cells import Cell, Published
 from largemargin.papers.figures import Bars, Conic, Figure, Gaussians, Panel, Plane
-from largemargin.papers.report import Cell, Group, Published, Report, Row
+from largemargin.papers.report import Group, Report, Row
 from largemargin.report.charts import Curve, log_ticks
 from largemargin.report.machine import describe_machine, duration
 
@@ -60,7 +61,9 @@ def test_page_is_whole_and_needs_nothing_else(html):
     assert checker.open == []
     assert len(checker.ids) == len(set(checker.ids))
     assert checker.fetched
-    assert all(target.startswith("#") for target in checker.fetched)
+    inside = [target for target in checker.fetched if target.startswith("#")]
+    assert {*checker.fetched} - {*inside} == {"data:,", "paper.json"}
+    assert {target[1:] for target in inside} <= {*checker.ids}
     assert {*re.findall(r"https?://[^\"]*", html)} == {
         "http://www.w3.org/2000/svg", "http://www.w3.org/1999/xlink",
     }  # fmt: skip
@@ -74,27 +77,54 @@ def test_page_says_what_must_be_said(html, report):
     text = " ".join(" ".join(checker.text).split())
     for expected in (
         "2 permutations in place of 10", "Other seeds.", "a processor, 2 cores",
-        "2 of 4 published numbers reached", "2026-01-01 to 2026-01-02", "1 h 7 min",
-        "not reached (test errors within 0.2 points, counts within 3%)",
+        "2 of 4 published numbers are within two standard errors", "2026-01-01 to 2026-01-02",
+        "1 h 7 min", "at a commit that was not recorded", "No verdict", "+0.41 worse", "-40 fewer",
     ):  # fmt: skip
         assert expected in text
-    assert html.count('<td class="off">') == 2
-    assert html.count('<span class="label">recalled</span>') == 1 + 3
+    assert html.count('<td class="higher"') == html.count('<td class="lower"') == 1
+    assert html.count('<td class="within"') == 2
+    assert html.count('<span class="source">recalled</span>') == 1 + 3
     assert "<errors>" not in html
     # every table and figure says that the run was reduced, and so does the head of the page
-    assert html.count('class="reduced"') == 3
+    assert html.count('class="warn reduced"') == 3
+
+
+def test_the_scatter_shows_every_pair(report, html):
+    errors, counts = scatter.scatters(report)
+    assert [len(errors.points), len(counts.points)] == [2, 2]
+    assert errors.states == {"higher": 1, "within": 1}
+    assert html.count('<path class="mark within" transform') == 2
+    assert html.count('class="identity"') == 2
+    assert "d = 1 Vote T = 2: 2.61 against 2.2, z = +4.1; worse" in html
+    for x, y in re.findall(r"translate\(([\d.]+) ([\d.]+)\)\" d", scatter.draw(errors)):
+        assert scatter.LEFT <= float(x) <= scatter.SIZE
+        assert 0 <= float(y) <= scatter.SIZE - scatter.BOTTOM
+
+
+def test_the_page_links_back_if_told(report):
+    assert 'href="../all.html"' in rendering.as_page(replace(report, figures=()), {}, "../all.html")
+
+
+def test_pictures_have_the_colours_of_the_page(report):
+    picture = figures.svg(report.figures[0])
+    page = figures.of_page(picture)
+    assert "var(--f0, #0072b2)" in page
+    assert "fill: #ffffff" in picture
+    assert "fill: #ffffff" not in page
+    ET.fromstring(page)
 
 
 def test_full_run_has_no_warning(report):
     html = rendering.as_page(replace(report, reduced=(), figures=()), {})
-    assert 'class="reduced"' not in html
+    assert 'class="warn reduced"' not in html
 
 
 def test_markdown(report):
     text = rendering.as_markdown(report, {"figure2": "figure2.svg"})
     assert "![Figure 2](figure2.svg)" in text
-    assert "| Vote | 2.31 ± 0.04<br>2.2 [recalled]<br>+0.11 |" in text
-    assert "**+0.41 !**" in text
+    assert "| Vote | 2.21 ± 0.04<br>2.2 [recalled]<br>+0.01 |" in text
+    assert "**+0.41 worse**" in text
+    assert "**-40 fewer**" in text
     assert text.count("educed run") == 3
     rows = [line for line in text.splitlines() if line.startswith("|")]
     assert {line.count("|") for line in rows} == {6}
@@ -108,10 +138,10 @@ def test_terminal_fits(report, width):
     assert max(map(len, text.splitlines())) <= width
     assert "…" not in text
     assert "REDUCED RUN: 2 permutations in place of 10" in text
-    assert "2.31 ±0.04" in text
+    assert "2.21 ±0.04" in text
     assert "2.2 [r]" in text
     assert "+0.41 !" in text
-    assert "+3.1% !" in text
+    assert "-40 *" in text
     assert "d = 1, error at epochs = 10: vote 2.00" in text
 
 
@@ -228,13 +258,13 @@ def test_ticks(low, high, steps, ticks):
 
 def test_wide_tables_have_short_differences(report):
     (table,) = report.tables
-    cells = (Cell(1443.0, None, Published(1000, "print"), "count"),) * 11
+    cells = (Cell(1443.0, 10.0, Published(1000, "print"), "count", 10),) * 11
     row = Row("Train errors", "count", cells)
     wide = replace(table, columns=("class",) * 11, groups=(Group("all", (row,)),))
     out = io.StringIO()
     rendering.show_table(wide, (), Console(file=out, width=100))
     assert "…" not in out.getvalue()
-    assert out.getvalue().count("+44%!") == 11
+    assert out.getvalue().count("+443!") == 11
 
 
 def test_files_without_the_report_packages(report, tmp_path, monkeypatch):
@@ -291,7 +321,7 @@ def test_an_earlier_run_is_rendered_to_the_byte(earlier, tmp_path):
     rendered = reproduce("budget", "noise", "--render", "--results", earlier, "-o", out)
     assert rendered.exit_code == 0, rendered.output
     assert "A paper <again>" in rendered.stdout
-    assert "2.31 ±0.04" in rendered.stdout
+    assert "2.21 ±0.04" in rendered.stdout
     names = sorted(path.name for path in earlier.iterdir())
     assert sorted(path.name for path in out.iterdir()) == names
     assert len(names) == 5
@@ -319,7 +349,7 @@ def test_results_are_looked_for_where_the_output_goes(report, quick, tmp_path):
         (["--render", "--results", "{}/c.json"], "c.json holds the results of paper, not of"),
         (["--render", "--permutations", "3"], "--permutations is for running experiments, not"),
         (["--render", "--work", "x"], "--work is for running experiments, not for --render: leave"),
-        (["--results", "{}"], "error: --results is for --render: give both"),
+        (["--results", "{}"], "error: --results is for --render: give both options"),
     ],
 )
 def test_bad_results_are_told_in_one_line(report, arguments, sentence, tmp_path):
@@ -350,11 +380,11 @@ def test_what_is_committed_is_what_the_results_give(paper):
     """Regenerate with `largemargin reproduce PAPER --render -o docs/reproduction`."""
     file = COMMITTED / f"{paper}.json"
     report = rendering.read(file)
-    assert file.read_text(encoding="utf-8") == json.dumps(report.as_json()) + "\n"
+    assert file.read_text(encoding="utf-8") == json.dumps(rendering.as_json(report)) + "\n"
     text = rendering.as_markdown(report, rendering.picture_names(report))
     assert (COMMITTED / f"{paper}.md").read_text(encoding="utf-8") == text
     assert rendering.as_page(report, dict.fromkeys(rendering.picture_names(report), "")).count(
-        "<figure>"
+        '<figure class="card drawn"'
     ) == len(report.figures)
 
 

@@ -13,10 +13,11 @@ from largemargin.certificates.certificate import Statement
 from largemargin.report import charts
 from largemargin.report.charts import Curve, Histogram, LineChart, linear_ticks
 from largemargin.report.fit import examples
-from largemargin.report.fit.curves import margin_histogram, search_chart
+from largemargin.report.fit.curves import margin_histogram
 from largemargin.report.fit.examples import album_of, hard_gallery, wrong_gallery
 from largemargin.report.fit.outcome import Outcome, Rows, confusion_matrix, margins_of
 from largemargin.report.fit.page import stated
+from largemargin.report.fit.search import search_chart
 from largemargin.report.templates import figure
 
 

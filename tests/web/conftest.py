@@ -3,6 +3,7 @@
 import contextlib
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -14,6 +15,9 @@ import pytest
 from sklearn.datasets import load_iris
 
 from largemargin import MIRA, SVC, save
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+SHOTS = os.environ.get("LARGEMARGIN_SHOTS")  # a folder for pictures to look at
 
 
 class Running:
@@ -87,3 +91,29 @@ def server(folder):
 @pytest.fixture(scope="session")
 def rows():
     return np.array(load_iris().data)
+
+
+@pytest.fixture(scope="session")
+def browser():
+    if CHROMIUM is None:
+        pytest.skip("there is no chromium: install it (Debian: apt-get install chromium)")
+    playwright = pytest.importorskip("playwright.sync_api", reason="pip install playwright")
+    with playwright.sync_playwright() as started:
+        found = started.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield found
+        found.close()
+
+
+@pytest.fixture
+def serious():
+    """What an accessibility checker finds on a page, the serious of it."""
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="no axe here")
+
+    def found(page):
+        return [
+            (one["id"], [node["html"][:150] for node in one["nodes"][:4]])
+            for one in axe.Axe().run(page).response["violations"]
+            if one["impact"] in ("serious", "critical")
+        ]
+
+    return found

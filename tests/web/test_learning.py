@@ -5,6 +5,9 @@ import os
 import random
 import shutil
 import signal
+import socket
+import subprocess
+import sys
 import threading
 import time
 
@@ -72,6 +75,22 @@ def test_bad_and_repeated_examples(path):
         learner_of(path)
 
 
+def test_a_lesson_of_many_is_that_of_each(path, tmp_path):
+    sent = events(60)
+    sent[7:7] = ["{", '{"x": [1, 2], "y": 1}', sent[3], '{"x": [1, 2, 3, 4], "y": "new", "id": 9}']
+    together = learner_of(path)
+    apart = learner_of(shutil.copy(path, tmp_path / "other.safetensors"))
+
+    def told(answers):
+        return [str(answer) for answer in answers]
+
+    found = together.learn(sent[:40]) + together.learn(sent[40:])
+    assert told(found) == told(apart.learn([event])[0] for event in sent)
+    X = np.random.default_rng(1).normal(size=(20, 4))
+    assert np.array_equal(together.decision_function(X), apart.decision_function(X))
+    assert together.n_learned == apart.n_learned == 60
+
+
 def test_a_journal_with_a_torn_end(tmp_path):
     journal = Journal(tmp_path / "j")
     lines = [Line(n, None, "{}", "{}") for n in range(5)]
@@ -95,29 +114,113 @@ def test_segments_that_are_no_longer_needed(tmp_path, monkeypatch):
     assert [line.n for line in Journal(tmp_path / "j").lines()] == [4, 5, 6, 7, 8]
 
 
+NURSERY = """
+import contextlib, io, os, shutil, sys, tempfile
+import uvicorn.protocols.http.h11_impl, uvicorn.lifespan.on, starlette.routing
+import largemargin.cli.app, largemargin.web.several
+from largemargin.model_file.saving import load_with_info
+from largemargin.web.serving import journal, learning
+with tempfile.TemporaryDirectory() as folder:  # what is needed is loaded by being used
+    path = shutil.copy(sys.argv[1], folder)
+    learner = learning.Learner(path, *load_with_info(path))
+    learner.learn(['{"x": [1, 2, 3, 4], "y": 1, "id": 1}'])
+    learner.close()
+    sys.argv = ["largemargin", "serve", "nothing", "--port", "0"]
+    with contextlib.suppress(SystemExit), contextlib.redirect_stderr(io.StringIO()):
+        largemargin.cli.main()
+learning.EVERY, journal.SEGMENT = 50, 120
+for line in sys.stdin:
+    born = os.fork()
+    if not born:
+        os.dup2(os.open("server.log", os.O_WRONLY | os.O_CREAT | os.O_TRUNC), 2)
+        sys.argv = ["largemargin", *line.split()]
+        largemargin.cli.main()
+        os._exit(0)
+    print(born, flush=True)
+    os.waitpid(born, 0)
+    print("gone", flush=True)
+"""
+
+
+class Nursery:
+    """A process that has loaded the library, and of which servers are forked: they begin at once.
+
+    They write checkpoints and begin segments of the journal more often than usual, so that some
+    are killed while they do.
+    """
+
+    def __init__(self, folder, port):
+        self._command = f"serve mira.safetensors --learn mira --port {port}\n"
+        self.base = f"http://127.0.0.1:{port}"
+        self._process = subprocess.Popen(
+            [sys.executable, "-c", NURSERY, "mira.safetensors"], cwd=folder, text=True,
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+        )  # fmt: skip
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *failure):
+        self._process.stdin.close()
+        self._process.wait(60)
+        self._process.stdout.close()
+
+    def server(self):
+        """The number of a new server process."""
+        self._process.stdin.write(self._command)
+        self._process.stdin.flush()
+        return int(self._process.stdout.readline())
+
+    def gone(self):
+        """Wait for its end."""
+        assert self._process.stdout.readline() == "gone\n"
+
+
+def free_port():
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        return found.getsockname()[1]
+
+
+def teach(base, sent, answered, at, killer):
+    """Teach a server from example `at` on until it is killed; what comes next."""
+    with httpx.Client(base_url=base, timeout=30) as client:
+        while True:
+            try:
+                answer = client.post("/learn/mira", content=sent[at])
+            except httpx.TransportError:
+                if killer.finished.is_set():
+                    return at
+                time.sleep(0.005)  # it does not listen yet
+                continue
+            assert answer.status_code == 200, answer.text
+            assert answered.setdefault(at, answer.text) == answer.text
+            at += 1
+            if killer.ident is None:
+                killer.start()
+
+
 def kills(folder, count, seed):
-    """Teach a server that is killed again and again; every acknowledged example is there once."""
+    """Teach servers that are killed one after the other at any moment, each fourth while it starts;
+    every acknowledged example is there once.
+    """
     path, choice = folder / "mira.safetensors", random.Random(seed)
     sent, answered, at = events(100_000, seed), {}, 0
-    for _ in range(count):
-        with serving(path, "--learn", "mira", cwd=folder) as server:
-            killer = threading.Timer(choice.random() * 0.4, server.kill)
-            killer.start()
-            try:
-                with httpx.Client(base_url=server.base, timeout=30) as client:
-                    while True:
-                        answer = client.post("/learn/mira", content=sent[at])
-                        assert answer.status_code == 200, answer.text
-                        answered.setdefault(at, answer.text)
-                        assert answered[at] == answer.text
-                        at += 1
-            except httpx.TransportError:
-                killer.join()
-    with serving(path, "--learn", "mira", cwd=folder) as server:
-        for k in list(answered)[-50:]:  # each once more: the first answer, and nothing is learned
-            assert server.client.post("/learn/mira", content=sent[k]).text == answered[k]
-        server.client.post("/learn/mira", content=sent[at])
+    with Nursery(folder, free_port()) as nursery:
+        for k in range(count):
+            pid = nursery.server()
+            life = choice.random() * 0.2
+            killer = threading.Timer(life, os.kill, (pid, signal.SIGKILL))
+            if k % 4 == 3:
+                killer.start()
+            at = teach(nursery.base, sent, answered, at, killer)
+            killer.join()
+            nursery.gone()
+    assert at > count  # they learned, too
     learner = learner_of(path)
+    for k in list(answered)[-50:]:  # each once more: the first answer, and nothing is learned
+        assert learner.learn([sent[k]]) == [answered[k].strip()]
+    learner.learn([sent[at]])
     assert learner.n_learned == at + 1 == len(answered) + 1
     twin = load(path)
     contents = [json.loads(event) for event in sent[: at + 1]]
@@ -133,7 +236,7 @@ def test_a_dozen_kills(path, tmp_path):
 
 @pytest.mark.slow
 def test_a_thousand_kills(path, tmp_path):
-    kills(tmp_path, 1000, 1)
+    kills(tmp_path, int(os.environ.get("LARGEMARGIN_KILLS", "1000")), 1)
 
 
 @pytest.mark.browser

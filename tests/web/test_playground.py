@@ -200,6 +200,36 @@ def test_a_table_with_two_columns_and_a_label(page):
     assert [p[:2] for p in other["points"]] == [p[1::-1] for p in answer["points"]]
     assert page.post("/table", json={"text": text, "x": "tall"}).status_code == 400
     assert page.post("/table", json={"text": ""}).status_code == 400
+    plain = page.post("/table", json={"text": text, "label": ""}).json()
+    assert (plain["label"], plain["classes"]) == (None, ["all"])
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("a\n1\n2\n", "needs two columns of numbers"),
+        ("a,b\nx,y\nu,v\n", "needs two columns of numbers"),
+        ("a,b,k\n1,2\n3,4,q\n", "line 2: expected 3 columns"),
+        ("a,b,k\n", "line 2: expected an example"),
+        ("a,b,k\n1,2,\ud800\n3,4,q\n", None),
+        ("a,b\n1,2\n3,4\n", None),
+        ("a,b,c,k\n1,,3,p\n2,,4,q\n3,,9,p\n", None),
+        ("a,b,k\n1e308,-1e308,p\n-1e308,1e308,q\n3,2,p\n", None),
+        ("a,b,c,k\n1,1,1,p\n1,1,1,q\n", None),
+    ],
+)
+def test_odd_tables(page, text, said):
+    answer = page.post(
+        "/table", content=json.dumps({"text": text}), headers={"content-type": "application/json"}
+    )
+    if said is None:
+        points = np.array(answer.json()["points"])
+        assert len(points) >= 2
+        assert (np.abs(points[:, :2]) <= 0.9).all()
+    else:
+        assert answer.status_code == 400
+        assert said in answer.json()["error"]
+        assert "/" not in answer.json()["error"]
 
 
 def test_a_file_of_the_command_line():
@@ -232,6 +262,27 @@ def test_a_newer_request_takes_the_place_of_an_older():
         return beside, newer, problem.value.status, stopped
 
     assert asyncio.run(meet()) == ("beside", "newer", 409, ["it was no longer wanted"])
+
+
+def test_whoever_leaves_ends_the_work():
+    async def leave():
+        lanes, stopped = Lanes(5.0), []
+
+        def slow():
+            from largemargin.runtime.progress import Watch
+
+            with Watch("a test", None) as watch:
+                while not watch.look():
+                    time.sleep(0.01)
+                stopped.append(watch.stopped)
+
+        with pytest.raises(Problem, match="gone"):
+            await lanes.run("a", slow, asyncio.sleep(0.05))
+        assert await lanes.run("a", lambda: "next") == "next"
+        lanes.close()
+        return stopped
+
+    assert asyncio.run(leave()) == ["it was no longer wanted"]
 
 
 def test_what_takes_too_long_is_said():

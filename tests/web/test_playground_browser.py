@@ -1,9 +1,7 @@
 """The playground in a real browser: drawn, dragged, compared, stepped, shared, small and dark."""
 
 import contextlib
-import os
 import re
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -12,10 +10,9 @@ import pytest
 
 from largemargin.machines import CARDS
 
-pytestmark = pytest.mark.browser
+from .conftest import SHOTS
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
-SHOTS = os.environ.get("LARGEMARGIN_SHOTS")  # a folder for pictures to look at
+pytestmark = pytest.mark.browser
 
 
 @contextlib.contextmanager
@@ -40,23 +37,12 @@ def address():
         yield found
 
 
-@pytest.fixture(scope="module")
-def browser():
-    if CHROMIUM is None:
-        pytest.skip("there is no chromium: install it (Debian: apt-get install chromium)")
-    playwright = pytest.importorskip("playwright.sync_api", reason="pip install playwright")
-    with playwright.sync_playwright() as started:
-        found = started.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield found
-        found.close()
-
-
 @pytest.fixture
 def opened(browser, address):
     """Opens pages and, in the end, holds them to: no error, and no request to elsewhere."""
     pages, troubles = [], []
 
-    def opening(fragment="", base=address, **options):
+    def opening(fragment="", base=address, fitted=True, **options):
         context = browser.new_context(**{"viewport": {"width": 1300, "height": 1000}, **options})
         page = context.new_page()
         page.set_default_timeout(20_000)
@@ -68,7 +54,8 @@ def opened(browser, address):
         )
         page.goto(f"{base}{fragment}")
         page.wait_for_selector("body[data-ready=true]")
-        settled(page)
+        if fitted:
+            settled(page)
         pages.append(context)
         return page
 
@@ -313,22 +300,117 @@ def test_a_phone(opened):
     shot(page, "phone")
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_an_accessibility_checker_finds_nothing_serious(opened, scheme):
-    axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="no axe here")
-    page = opened("#preset=three&A=SVC&B=AdaBoost", color_scheme=scheme)
+def two_panes(page):
+    page.check("#compare")
     settled(page, "B")
+    page.wait_for_function("() => document.querySelector('.differ-words').textContent")
+
+
+def certificate(page):
     page.click(".pane[data-pane=A] .certificate-box summary")
     page.wait_for_selector(".pane[data-pane=A] .statement")
-    page.click(".pane[data-pane=B] .replay-open")
-    page.wait_for_selector(".pane[data-pane=B][data-frame='0']")
-    found = axe.Axe().run(page).response["violations"]
-    serious = [
-        (one["id"], [node["html"][:150] for node in one["nodes"][:4]])
-        for one in found
-        if one["impact"] in ("serious", "critical")
-    ]
-    assert not serious
+    page.click(".pane[data-pane=A] .parameters summary")
+
+
+def replaying(page):
+    page.click(".pane[data-pane=A] .replay-open")
+    page.wait_for_selector(".pane[data-pane=A][data-frame='0']")
+
+
+def a_table(page):
+    text = "long,wide,deep,kind\n" + "".join(
+        f"{i % 7},{i % 5},{i % 3},{i % 2}\n" for i in range(30)
+    )
+    table = {"name": "a.csv", "mimeType": "text/csv", "buffer": text.encode()}
+    page.set_input_files("#open-csv", files=[table])
+    page.wait_for_selector("#table-choice select")
+
+
+def nothing_to_fit(page):
+    page.click("#clear")
+    page.wait_for_selector(".pane[data-pane=A] .problem:not([hidden])")
+
+
+STATES = (two_panes, certificate, replaying, a_table, nothing_to_fit)
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_an_accessibility_checker_finds_nothing_serious(opened, serious, width):
+    """In every state of the page, one added to the other, light and dark."""
+    page = opened("#preset=three&A=SVC", viewport={"width": width, "height": 900})
+    for state in STATES:
+        state(page)
+        for look in ("light", "dark"):
+            page.select_option("#look", look)
+            settled(page) if state is not nothing_to_fit else None
+            assert not serious(page), (state.__name__, look)
+            if state is replaying:  # a changed look is a new fit
+                break
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        shot(page, f"state-{state.__name__}-{width}")
+
+
+def test_light_or_dark_is_chosen_and_kept(opened):
+    page = opened(color_scheme="dark")
+    back = "getComputedStyle(document.body).backgroundColor"
+    pixel = (
+        "Array.from(document.querySelector('.plane canvas').getContext('2d')"
+        ".getImageData(5, 5, 1, 1).data)"
+    )
+    seen = {}
+    for look in ("system", "light", "dark"):
+        page.select_option("#look", look)
+        settled(page)
+        seen[look] = page.evaluate(back), page.evaluate(pixel)
+    assert seen["system"] == seen["dark"] != seen["light"]
+    page.select_option("#look", "light")
+    page.reload()
+    page.wait_for_selector("body[data-ready=true]")
+    assert page.evaluate(back) == seen["light"][0]
+    assert page.input_value("#look") == "light"
+
+
+def test_the_replays_of_a_support_vector_machine(opened):
+    page = opened("#preset=overlap&size=60&A=SVC&A.C=10")
+    replaying(page)
+    page.locator(".pane[data-pane=A] .replay-at").fill("12")
+    words = pane(page).locator(".replay-words")
+    count = int(re.search(r"working set, (\d+) point", words.inner_text())[1])
+    assert pane(page).locator(".point.lit").count() == count
+    page.select_option(".pane[data-pane=A] .replay-kind", "steps")
+    page.wait_for_function(
+        "() => document.querySelector('.replay-words').textContent.startsWith('After 1 step')"
+    )
+    page.click(".pane[data-pane=A] .replay-next")
+    assert pane(page).locator(".point.lit").count() == 2
+    gaps = re.findall(r"[\d.e-]+\d", pane(page).locator(".gap svg").get_attribute("aria-label"))
+    assert float(gaps[1]) > 0.5 > 1e-3 > float(gaps[2])
+    shot(page, "steps")
+
+
+@pytest.mark.parametrize(
+    "fragment",
+    ["#preset=constructor", "#preset=rings&size=1e9&noise=-3", "#points=AAAA&preset=xor&size=-5",
+     "#A=SVC&A.C=abc&B=__proto__&%ff&&=="],
+)  # fmt: skip
+def test_odd_links(opened, fragment):
+    """They end in a picture or a sentence."""
+    page = opened(fragment, fitted=False)
+    page.wait_for_function(
+        "() => document.querySelector('.time').textContent"
+        " || !document.querySelector('.problem').hidden"
+    )
+    assert n_points(page) <= 1000
+
+
+def test_a_file_that_is_too_large(opened):
+    page = opened()
+    file = {"name": "big.csv", "mimeType": "text/csv", "buffer": b"a,b\n" * 2_000_000}
+    page.set_input_files("#open-csv", files=[file])
+    page.wait_for_function(
+        "() => document.querySelector('#away-words').textContent.includes('8 MB')"
+    )
+    assert n_points(page) == 120
 
 
 def test_the_keyboard(opened):

@@ -7,7 +7,6 @@ import signal
 import socket
 import subprocess
 import sys
-import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 
@@ -17,7 +16,7 @@ import pytest
 
 from largemargin import SVC, load, save
 
-from .conftest import serving
+from .conftest import SHOTS, serving
 
 pytestmark = pytest.mark.browser
 
@@ -96,6 +95,17 @@ REFUSED = [
      '"data":[1]}]}', 400, "has 1 values, and its shape is [2, 4]"),
     ("/v2/models/iris/infer", '{"inputs":[{"name":"X","shape":[1,4],"datatype":"FP8",'
      '"data":[1]}]}', 400, "use one of BOOL"),
+    ("/v2/models/iris/infer", '{"inputs":[{"name":"X","shape":[1,4],"datatype":[],"data":[1]}]}',
+     400, "use one of BOOL"),
+    ("/v2/models/iris/infer", '{"inputs":[{"name":"X","shape":[1' + 400 * "0" + '],"datatype":'
+     '"FP64","data":[1]}]}', 400, "must be a list of whole numbers"),
+    ("/v2/models/iris/infer", '{"inputs":[{"name":"X","shape":[1,4],"datatype":"INT8",'
+     '"data":[1,2,3,4.5]}]}', 400, "not a value of INT8"),
+    ("/v2/models/iris/infer", '{"inputs":[{"name":"X","shape":[1,4],"datatype":"BOOL",'
+     '"data":[true,false,1,0]}],"outputs":[{"name":{}}]}', 400, "use label, decision"),
+    ("/predict/iris", '{"rows":[[1,2,3,4]],"nearest":1e999}', 400, "from 0 to 100"),
+    ("/predict/iris?decision=perhaps", "[[1,2,3,4]]", 400, "true or false"),
+    ("/predict/iris?nearest=1", "[[1e308,-1e308,1e308,1e308]]", 400, "scale the data"),
     ("/nowhere", "", 404, "/openapi.json"),
 ]  # fmt: skip
 
@@ -122,6 +132,25 @@ def test_it_describes_itself(server):
     assert "default-src 'none'" in page.headers["content-security-policy"]
     text = server.client.get("/metrics").text
     assert 'largemargin_requests_total{route="/openapi.json",status="200"}' in text
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [390, 1280])
+def test_its_page_in_a_browser(server, browser, serious, width, scheme):
+    context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
+    page, troubles = context.new_page(), []
+    page.on("console", lambda m: m.type == "error" and troubles.append(m.text))
+    page.on("request", lambda r: r.url.startswith((server.base, "data:")) or troubles.append(r.url))
+    page.goto(server.base)
+    for summary in page.locator("summary").all():
+        summary.click()
+    assert page.locator(".route").count() == len(server.client.get("/openapi.json").json()["paths"])
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert not serious(page)
+    if SHOTS:
+        page.screenshot(path=f"{SHOTS}/serve-{scheme}-{width}.png", full_page=True)
+    context.close()
+    assert not troubles
 
 
 def test_a_token_is_needed_for_other_hosts(folder):
@@ -211,21 +240,36 @@ def test_a_changed_file_is_loaded_when_it_is_whole(folder, tmp_path, rows):
         assert label() in ("always", "never")
 
 
-def test_sigterm_finishes_what_is_in_flight(folder):
-    with serving("iris.safetensors", cwd=folder) as server:
-        body = json.dumps([[1, 2, 3, 4]] * 5000)
-        answers = []
-
-        def ask():
-            answers.append(httpx.post(f"{server.base}/predict/iris", content=body, timeout=60))
-
-        asking = threading.Thread(target=ask)
-        asking.start()
-        time.sleep(0.02)
-        server.process.send_signal(signal.SIGTERM)
-        asking.join()
+@pytest.mark.parametrize("workers", [1, 2])
+def test_sigterm_finishes_what_is_in_flight(folder, workers):
+    with serving("iris.safetensors", "--workers", workers, cwd=folder) as server:
+        body = json.dumps([[1, 2, 3, 4]] * 5000).encode()
+        head = (
+            f"POST /predict/iris HTTP/1.1\r\nHost: localhost\r\nContent-Length: {len(body)}\r\n\r\n"
+        )
+        with socket.create_connection(("127.0.0.1", server.port), timeout=60) as asking:
+            asking.sendall(head.encode() + body[:1000])
+            time.sleep(0.5)
+            server.process.send_signal(signal.SIGTERM)
+            time.sleep(0.5)
+            asking.sendall(body[1000:])
+            with asking.makefile("rb") as reading:
+                answer = reading.read().partition(b"\r\n\r\n")[2]
         assert server.process.wait(60) in (0, -signal.SIGTERM)
-    assert len(answers[0].json()["labels"]) == 5000
+    assert len(json.loads(answer)["labels"]) == 5000
+
+
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_what_is_wrong_with_a_model_is_told_in_one_line(folder, tmp_path, workers):
+    (tmp_path / "cut.safetensors").write_bytes((folder / "iris.safetensors").read_bytes()[:1000])
+    command = [sys.executable, "-m", "largemargin", "serve", ".", "--port", "0"]
+    done = subprocess.run(
+        [*command, "--workers", workers], cwd=tmp_path, capture_output=True, text=True
+    )
+    assert done.returncode == 2
+    assert done.stderr.splitlines() == [
+        "error: cut.safetensors is not a whole model file: give a file that largemargin saved"
+    ]
 
 
 def test_several_processes_share_the_port(folder, rows):

@@ -31,7 +31,7 @@ from largemargin.runtime.threads import Workers, for_each, single_thread, worker
 
 PANEL = 256  # rows of X per tile
 STRIP = 512  # expansion vectors per tile
-FEW_ROWS = 64  # rows of X up to which a tile has all of them, and more vectors
+FEW_ROWS = 64  # rows of X up to which no way but tiles is worth it
 TILE_WORK = 1 << 23  # multiplications that are worth a tile where there are few rows
 TRANSFORM_WORK = 64  # multiplications that take as long as turning a product into a kernel value
 LINEAR_ROWS = 1 << 13  # rows of X per product with the weights of a linear model
@@ -85,7 +85,7 @@ class Expansion:
             return self._fused(X, scores, n_jobs, told)
         gram = Gram(self.basis.match(prepare(X, kernel, dtype)), self.basis)
         gram.check_overflow()
-        if few:
+        if few or n <= PANEL:
             return self._few(gram, scores, n_jobs)
         vectors, squares = self.basis.vectors, self.basis.squares
         strips = []
@@ -275,7 +275,7 @@ class ExpansionEstimator(KernelEstimator):
     def coef_(self) -> np.ndarray:
         check_is_fitted(self)
         if not self._linear:
-            raise AttributeError("coef_ is there with kernel='linear' only")
+            raise AttributeError("coef_ exists with kernel='linear' only")
         return self._expansion.weights(self.n_features_in_)
 
 

@@ -16,6 +16,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from largemargin.base.unscaled import warn_if_unscaled
 from largemargin.machines import room
 from largemargin.runtime.arrays import MatrixLike, VectorLike
 from largemargin.runtime.progress import Part, clock
@@ -42,6 +43,7 @@ class WithProbabilities:
 
     score_unit: float = 1.0  # what scores grow with, as training goes on, if they do
 
+    _needs_scaling = True  # whether the sizes of columns can matter
     calibrate: bool = False
     max_seconds: float | None
     _calibration: Any = None
@@ -100,12 +102,13 @@ class WithProbabilities:
         self, X: MatrixLike, y: VectorLike, sample_weight: VectorLike = None
     ) -> Iterator[None]:
         """Around a fit: calibration comes after it, if `calibrate` asks for that, in the time that
-        is left.
+        is left; and rows that were not learned for want of scaling are told of.
         """
         self.__dict__.pop("_calibration", None)
         folds = self.cross_fitting(X, y, sample_weight)
         if folds is None:
             yield
+            self._look_at_scale(X, y, sample_weight)
             return
         start, part = clock(), Part(MACHINE_SHARE)
         self.part = part
@@ -114,6 +117,12 @@ class WithProbabilities:
         finally:
             del self.part
         self.cross_fit(folds, clock() - start, part.interrupted)
+        self._look_at_scale(X, y, sample_weight)
+
+    def _look_at_scale(self, X: MatrixLike, y: VectorLike, sample_weight: VectorLike) -> None:
+        """Weights can ask for anything: nothing is said of what was learned with them."""
+        if self._needs_scaling and sample_weight is None:
+            warn_if_unscaled(self, X, y)
 
     def cross_fitting(self, X: MatrixLike, y: VectorLike, sample_weight: VectorLike) -> Any:
         """The folds to calibrate with; None unless `calibrate` asks for it."""

@@ -111,6 +111,8 @@ class AdaBoost(Classifier):
     True
     """
 
+    _needs_scaling = False  # stumps compare the values of one column
+
     def __init__(
         self,
         estimator: Any = None,
@@ -349,4 +351,4 @@ class AdaBoost(Classifier):
 
 def _check_rho(rho: Any) -> None:
     if not isinstance(rho, Real) or isinstance(rho, bool) or not np.isfinite(float(rho)):
-        raise ValueError(f"rho must be a number, from -1 to 1 to mean something, got {shown(rho)}")
+        raise ValueError(f"rho must be a number, and has a meaning from -1 to 1, got {shown(rho)}")

@@ -72,7 +72,7 @@ def _unpack_rounds(model: Any, facts: dict[str, Any], arrays: dict[str, np.ndarr
     check_count(facts["n_kept"], "n_kept")
     n = facts["n_kept"]
     if type(facts["ended"]) is not str:
-        raise ValueError("ended is not a word")
+        raise ValueError("ended is not text")
     alphas, errors = arrays.pop("alphas"), arrays.pop("errors")
     _check_rounds(alphas, errors, n, facts["ended"])
     if facts["base"] == "network" and type(model.estimator) is not RBFNetwork:

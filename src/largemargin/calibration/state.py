@@ -26,7 +26,7 @@ def pack(calibration: Calibration) -> dict[str, Any]:
 def unpack(model: Any, packed: Any) -> None:
     """Give a fitted model the calibration that `pack` took from another, checked."""
     if not isinstance(packed, dict) or set(packed) != KEYS:
-        raise ValueError("the calibration is not one")
+        raise ValueError("the calibration is malformed")
     wanted = n_sigmoids(len(model.classes_), is_by_pairs(model))
     slopes, offsets = (_numbers(packed[name], name, wanted) for name in ("slopes", "offsets"))
     for name in ("n_rows", "n_folds"):

@@ -128,7 +128,9 @@ def statements(
 def network_statements(model: Any, X: Matrix, labels: np.ndarray) -> list[Statement]:
     """The statements about `RBFNetwork`, of whose capacity nothing is known."""
     scores = model.decision_function(X)
-    sentence = "The smallest y f(x) of an example; negative if it is misclassified."
+    sentence = (
+        "The smallest margin y f(x) of an example; it is negative if the example is misclassified."
+    )
     records = recorded(model, X, labels)
     unknown = "the capacity of networks with moving centres is not known"
     return [
@@ -147,7 +149,8 @@ def boosting_statements(model: Any, X: Matrix, labels: np.ndarray, asked: Asked)
         error_statement(numbers_of(model, scores) != labels),
         SMALLEST.says(
             float(found.min()),
-            "The smallest margin of an example, from -1 to 1; negative if it is misclassified.",
+            "The smallest margin of an example, from -1 to 1; it is negative if the example is "
+            "misclassified.",
         ),
     ]
     for rho in asked.rhos:
@@ -218,9 +221,9 @@ def convex_combination_statement(
         return refuted
     value = convex_combination_bound(found, h, delta=delta, constant=constant)
     sentence = (
-        f"The error is at most {at_most(value)} with probability {1 - delta:g}: the margin error "
-        f"at the best rho and what {m} examples leave open of combinations of stumps, of VC "
-        f"dimension h = {h}, with the constant c, which the theorem does not give, taken to be "
-        f"{constant:g}."
+        f"The error is at most {at_most(value)} with probability {1 - delta:g}: this is the margin "
+        f"error at the best rho plus a capacity term for {m} examples and combinations of stumps, "
+        f"whose VC dimension is h = {h}, with the constant c, which the theorem does not "
+        f"give, taken to be {constant:g}."
     )
     return CONVEX.says(value, sentence, conditions)

@@ -39,8 +39,8 @@ from largemargin.machines import card_of
 from largemargin.runtime.arrays import MatrixLike, VectorLike
 
 PAPER = "Crammer, Kandola & Singer 2003"
-SIZE = Theorem("cache size", PAPER, "measured")
-BOUND = Theorem("cache bound", f"{PAPER}, theorem 1", "always")
+SIZE = Theorem("cache size", PAPER, "measured", counts=True)
+BOUND = Theorem("cache bound", f"{PAPER}, theorem 1", "always", counts=True)
 
 
 def cache_bound(radius: float, margin: float, gamma: float) -> float:
@@ -87,7 +87,8 @@ def cache_statements(fitted: Fitted) -> list[Statement]:
         return [theorem.fails(fitted.silent, fitted.records) for theorem in (SIZE, BOUND)]
     largest = max([model.n_support_, *model.cache_sizes_[:, 1].tolist()])
     sentence = (
-        f"The most examples stored at a time, of the times recorded; {model.n_support_} at the end."
+        "The largest number of examples that were stored at a recorded time; at the end there are "
+        f"{model.n_support_}."
     )
     return [SIZE.says(largest, sentence), cache_bound_statement(fitted, largest)]
 
@@ -125,7 +126,8 @@ def cache_bound_statement(fitted: Fitted, largest: int) -> Statement:
     sentence = (
         f"At most {floor(bound):,} examples are stored at any time of this stream, since "
         f"a vector separates it with margin gamma = {at_least(gamma)}; the largest norm is R = "
-        f"{at_most(fitted.largest_radius)} and beta = {model.margin:g}. {largest} were seen."
+        f"{at_most(fitted.largest_radius)} and beta = {model.margin:g}. At most {largest} "
+        "were stored at a recorded time."
     )
     return BOUND.says(bound, sentence, conditions)
 

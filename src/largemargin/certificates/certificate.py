@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from math import floor, isfinite
 from typing import Any, Literal
 
 import numpy as np
@@ -70,6 +71,9 @@ class Statement:
     bounds_from : str or None
         "above" or "below" if the value bounds the truth from there, empty if it is the number
         itself. None is "above" but for what is measured.
+    counts : bool
+        Whether it is about a whole number, which cannot lie between the value and the next whole
+        number below.
     """
 
     name: str
@@ -81,6 +85,16 @@ class Statement:
     bounds_error: bool = False
     by_problem: tuple[float, ...] = ()
     bounds_from: Side | None = None
+    counts: bool = False
+
+    @property
+    def written(self) -> str:
+        """The value as text: a bound is rounded outward, and a bound of a whole number is one."""
+        if self.value is None:
+            return "-"
+        if self.counts and isfinite(self.value):
+            return f"{sum(map(floor, self.by_problem or (self.value,))):,}"
+        return stated(self.value, self.side)
 
     @property
     def side(self) -> Side:
@@ -161,10 +175,7 @@ class Certificate:
         lines = [f"{self.model}, {self.n_examples} examples, delta {self.delta:g}"]
         width = max((len(s.name) for s in self.statements), default=0)
         for s in self.statements:
-            number = "-"
-            if s.value is not None:
-                number = stated(s.value, s.side)
-                number += " (vacuous)" if s.vacuous else ""
+            number = s.written + (" (vacuous)" if s.vacuous else "")
             lines.append(f"{s.name:{width}}  {number:>12}  {s.sentence} [{s.source}; {s.kind}]")
         return "\n".join(lines)
 
@@ -193,6 +204,7 @@ class Theorem:
     kind: Kind
     bounds_error: bool = False
     bounds_from: Side | None = None
+    counts: bool = False
 
     def refuted_by(self, conditions: Sequence[Condition]) -> Statement | None:
         """The statement that it does not apply, if one of its conditions fails."""
@@ -217,6 +229,7 @@ class Theorem:
         return Statement(
             self.name, float(value), sentence, self.source, self.kind, tuple(conditions),
             self.bounds_error, tuple(each.tolist()) if len(each) > 1 else (), self.bounds_from,
+            self.counts,
         )  # fmt: skip
 
 

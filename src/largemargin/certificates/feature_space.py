@@ -164,8 +164,9 @@ def vc_statement(fitted: Fitted, delta: float, constant: float) -> Statement:
         for f in fitted.functional
     ]
     sentence = (
-        f"The error is at most {at_most(total(each))} with probability {1 - delta:g}: the training "
-        f"error and what {len(fitted)} examples leave open of functions of VC dimension h = {h}, "
+        f"The error is at most {at_most(total(each))} with probability {1 - delta:g}: this is the "
+        f"training error plus a capacity term for {len(fitted)} examples and functions of VC "
+        f"dimension h = {h}, "
         f"{constant_words(constant, P, delta)}."
     )
     return VC.says(total(each), sentence, conditions, each)
@@ -181,9 +182,10 @@ def margin_bound_statement(fitted: Fitted, delta: float, constant: float) -> Sta
     found, radius = normalised(fitted)
     each = [margin_bound(f, radius, delta=delta / P, constant=constant) for f in found]
     sentence = (
-        f"The error is at most {at_most(total(each))} with probability {1 - delta:g}: the margin "
-        "error at the best rho and what margins of that size leave open, with examples scaled into "
-        f"the unit ball{' and the threshold as a coordinate' if has_threshold(fitted) else ''}, "
+        f"The error is at most {at_most(total(each))} with probability {1 - delta:g}: this is the "
+        "margin error at the best rho plus a capacity term for margins of that size, with examples "
+        "scaled into the unit ball"
+        f"{' and the threshold as a coordinate' if has_threshold(fitted) else ''}, "
         f"{constant_words(constant, P, delta)}."
     )
     return MARGIN.says(total(each), sentence, conditions, each)
@@ -225,9 +227,9 @@ def explicit_margin_statement(fitted: Fitted, delta: float) -> Statement:
     each = [explicit_margin_bound(f, radius, delta=delta / P) for f in found]
     return covering_statement(
         EXPLICIT_MARGIN, each, conditions,
-        f"The error is at most {at_most(total(each))} with probability {1 - delta:g}: the margin "
-        "error at the best rho of 1, 1/2, 1/4, ... in the unit ball, and what covering numbers of "
-        "linear functions leave open. Nothing in it is a constant left to guess"
+        f"The error is at most {at_most(total(each))} with probability {1 - delta:g}: this is the "
+        "margin error at the best rho of 1, 1/2, 1/4, ... in the unit ball, plus a capacity term "
+        "from covering numbers of linear functions. It has no unknown constant"
         f"{_sharing_words(P)}.",
     )  # fmt: skip
 
@@ -256,7 +258,7 @@ def explicit_hard_margin_statement(fitted: Fitted, delta: float) -> Statement:
         EXPLICIT_HARD_MARGIN, each, conditions,
         f"The error is at most {at_most(total(each))} with probability {1 - delta:g}, since no "
         f"training example has a margin below {at_least(min(f.min() for f in found))} (in the unit "
-        f"ball). Nothing in it is a constant left to guess{_sharing_words(P)}.",
+        f"ball). It has no unknown constant{_sharing_words(P)}.",
     )  # fmt: skip
 
 

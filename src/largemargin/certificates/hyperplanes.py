@@ -68,8 +68,8 @@ def hyperplane_statements(model: Any, unchanged: Condition) -> list[Statement]:
     if unchanged.silences:
         return [gap_statement(model), DISTANCE.fails(unchanged.otherwise, [unchanged])]
     sentence = (
-        "The smallest y (w.x + b)/|w|_p of a training example: its distance to the hyperplane in "
-        f"the norm that is conjugate to p = {model.norm:g}, negative on the wrong side."
+        "The smallest y (w.x + b)/|w|_p of a training example, which is its distance to the "
+        f"hyperplane in the norm conjugate to p = {model.norm:g}; it is negative on the wrong side."
     )
     return [
         gap_statement(model),
@@ -101,8 +101,8 @@ def sum_norm_statement(fitted: Fitted, delta: float, constant: float) -> Stateme
     ]  # fmt: skip
     return covering_statement(
         SUM_NORM, each, conditions,
-        f"The error is at most {at_most(total(each))} with probability {1 - delta:g}: the margin "
-        f"error at the best rho of 1, 1/2, 1/4, ..., where {N} coordinates are at most 1 and the "
-        f"weights sum to 1, and what covering numbers leave open, "
+        f"The error is at most {at_most(total(each))} with probability {1 - delta:g}: this is the "
+        f"margin error at the best rho of 1, 1/2, 1/4, ..., where {N} coordinates are at most 1 "
+        "and the weights sum to 1, plus a capacity term from covering numbers, "
         f"{constant_words(constant, P, delta)}.",
     )  # fmt: skip

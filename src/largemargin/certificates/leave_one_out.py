@@ -185,15 +185,16 @@ def leave_one_out_statement(
             "of them with leave_one_out=True"
         )
     wrong = int(errors.sum())
-    skipped = f"; the other {len(fitted) - len(rows)} have no part in it" * (
-        len(rows) < len(fitted)
+    skipped = (
+        f"; removing one of the other {len(fitted) - len(rows)} does not change the solution"
+        * (len(rows) < len(fitted))
     )
     lone = int(fitted.alone.sum())
-    vanished = f"; {lone} without a fit, since nothing else is of its class" if lone else ""
+    vanished = f"; {lone} without a fit, since no other example has its class" if lone else ""
     sentence = (
         f"{wrong} of {len(fitted)} examples are misclassified by the machine trained without them "
-        f"({len(rows) - lone} fits{skipped}{vanished}): an unbiased estimate of the error after "
-        f"training on {len(fitted) - 1} examples."
+        f"({len(rows) - lone} fits{skipped}{vanished}). This is an unbiased estimate of the error "
+        f"after training on {len(fitted) - 1} examples."
     )
     return LEAVE_ONE_OUT_ERROR.says(wrong / len(fitted), sentence)
 

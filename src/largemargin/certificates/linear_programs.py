@@ -136,6 +136,6 @@ def adaptive_statement(fitted: Fitted, delta: float) -> Statement:
         return ADAPTIVE.fails(provisos.otherwise, conditions)
     sentence = (
         f"The error is at most {at_most(total(known))} with probability {1 - delta:g}, from the "
-        "norm of w and what the adaptive margins lack."
+        "norm of w and the slack of the adaptive margins."
     )
     return ADAPTIVE.says(total(known), sentence, conditions, known)

@@ -111,7 +111,10 @@ def error_statement(wrong: np.ndarray) -> Statement:
 def _functional(found: Margins) -> list[Statement]:
     smallest = [least(one) for one in found.functional]
     where = " in some problem" if len(smallest) > 1 else ""
-    sentence = f"The smallest y f(x) of an example; negative if it is misclassified{where}."
+    sentence = (
+        "The smallest margin y f(x) of an example; it is negative if the example is "
+        f"misclassified{where}."
+    )
     return [SMALLEST.says(np.nanmin(smallest), sentence, by_problem=smallest)]
 
 
@@ -130,8 +133,9 @@ def _geometric(found: Margins, rhos: Iterable[float]) -> list[Statement]:
     statements = [
         GEOMETRIC.says(
             nearest,
-            "The example that is nearest to the hyperplane, or farthest on the wrong side, is at "
-            f"y f(x)/|w| = {nearest:.4g}; the largest norm of an example is R = {R:.4g}.",
+            "The example that is nearest to the hyperplane, or farthest on the wrong side of it, "
+            f"has the distance y f(x)/|w| = {nearest:.4g}; the largest norm of an example is R = "
+            f"{R:.4g}.",
             by_problem=smallest,
         ),
         MEDIAN.says(

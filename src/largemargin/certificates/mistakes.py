@@ -58,9 +58,11 @@ from largemargin.certificates.rounding import (
 from largemargin.runtime.arrays import MatrixLike, VectorLike
 
 PAPER = "Freund & Schapire 1999"
-MISTAKES = Theorem("mistakes", PAPER, "measured")
-SEPARABLE_BOUND = Theorem("mistake bound, separable data", f"{PAPER}, theorem 1", "always")
-MISTAKE_BOUND = Theorem("mistake bound", f"{PAPER}, theorem 2", "always")
+MISTAKES = Theorem("mistakes", PAPER, "measured", counts=True)
+SEPARABLE_BOUND = Theorem(
+    "mistake bound, separable data", f"{PAPER}, theorem 1", "always", counts=True
+)
+MISTAKE_BOUND = Theorem("mistake bound", f"{PAPER}, theorem 2", "always", counts=True)
 CONVERSION = Theorem(
     "leave-one-out conversion", f"{PAPER}, theorem 3 and corollary 1", "expectation", True
 )
@@ -372,7 +374,7 @@ def mistake_bound_statement(
     repeated = f", {epochs} times over" if epochs > 1 else ""
     sentence = (
         f"At most {_count(each)} mistakes on this sequence of {len(fitted)} examples"
-        f"{repeated}, whether or not it can be separated (compared with {how})."
+        f"{repeated}, whether or not the data can be separated (compared with {how})."
     )
     return MISTAKE_BOUND.says(total(each), sentence, [definite], each)
 
@@ -399,9 +401,10 @@ def conversion_statement(fitted: Fitted, made: np.ndarray) -> Statement:
         return refuted or CONVERSION.fails("")
     each = np.array([above(Fraction(times * int(k), len(fitted) + 1)) for k in made])
     sentence = (
-        f"The expected error is at most {'2 ' if times == 2 else ''}E[k]/(m + 1), k being the "
-        f"mistakes in one pass over m + 1 examples; with the {int(made.sum())} made on these "
-        f"m = {len(fitted)} in place of the expectation that is {at_most(total(each))}."
+        f"The expected error is at most {'2 ' if times == 2 else ''}E[k]/(m + 1), where k "
+        f"counts the mistakes in one pass over m + 1 examples. With the {int(made.sum())} mistakes "
+        f"on these m = {len(fitted)} examples in place of the expectation, this is "
+        f"{at_most(total(each))}."
     )
     return CONVERSION.says(total(each), sentence, conditions, each)
 
@@ -437,8 +440,8 @@ def convergence_statement(
         each.append(min(float(len(erred)), geometric) + lone)
     by_problem = [above(Fraction(k) / (len(fitted) + 1)) for k in each]
     sentence = (
-        "The expected error is at most E[min(k, (R/gamma)^2)]/(m + 1), k being the examples on "
-        f"which mistakes were made; what was found here, {at_most(total(each))}, in place of "
-        f"the expectation gives {at_most(total(by_problem))}."
+        "The expected error is at most E[min(k, (R/gamma)^2)]/(m + 1), where k counts the examples "
+        f"with a mistake. With the number found here, {at_most(total(each))}, in place of the "
+        f"expectation, this is {at_most(total(by_problem))}."
     )
     return CONVERGED.says(total(by_problem), sentence, conditions, by_problem)

@@ -40,7 +40,7 @@ def statements(
     n, below = len(fitted), int((decision < 0).sum())
     outside, near = int((decision < -error).sum()), int((np.abs(decision) <= error).sum())
     sentence = f"{below} of these {n} rows are outside"
-    sentence += f"; the scores of {near} are on the boundary, to rounding." if near else "."
+    sentence += f"; the scores of {near} are on the boundary, apart from rounding." if near else "."
     return n, [
         OUTLIERS.says(below / n, sentence),
         _outside(fitted, outside),
@@ -69,7 +69,9 @@ def _outside(fitted: Fitted, outside: int) -> Statement:
         is_optimal(fitted.model),
         Condition("the count agrees", outside <= nu * n * (1 + SAME_SHARE), counted),
     ]
-    sentence = f"At most a share nu of the training rows is outside, beyond rounding: {counted}."
+    sentence = (
+        f"At most a share nu of the training rows is outside, apart from rounding: {counted}."
+    )
     return OUTSIDE.refuted_by(conditions) or OUTSIDE.says(nu, sentence, conditions)
 
 

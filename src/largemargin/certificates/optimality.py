@@ -34,8 +34,9 @@ def gap_statement(model: Any, indefinite: str = "") -> Statement:
     if not np.isfinite(largest):
         return GAP.fails(_why_unknown(model))
     sentence = (
-        f"No machine's objective is better than this fit's by more than {at_most(largest)} "
-        f"{'times w.w' if _is_of_nu(model) else 'of it'}, as its dual objective shows."
+        f"The objective of this fit exceeds the smallest possible one by at most "
+        f"{at_most(largest)} {'times w.w' if _is_of_nu(model) else 'of itself'}, as the dual "
+        "objective shows."
     )
     return GAP.says(largest, sentence, by_problem=gaps)
 

@@ -177,7 +177,8 @@ def support_vector_statement(fitted: Fitted, dual: Dual) -> Statement:
     used, flags = np.any(dual.alphas > 0, axis=0), (dual.alphas > 0) | fitted.alone_by_problem
     share = support_vector_bound(flags)
     sentence = (
-        f"The leave-one-out error{_which_machine(dual)} is at most {at_most(share)}: only the "
+        f"The leave-one-out error{_which_machine(dual)} is at most {at_most(share)}. Removing an "
+        "example that is not a support vector does not change the solution, so only the "
         f"{int(used.sum())} support vectors of {len(fitted)} examples{lone_words(fitted, used)} "
         "can be wrong when left out."
     )
@@ -209,7 +210,7 @@ def expected_error_statement(fitted: Fitted, dual: Dual) -> Statement:
     lone = " and of examples alone in their classes" * bool((fitted.alone & ~used).any())
     sentence = (
         "The expected error after training on one example less is at most the expected share of "
-        f"support vectors{lone}; here that is {at_most(share)}."
+        f"support vectors{lone}; here this share is {at_most(share)}."
     )
     return EXPECTED.says(share, sentence, conditions, _shares(fitted, flags))
 
@@ -317,7 +318,7 @@ def radius_margin_statement(fitted: Fitted, dual: Dual) -> Statement:
     more = f" and {int(fitted.alone.sum())}/m for examples alone in their classes"
     sentence = (
         f"The leave-one-out error is at most R^2 |w|^2 / m{more if fitted.alone.any() else ''} = "
-        f"{at_most(bound)}, R = {at_most(fitted.largest_radius)} being the largest norm and 1/|w| "
-        "the margin."
+        f"{at_most(bound)}, where R = {at_most(fitted.largest_radius)} is the largest norm of an "
+        "example and 1/|w| is the margin."
     )
     return RADIUS.says(bound, sentence, conditions, each)

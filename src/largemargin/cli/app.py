@@ -26,6 +26,28 @@ from largemargin.cli.stream import stream
 from largemargin.cli.train import train
 
 BAD_INPUT = 2
+# The commands as the first page of the help shows them
+GROUPS = {
+    "Train": {
+        "train": "Train a model and write it to a file.",
+        "stream": "Predict and learn from events as they arrive.",
+    },
+    "Look at a model": {
+        "evaluate": "Test a model on labelled data.",
+        "report": "Write a page about a model.",
+        "inspect": "Show what a model file holds.",
+        "compare": "Train every machine on the same data.",
+    },
+    "Use a model": {
+        "predict": "Predict a label for each row.",
+        "serve": "Answer requests over HTTP.",
+        "convert": "Write a model for another tool, or read one of LIBSVM.",
+    },
+    "Learn and reproduce": {
+        "playground": "Open a page to draw points and try machines.",
+        "reproduce": "Run the experiments of a paper again.",
+    },
+}
 INTERRUPTED = 130
 
 _UsageError: Any = typer.BadParameter.__base__
@@ -39,6 +61,12 @@ class Commands(TyperGroup):
         with warnings.catch_warnings():
             warnings.showwarning = _show_warning
             sys.exit(self._run(*args, **extra))
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        widest = max(map(len, self.commands))
+        for title, commands in GROUPS.items():
+            with formatter.section(title):
+                formatter.write_dl([(name.ljust(widest), told) for name, told in commands.items()])
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         if args[0] not in self.commands and not ctx.resilient_parsing and args[0][:1] != "-":
@@ -73,8 +101,14 @@ def _told(error: OSError) -> str:
     if not error.strerror:
         return str(error)
     if error.filename:
-        return f"{error.filename}: {error.strerror}; check that it is there and may be used"
-    return f"output cannot be written: {error.strerror}; make room, or write elsewhere"
+        return (
+            f"{error.filename}: {error.strerror}; check that the file exists and that you may "
+            "read it"
+        )
+    return (
+        f"the output cannot be written: {error.strerror}; make room on the disk, or write it "
+        "elsewhere"
+    )
 
 
 def _show_warning(
@@ -102,7 +136,7 @@ def largemargin(
     context: typer.Context,
     version: Annotated[bool, typer.Option("--version", help="Show the version.")] = False,
 ) -> None:
-    """Large-margin classification: train, predict, evaluate, look inside, follow a stream.
+    """Large-margin classifiers: train, evaluate and use them, and follow a stream.
 
     Example: largemargin train digits
     """
@@ -116,7 +150,7 @@ def largemargin(
 
 
 for command in (
-    train, predict, evaluate, inspect, report, compare, convert, stream, serve, playground,
+    train, stream, evaluate, report, inspect, compare, predict, serve, convert, playground,
     reproduce,
 ):  # fmt: skip
     app.command(cls=GroupedCommand)(completing(command))

@@ -41,13 +41,15 @@ def cluster(address: str | None) -> Iterator[Any]:
 def check_dask(model: str, data: str, stream: bool, cv: Any, unseen: bool) -> None:
     """Refuse what no cluster trains, before one is started; `unseen` is a report without a test."""
     if stream:
-        raise ValueError("--stream goes over a file here, row by row: leave it out, or --dask")
+        raise ValueError(
+            "--stream reads a file on this computer, row by row: leave out --stream or --dask"
+        )
     _check_form(model)
     if not in_parts(data):
         return
     if cv:
         raise ValueError(
-            "--cv takes rows apart and together again, and the rows of parts stay on the workers: "
+            "--cv divides the rows several times, and the rows of parts stay on the workers: "
             "choose parameters on one file first"
         )
     if unseen:

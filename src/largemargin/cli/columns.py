@@ -199,7 +199,7 @@ def _numbers(table: Table, source: str) -> np.ndarray:
             row = int(np.isnan(column).argmax()) + 1
             raise ValueError(
                 f"{source}: the column {shown(name)} has a missing value in row {row}, and the "
-                "model was trained without: fill it in, or train with such a file"
+                "model was trained without missing values: fill it in, or train with such a file"
             )
     return np.column_stack(list(table.columns.values()))
 

@@ -20,7 +20,7 @@ from largemargin.cli.options import (
     Sep,
     in_options,
 )
-from largemargin.cli.output import command_line, emit, emit_json, emit_table, note
+from largemargin.cli.output import command_line, emit, emit_json, note, tell_reading
 from largemargin.cli.tables import (
     Categorical,
     Drop,
@@ -30,9 +30,16 @@ from largemargin.cli.tables import (
     prepared,
     preprocessor,
 )
+from largemargin.cli.tabulating import emit_table, emit_words
 
 if TYPE_CHECKING:
     from largemargin.compare import Comparison, Result, Task
+
+# Columns that a narrow terminal does without, in this order
+LEAST_FIRST = (
+    "chosen", "predict", "model", "support vectors", "certified error", "AUC", "balanced error, %",
+    "fit",
+)  # fmt: skip
 
 
 def compare(
@@ -61,29 +68,37 @@ def compare(
     ] = None,
     kernel: Annotated[
         str,
-        typer.Option(help="Of every machine that has one: rbf, matern, laplacian, poly or linear."),
+        typer.Option(
+            help="Kernel of every machine that has one: rbf, matern, laplacian, poly or linear."
+        ),
     ] = "rbf",
     scale: Annotated[
         str, typer.Option(help="minmax (0..1), standard (mean 0, variance 1) or none.")
     ] = "minmax",
     max_seconds: Annotated[
         float,
-        typer.Option(help="Of processor time for each machine, of which the search has half."),
+        typer.Option(
+            help="Processor time for each machine, in seconds; the search may use half of it."
+        ),
     ] = 30.0,
     at_once: Annotated[
         int | None,
         typer.Option(
-            help="Machines at a time, each on one thread. [default: one a core, at most 4]",
+            help="Machines that run at the same time, each on one thread. [default: one per "
+            "core, at most 4]",
             show_default=False,
             min=1,
         ),
     ] = None,
     dask: Dask = None,
-    folds: Annotated[int, typer.Option(help="Of the search for parameters.")] = 3,
+    folds: Annotated[int, typer.Option(help="Folds of the search for parameters.")] = 3,
     search_rows: Annotated[
-        int, typer.Option(help="Training rows that the search has; the machine found has all.")
+        int,
+        typer.Option(
+            help="Training rows that the search uses; the machine that it finds is trained on all."
+        ),
     ] = 600,
-    seed: Annotated[int, typer.Option(help="For everything that is drawn.")] = 0,
+    seed: Annotated[int, typer.Option(help="Seed of everything that is random.")] = 0,
     drop: Drop = None,
     categorical: Categorical = None,
     missing: Missing = "impute",
@@ -95,9 +110,9 @@ def compare(
     json: Json = False,
     report: Annotated[
         str | None,
-        typer.Option("--report", metavar="FILE", help="Write a page too.", show_default=False),
+        typer.Option("--report", metavar="FILE", help="Also write a page.", show_default=False),
     ] = None,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")] = False,
 ) -> None:
     """Train every machine on the same data and show them in one table.
 
@@ -116,13 +131,16 @@ def compare(
     from largemargin.compare import compare as run
 
     if dask is not None and at_once is not None:
-        raise ValueError("--at-once is for this machine, and --dask for a cluster: leave one out")
+        raise ValueError(
+            "--at-once is for this computer, and --dask is for a cluster: leave one of them out"
+        )
     check_report(report, data, test)
     if not 0 < test_size < 1:
         raise ValueError(
             "--test-size must be a share of the rows between 0 and 1, since machines are compared "
             f"on rows that they were not trained on, got {test_size:g}"
         )
+    tell_reading(data, quiet)
     task = _task(
         data, test, Reading(label, header, sep, encoding, decimal),
         TableOptions.of(drop, categorical, missing),
@@ -130,9 +148,14 @@ def compare(
         held_out=test_size,
     )  # fmt: skip
     names = [name.strip() for name in only.split(",") if name.strip()] if only else []
-    machines = candidates(kernel, task.scale_gamma, names)
-    with cluster(dask) as client, _progress(len(machines), quiet) as progress:
-        found = run(task, machines, progress, at_once, client)
+    machines = candidates(kernel, task.scale_gamma, names, task.n_classes)
+    with cluster(dask) as client, _progress(len(machines), quiet) as (progress, heard):
+        found = run(task, machines, progress, at_once, client, heard)
+    if found.unfinished:
+        note(
+            f"interrupted: {found.unfinished} of {len(machines)} machines were not measured; the "
+            "others are kept"
+        )
     if json:
         emit_json(found.as_json())
     else:
@@ -174,16 +197,17 @@ def _task(
 def _show(found: Comparison) -> None:
     from largemargin.compare.results import columns, heading, rows
 
-    emit_table(columns(found), rows(found), title=heading(found), right=True)
+    emit_table(columns(found), rows(found), title=heading(found), right=True, drop=LEAST_FIRST)
     for result in found.ranked:
         _tell(result)
     emit("")
-    emit("error: with the 95 % interval of Clopper and Pearson; model: bytes of the model file, of "
-         "a peer its pickle;")  # fmt: skip
-    emit("fit, predict: processor time on one thread;")
-    emit("certified: the smallest bound of the certificate that says something, on the error or "
-         "the leave-one-out error;")  # fmt: skip
-    emit("~ holds in expectation only, so it is an estimate.")
+    emit_words(
+        "The interval of an error is that of Clopper and Pearson. The times are processor time on "
+        "one thread. The size of a model is that of its file, or of its pickle for scikit-learn. "
+        "The certified error is the smallest bound of the certificate that says something, on the "
+        "error or on the leave-one-out error; with ~ it holds in expectation only, so that it is "
+        "an estimate."
+    )
 
 
 def _tell(result: Result) -> None:
@@ -195,11 +219,13 @@ def _tell(result: Result) -> None:
 
 @contextmanager
 def _progress(total: int, quiet: bool) -> Iterator[Any]:
-    """A bar for somebody who looks, and one line per machine for a log."""
+    """What is told of each stage and of each result: a table that fills for somebody who looks, and
+    one line per machine for a log.
+    """
     import sys
 
     if quiet:
-        yield None
+        yield None, None
         return
     if not sys.stderr.isatty():
 
@@ -207,13 +233,11 @@ def _progress(total: int, quiet: bool) -> Iterator[Any]:
             if stage == "done":
                 note(f"{done} of {total}: {title}")
 
-        yield tell
+        yield tell, None
         return
     from rich.console import Console
-    from rich.progress import Progress
 
-    with Progress(console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("starting", total=total)
-        yield lambda done, title, stage: bar.update(
-            task, completed=done, description=f"{title}: {stage}"
-        )
+    from largemargin.compare.watching import FillingTable
+
+    with FillingTable(total, Console(stderr=True)) as table:
+        yield table.told, table.heard

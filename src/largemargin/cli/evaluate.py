@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from largemargin.base.pipelines import before_final_step, final_step
-from largemargin.cli.measuring import advice, guess_words, imbalance_facts
+from largemargin.cli.measuring import advice, error_words, guess_words, imbalance_facts
 from largemargin.cli.options import Decimal, Encoding, Header, Json, Label, Reading, Sep
-from largemargin.cli.output import command_line, emit_facts, emit_json, emit_table, note
+from largemargin.cli.output import command_line, emit_json, note, tell_reading
 from largemargin.cli.report import ReportFile, Training, check_report, parts_for, write_report
+from largemargin.cli.tabulating import emit_facts, emit_table, fits
 from largemargin.runtime.showing import percent
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from largemargin.report.measures import Measures
     from largemargin.runtime.arrays import Matrix
 
+MOST_CONFUSIONS = 10  # pairs of classes that are shown where a matrix is too wide
 RULES = tuple(
     (method, unit) for method in ("vote", "average", "last", "random") for unit in (False, True)
 )
@@ -56,6 +58,7 @@ def evaluate(
 
     if training is not None and report is None:
         raise ValueError("--training is for the page that --report writes: name that too")
+    tell_reading(data, json)
     fitted, info = read_classifier(model)
     check_report(report, model, data, training)
     reading = Reading(label, header, sep, encoding, decimal)
@@ -69,7 +72,10 @@ def evaluate(
     truth = numbers_of(y, fitted.classes_, data)
     unknown = int((truth < 0).sum())
     if unknown:
-        note(f"warning: {unknown} rows have labels the model does not know, which count as errors")
+        note(
+            f"warning: {unknown} rows have labels that the model does not know; they count as "
+            "errors"
+        )
     predicted, scores, rules = _predictions(fitted, X, truth)
     measures = measure(truth, predicted, fitted.classes_, scores)
     result = {
@@ -96,7 +102,9 @@ def evaluate(
         command = command_line(
             "evaluate", model, data, report=report, training=training, label=label
         )
-        write_report(report, fitted, info, test=test, training=known, command=command)
+        write_report(
+            report, fitted, info, test=test, training=known, command=command, model_file=model
+        )
 
 
 def _predictions(
@@ -151,14 +159,14 @@ def _error_facts(result: dict[str, Any], measures: Measures) -> list[tuple[str, 
     """The error, called after the rows that it is of, beside that of a guess."""
     from largemargin.report.fit.training_rows import ALL, SOME
 
-    error = f"{percent(result['error'])} ({result['errors']} of {result['rows']} rows)"
+    error = f"{error_words(measures)}, {result['errors']} of {result['rows']} rows"
     name, held_out = "error", result["held_out"]
     told: list[tuple[str, Any]] = []
     if result["training_rows"] == SOME:
-        name, error = "held-out error", f"{error[:-1]} that the model was not trained on)"
+        name, error = "held-out error", f"{error} that the model was not trained on"
     if result["training_rows"] == ALL:
         name = "training error"
-        told.append(("", "the model was trained on these rows, so this says little of new rows"))
+        told.append(("", "The model was trained on these rows: this says little of new rows."))
     if result["training_rows"] == ALL and held_out:
         recorded = f"{percent(held_out['error'])} of {held_out['rows']} rows"
         told.append(("held-out error", f"{recorded}, measured before it was fitted on all rows"))
@@ -172,7 +180,8 @@ def _error_facts(result: dict[str, Any], measures: Measures) -> list[tuple[str, 
 
 def _show(result: dict[str, Any], measures: Measures) -> None:
     title = f"{result['model']} on {result['data']}"
-    emit_facts(_error_facts(result, measures), title=title)
+    facts = _error_facts(result, measures)
+    emit_facts(facts, title=title, strong=(facts[0][0],))
     if result["rules"]:
         rows = [
             (
@@ -197,4 +206,21 @@ def _show(result: dict[str, Any], measures: Measures) -> None:
         for label, counts in zip(labels, result["confusion"], strict=True)
     ]
     columns = ("true \\ predicted", *map(str, labels))
-    emit_table(columns, matrix, title="confusions", right=True)
+    if fits(columns, matrix):
+        emit_table(columns, matrix, title="confusions", right=True)
+        return
+    emit_table(
+        ("true class", "predicted class", "rows"), _commonest(labels, result["confusion"]),
+        title=f"the {MOST_CONFUSIONS} commonest confusions of {len(labels)} classes",
+    )  # fmt: skip
+
+
+def _commonest(labels: list[Any], confusion: list[list[int]]) -> list[tuple[Any, Any, int]]:
+    """The wrong answers that were given most often."""
+    wrong = [
+        (truth, answer, count)
+        for k, (truth, counts) in enumerate(zip(labels, confusion, strict=True))
+        for j, (answer, count) in enumerate(zip(labels, counts, strict=True))
+        if count and k != j
+    ]
+    return sorted(wrong, key=lambda pair: -pair[2])[:MOST_CONFUSIONS]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -48,9 +48,11 @@ def fit(
     quiet: bool = False,
     seconds_left: float | None = None,
     known: tuple[str, ...] = (),
+    keep: Callable[[float], None] | None = None,
 ) -> Fit:
     """Train an estimator; `seconds_left` takes the place of its own time limit meanwhile, and
-    warnings that are `known` are not told again.
+    warnings that are `known` are not told again. If there is `keep`, it is called on the way, with
+    the seconds so far.
     """
     from largemargin.runtime.progress import interruptions
 
@@ -66,7 +68,13 @@ def fit(
             left = limit_now - (time.perf_counter() - start)
             final.set_params(max_seconds=max(left, LEAST_SECONDS))
         try:
-            final.fit(X, data.y)
+            if keep is None:
+                final.fit(X, data.y)
+            else:
+                from largemargin.cli.checkpoints import fit_in_portions
+
+                now = final.get_params(deep=False)["max_seconds"]
+                fit_in_portions(final, X, data.y, now, lambda: keep(time.perf_counter() - start))
         finally:
             final.set_params(verbose=0, **({"max_seconds": limit} if limit is not None else {}))
     seconds = time.perf_counter() - start

@@ -6,15 +6,20 @@ from typing import Annotated, Any
 
 import typer
 
+from largemargin.cli.measuring import TEST_ERROR, rate_words
 from largemargin.cli.options import Json
-from largemargin.cli.output import emit_facts, emit_json, emit_table
+from largemargin.cli.output import emit_json
+from largemargin.cli.tabulating import emit_facts, emit_table
 from largemargin.report.fit.words import machine_words
-from largemargin.runtime.showing import percent, text
+from largemargin.runtime.showing import percent, shown, text
 
+# Notes that are told before the others, in words
 _TOLD_APART = (
     "cv", "versions", "feature_names", "warnings", "decisions", "held_out",
-    "column_kinds",
+    "column_kinds", "data", "rows", "features", "trained", "seconds", "test_error", "test_rows",
+    "guess_error", "classes", "converged", "epochs", "mistakes", "support_vectors", "scale",
 )  # fmt: skip
+_LABELS_SHOWN = 12
 
 
 def inspect(
@@ -45,13 +50,17 @@ def _show(found: dict[str, Any]) -> None:
 
     *scalers, final = found["steps"]
     facts, info, labels = final["facts"], found["info"], final["labels"] or []
+    told = info.get("warnings") or []
     emit_facts(
         [
+            *_tested_words(info),
+            *(("warning", message) for message in (told if isinstance(told, list) else [told])),
             ("class", final["class"]),
             ("machine", machine_words(final["parameters"])),
             *([("kernel", _kernel_words(facts["kernel"]))] if "kernel" in facts else []),
+            *_data_words(info),
             ("features", final["n_features"]),
-            ("labels", f"{len(labels)} of type {final['label_type']}" if labels else "none"),
+            ("labels", _label_words(labels, final["label_type"])),
             ("scaling", text([_scaler_words(step) for step in scalers]) or "none"),
             *([("support vectors", facts["n_support"])] if "n_support" in facts else []),
             *_training_words(facts),
@@ -59,23 +68,21 @@ def _show(found: dict[str, Any]) -> None:
             *_calibration_words(final.get("calibration")),
         ],
         title=found["path"],
+        strong=(TEST_ERROR,),
     )
-    _show_mistakes(labels, facts.get("n_mistakes", []))
-    emit_facts(final["parameters"].items(), title="parameters")
-    if info.get("cv"):
-        _show_search(info["cv"])
-    notes = [(key, value) for key, value in info.items() if key not in _TOLD_APART]
-    if notes:
-        emit_facts(notes, title="info")
     if held_out := held_out_of(info):
         emit_facts(_held_out_words(held_out), title="held out in training")
-    if info.get("feature_names"):
-        emit_facts([("columns", info["feature_names"])])
     if isinstance(info.get("decisions"), list):
         emit_facts([("", sentence) for sentence in info["decisions"]], title="columns")
-    told = info.get("warnings") or []
-    for message in told if isinstance(told, list) else [told]:
-        emit_facts([("warning", message)])
+    if info.get("feature_names"):
+        emit_facts([("columns", info["feature_names"])])
+    if info.get("cv"):
+        _show_search(info["cv"])
+    _show_mistakes(labels, facts.get("n_mistakes", []))
+    emit_facts(final["parameters"].items(), title="parameters")
+    notes = [(key, value) for key, value in info.items() if key not in _TOLD_APART]
+    if notes:
+        emit_facts(notes, title="other notes of the training")
     versions = info.get("versions")
     emit_facts(
         [
@@ -87,6 +94,42 @@ def _show(found: dict[str, Any]) -> None:
         ],
         title="file",
     )
+
+
+def _tested_words(info: dict[str, Any]) -> list[tuple[str, Any]]:
+    """The error that was measured in training, with its interval, beside that of a guess."""
+    from largemargin.report.intervals import ErrorRate
+
+    error, rows, guess = (info.get(name) for name in ("test_error", "test_rows", "guess_error"))
+    if not isinstance(error, float) or not isinstance(rows, int) or rows < 1:
+        return []
+    rate = ErrorRate(round(min(max(error, 0.0), 1.0) * rows), rows)
+    told: list[tuple[str, Any]] = [(TEST_ERROR, f"{rate_words(rate)} of {rows} rows")]
+    return [*told, ("guess's error", percent(guess))] if isinstance(guess, float) else told
+
+
+def _data_words(info: dict[str, Any]) -> list[tuple[str, Any]]:
+    if "data" not in info:
+        return []
+    size = f", {info['rows']} rows" if isinstance(info.get("rows"), int) else ""
+    told: list[tuple[str, Any]] = [("trained on", f"{text(info['data'])}{size}")]
+    took = info.get("seconds")
+    if "trained" in info:
+        seconds = f", in {took:.2f} s" if isinstance(took, float) else ""
+        told.append(("trained at", f"{text(info['trained'])}{seconds}"))
+    return told
+
+
+def _label_words(labels: list[Any], kind: Any) -> str:
+    """
+    >>> _label_words(["a", "b"], "<U1"), _label_words([], None)
+    ('a, b (2 of type <U1)', 'none')
+    """
+    if not labels:
+        return "none"
+    more = ", ..." if len(labels) > _LABELS_SHOWN else ""
+    named = ", ".join(shown(label).strip("'") for label in labels[:_LABELS_SHOWN])
+    return f"{named}{more} ({len(labels)} of type {kind})"
 
 
 def _held_out_words(noted: dict[str, Any]) -> list[tuple[str, Any]]:

@@ -8,9 +8,11 @@ from largemargin.base.pipelines import final_step
 from largemargin.runtime.showing import percent, shown
 
 if TYPE_CHECKING:
+    from largemargin.report.intervals import ErrorRate
     from largemargin.report.measures import Measures
     from largemargin.runtime.arrays import Matrix, VectorLike
 
+TEST_ERROR = "test error"
 RECALLS_SHOWN = 10  # classes of which the recall is told; of more, those of the smallest
 
 
@@ -23,6 +25,25 @@ def measured(model: Any, X: Matrix, y: VectorLike, source: str) -> Measures:
     truth = numbers_of(y, model.classes_, source)
     scores = model.decision_function(X)
     return measure(truth, classes_of(scores), model.classes_, scores)
+
+
+def error_words(found: Measures) -> str:
+    """
+    >>> from largemargin.report.measures import Measures
+    >>> from largemargin.report.intervals import ErrorRate
+    >>> error_words(Measures(ErrorRate(6, 450), 0.9, 1, 8, 0.1, False, 0.1, {}, None))
+    '1.33 % (95 % interval 0.49 to 2.88)'
+    """
+    return rate_words(found.rate)
+
+
+def rate_words(rate: ErrorRate) -> str:
+    """An error with its interval."""
+    from largemargin.report.intervals import outward
+
+    low, high = outward(rate.interval)
+    confidence = f"{100 * rate.confidence:g} %"
+    return f"{percent(rate.share)} ({confidence} interval {low} to {high})"
 
 
 def guess_words(found: Measures) -> str:

@@ -27,8 +27,8 @@ ONLINE = tuple(card.command for card in CARDS if card.streams)
 LEFT_OUT = ("random_state", "validation_fraction", "verbose", "warm_start")
 # What a parameter takes on the command line, where the constructor takes an object.
 ON_THE_COMMAND_LINE = {
-    "class_weight": "balanced gives every class the same weight in all",
-    "estimator": "What is boosted, stumps or rbf-network",
+    "class_weight": "balanced gives every class the same total weight",
+    "estimator": "The base learner, stumps or rbf-network",
 }
 # Options of two names, one for each answer.
 ANSWERS = {
@@ -290,7 +290,7 @@ def make_estimator(model: str, options: dict[str, Any]) -> Any:
     >>> make_estimator("svc", {"lam": 0.1})
     Traceback (most recent call last):
     ...
-    ValueError: --lam is no option of svc: it belongs to adaptive-margin-svc
+    ValueError: --lam is not an option of svc: it belongs to adaptive-margin-svc
     """
     card = by_command()[model]
     given = {name: value for name, value in options.items() if value is not None}
@@ -298,7 +298,7 @@ def make_estimator(model: str, options: dict[str, Any]) -> Any:
         if name not in parameters_of(card.name):
             owners = [other.command for other in CARDS if name in parameters_of(other.name)]
             raise ValueError(
-                f"--{name.replace('_', '-')} is no option of {model}: it belongs to "
+                f"--{name.replace('_', '-')} is not an option of {model}: it belongs to "
                 f"{' and '.join(owners)}"
             )
     if "estimator" in given:

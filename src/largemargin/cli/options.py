@@ -16,7 +16,8 @@ Header = Annotated[
     bool | None,
     typer.Option(
         "--header/--no-header",
-        help="Whether a table's first line names its columns; told from the file if not given.",
+        help="Whether the first line of a table names its columns; recognised from the file if "
+        "not given.",
         show_default=False,
     ),
 ]
@@ -43,7 +44,7 @@ Sep = Annotated[
 Encoding = Annotated[
     str | None,
     typer.Option(
-        help="Of a table in text, such as latin-1; told from the file if not given.",
+        help="Encoding of a table in text, such as latin-1; recognised from the file if not given.",
         show_default=False,
     ),
 ]
@@ -104,5 +105,10 @@ _IN_OPTIONS = (
     ),
     (r"pass (sep|encoding|decimal)=", r"give --\1 "),
     (r"\b(sep|encoding|decimal)= (?=if|and|are)", r"--\1 "),
+    (
+        r"standardise the columns, as sklearn\.preprocessing\.StandardScaler does",
+        "give --scale standard",
+    ),
+    (r", or use gamma='scale'", ", or --gamma scale"),
     (r"expected n_features=(\d+) features", r"expected \1 features"),
 )

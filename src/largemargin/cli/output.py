@@ -1,15 +1,16 @@
-"""What commands print: tables and JSON on stdout, one-line notes on stderr."""
+"""What commands print: JSON and text on stdout, one-line notes on stderr.
+
+Tables are made in `largemargin.cli.tabulating`.
+"""
 
 from __future__ import annotations
 
 import contextlib
-import io
 import json
 import os
 import re
 import shlex
 import sys
-from collections.abc import Iterable, Sequence
 from typing import Any
 
 import typer
@@ -20,10 +21,7 @@ READER_GONE = 141  # the exit code of what a broken pipe ended: 128 and the numb
 # Characters of one write, at most 4096 bytes, which a pipe takes whole or not at all: without a
 # buffer (PYTHONUNBUFFERED) Python does not say that a part of a write was lost.
 _PIECE = 1024
-_WIDE = 240  # columns where there is no terminal to fit in
 _LONGEST_NOTE = 2000  # characters
-_LONGEST_FACT = 2000
-_LONGEST_CELL = 200
 # What JSON may hold as it is and a terminal would obey, or lose its way by
 _UNSAFE = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 
@@ -48,52 +46,35 @@ def emit(text: str) -> None:
 
 
 def note(message: str) -> None:
-    """One line on stderr."""
+    """One line on stderr; on a terminal as many lines as it takes, broken between words."""
+    line = cut(printable(" ".join(str(message).split())), _LONGEST_NOTE)
     with contextlib.suppress(OSError):
-        sys.stderr.write(cut(printable(" ".join(str(message).split())), _LONGEST_NOTE) + "\n")
+        sys.stderr.write(_wrapped(line) + "\n")
         sys.stderr.flush()
+
+
+def _wrapped(line: str) -> str:
+    if not sys.stderr.isatty():
+        return line
+    import shutil
+    import textwrap
+
+    width = shutil.get_terminal_size().columns - 1
+    return textwrap.fill(
+        line, max(width, 40), subsequent_indent="  ", break_long_words=False, break_on_hyphens=False
+    )
+
+
+def tell_reading(data: str, quiet: bool = False) -> None:
+    """Say to somebody who looks that the command has begun, before anything heavy is loaded."""
+    if progress_wanted(quiet):
+        note(f"reading {data}")
 
 
 def emit_json(value: Any) -> None:
     """One JSON object; infinities and NaN are text, since JSON has none."""
     text = json.dumps(plain(value), indent=2, ensure_ascii=False, allow_nan=False)
     emit(_UNSAFE.sub(lambda found: f"\\u{ord(found[0]):04x}", text))
-
-
-def emit_facts(facts: Iterable[tuple[str, Any]], title: str = "") -> None:
-    """A table of names and values."""
-    emit_table(("", ""), [(name, text(value)) for name, value in facts], title=title, header=False)
-
-
-def emit_table(
-    columns: Sequence[str],
-    rows: Iterable[Sequence[Any]],
-    *,
-    title: str = "",
-    header: bool = True,
-    right: bool = False,
-) -> None:
-    """A table; the first column is on the left, and the others on the right if `right`."""
-    from rich import box
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
-    look = box.SIMPLE_HEAD if header else None
-    longest = _LONGEST_CELL if header else _LONGEST_FACT
-    table = Table(box=look, show_header=header, pad_edge=False, padding=(0, 2, 0, 0))
-    for i, column in enumerate(columns):
-        name = cut(printable(column), longest)
-        table.add_column(Text(name), justify="right" if right and i else "left", overflow="fold")
-    for row in rows:
-        table.add_row(*(Text(cut(printable(text(cell)), longest)) for cell in row))
-    terminal = sys.stdout.isatty()
-    buffer = io.StringIO()
-    console = Console(file=buffer, force_terminal=terminal, width=None if terminal else _WIDE)
-    if title:
-        console.print(Text(f"\n{cut(printable(title), _LONGEST_FACT)}", style="bold"))
-    console.print(table)
-    emit("\n".join(line.rstrip() for line in buffer.getvalue().splitlines()))
 
 
 def command_line(*words: str, **options: Any) -> str:

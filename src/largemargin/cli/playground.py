@@ -20,7 +20,7 @@ def playground(
     ] = None,
     port: Annotated[int, typer.Option(help="The port; 0 takes a free one.")] = 8090,
     no_browser: Annotated[
-        bool, typer.Option("--no-browser", help="Only tell the address of the page.")
+        bool, typer.Option("--no-browser", help="Only print the address of the page.")
     ] = False,
 ) -> None:
     """Open a page on this machine: draw points, choose machines, see margins, replay steps.

@@ -65,18 +65,27 @@ def report(
       largemargin report heart.safetensors later.csv --training heart.csv -o heart.html
     """
     from largemargin.cli.holdout import divided_again
-    from largemargin.cli.inputs import read_classifier, read_whole_for
+    from largemargin.cli.inputs import knows_labels, read_model, read_whole_for
 
-    fitted, info = read_classifier(model)
+    fitted, info = read_model(model)
     file = output or f"{model.removesuffix('.safetensors')}.html"
     check_report(file, model, data, training)
     reading = Reading(label, header, sep, encoding, decimal)
     found = read_whole_for(fitted, info, data, reading)
+    command = command_line("report", model, data, training=training, label=label, output=output)
+    if not knows_labels(fitted):
+        known = found.X if _is_training_set(info, data, found.X.shape[0]) else None
+        if training is not None:
+            known = read_whole_for(fitted, info, training, reading).X
+        write_outlier_report(
+            file, fitted, info, test=None if known is found.X else found.X, training=known,
+            command=command, model_file=model, source=data,
+        )  # fmt: skip
+        return
     if found.y is not None:
         found, _ = divided_again(fitted, info, found)
     test, known = parts_for(fitted, info, found, data, training, reading)
-    command = command_line("report", model, data, training=training, label=label, output=output)
-    write_report(file, fitted, info, test=test, training=known, command=command)
+    write_report(file, fitted, info, test=test, training=known, command=command, model_file=model)
 
 
 def check_report(file: str | None, *others: str | None) -> None:
@@ -101,13 +110,41 @@ def write_report(
     training: Rows | None,
     command: str,
     quiet: bool = False,
+    model_file: str = "",
 ) -> None:
     """Measure the model and write its page."""
     from largemargin.report.fit.fit_report import describe_fit
 
     if progress_wanted(quiet):
         note("measuring for the report ...")
-    describe_fit(model, test=test, training=training, info=info, command=command).save(file)
+    found = describe_fit(
+        model, test=test, training=training, info=info, command=command, file=model_file
+    )
+    found.save(file)
+    if not quiet:
+        note(f"report written to {file}")
+
+
+def write_outlier_report(
+    file: str,
+    model: Any,
+    info: dict[str, Any],
+    *,
+    test: Matrix | None = None,
+    training: Matrix | None = None,
+    command: str,
+    quiet: bool = False,
+    model_file: str = "",
+    source: str = "",
+) -> None:
+    """The same for a model that learns without labels."""
+    from largemargin.report.fit.detector import describe_detector
+
+    found = describe_detector(
+        model, test=test, training=training, info=info, command=command, file=model_file,
+        source=source,
+    )  # fmt: skip
+    found.save(file)
     if not quiet:
         note(f"report written to {file}")
 

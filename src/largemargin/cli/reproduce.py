@@ -35,14 +35,15 @@ def reproduce(
         str | None,
         typer.Argument(
             help="One part of it, such as table2; all of them by default. freund-schapire: table1, "
-            "table2, table3, figure2. cortes-vapnik: planes, table2, table3, benchmark, bound. "
+            "table2, table3, figure2, misses. cortes-vapnik: planes, table2, table3, benchmark, bound, "
+            "slack. "
             "adaptive-margin: table, planes, width, lambda, margins. "
             "budget: panels, one-pass, bound, noise.",
             show_default=False,
         ),
     ] = None,
     quick: Annotated[
-        bool, typer.Option("--quick", help="Less of everything: about a minute.")
+        bool, typer.Option("--quick", help="Smaller experiments, which take about a minute.")
     ] = False,
     permutations: Annotated[
         int | None,
@@ -69,7 +70,8 @@ def reproduce(
     epochs: Annotated[
         int | None,
         typer.Option(
-            help="freund-schapire: at most so many epochs; 30 in the paper.", show_default=False
+            help="freund-schapire: the largest number of epochs; 30 in the paper.",
+            show_default=False,
         ),
     ] = None,
     dask: Dask = None,
@@ -122,31 +124,17 @@ def reproduce(
         "epochs": epochs,
     }
     if results is not None and not render:
-        raise ValueError("--results is for --render: give both")
+        raise ValueError("--results is for --render: give both options")
     plan = _plan(paper, package.Plan, part, quick, given)
-
-    from largemargin import data
-    from largemargin.data.named import cache_folder
-    from largemargin.papers import rendering
 
     if render:
         _check_nothing_to_run({**given, "work": work, "dask": dask})
-        report = rendering.read(_results_file(results or output, paper, part, quick))
-        if not report.slug.startswith(paper):
-            raise ValueError(f"{results} holds the results of {report.slug}, not of {paper}")
-        written = rendering.write(report, output)
+        report = _read(_results_file(results or output, paper, part, quick), paper)
     else:
-        folder = work or cache_folder() / "reproduce" / paper
-        rendering.make_folder(output)  # now, not after an hour
-        try:
-            with cluster(dask) as client:
-                report = package.run(
-                    plan, data.load, folder, progress=progress_wanted(), client=client
-                )
-            written = rendering.write(report, output)
-        except KeyboardInterrupt:
-            note("interrupted; finished experiments are kept: the same command goes on from there")
-            raise typer.Exit(INTERRUPTED) from None
+        report = _run(package, plan, work or _kept(paper), output, dask)
+    from largemargin.papers import rendering
+
+    written = rendering.write(report, output)
     if json:
         names = [str(path) for path in written.paths]
         emit_json({**report.as_json(), "files": names})
@@ -155,6 +143,37 @@ def reproduce(
     if written.missing:
         note(written.missing)
     note(f"written to {output}: {', '.join(path.name for path in written.paths)}")
+
+
+def _read(file: Path, paper: str) -> Any:
+    """The results of an earlier run of this paper."""
+    from largemargin.papers import rendering
+
+    report = rendering.read(file)
+    if not report.slug.startswith(paper):
+        raise ValueError(f"{file} holds the results of {report.slug}, not of {paper}")
+    return report
+
+
+def _kept(paper: str) -> Path:
+    """Where finished experiments are, if no folder was named."""
+    from largemargin.data.named import cache_folder
+
+    return cache_folder() / "reproduce" / paper
+
+
+def _run(package: Any, plan: Any, folder: Path, output: Path, dask: str | None) -> Any:
+    """Run the experiments, or what is left of them."""
+    from largemargin import data
+    from largemargin.papers import rendering
+
+    rendering.make_folder(output)  # now, not after an hour
+    try:
+        with cluster(dask) as client:
+            return package.run(plan, data.load, folder, progress=progress_wanted(), client=client)
+    except KeyboardInterrupt:
+        note("interrupted; finished experiments are kept: the same command goes on from there")
+        raise typer.Exit(INTERRUPTED) from None
 
 
 def _package(paper: str, part: str | None) -> Any:

@@ -61,31 +61,39 @@ class Earlier:
         return machine.set_params(**{**wanted.get_params(deep=False), "warm_start": True})
 
 
+def can_go_on(order: Order, option: str) -> None:
+    """Refuse a machine that begins anew each time, and work that is not one machine."""
+    if "warm_start" not in by_command()[order.model].cls._get_param_names():
+        raise ValueError(
+            f"{option} is for machines that can go on from their coefficients, svc, nu-svc and "
+            f"one-class-svm; {order.model} begins anew each time: leave it out"
+        )
+    for other, given in {"--cv": order.cv, "--dask": order.dask}.items():
+        if given:
+            raise ValueError(f"{option} goes on with one machine here: leave out {other}")
+
+
 def earlier(order: Order) -> Earlier:
-    """The model in the file that is to be gone on with."""
+    """The model to go on with: the checkpoint, if there is one, or else the model file."""
     from pathlib import Path
 
     from largemargin.cli.inputs import read_model
 
-    cls = by_command()[order.model].cls
-    if "warm_start" not in cls._get_param_names():
+    can_go_on(order, "--resume")
+    file, cls = order.file, by_command()[order.model].cls
+    if order.checkpoint is not None and Path(order.checkpoint).exists():
+        file = order.checkpoint
+    if not Path(file).exists():
+        also = "" if order.checkpoint is None else f", and no checkpoint {shown(order.checkpoint)},"
         raise ValueError(
-            f"--resume is for machines that can go on from their coefficients, svc, nu-svc and "
-            f"one-class-svm; {order.model} begins anew each time: leave it out"
-        )
-    for option, given in {"--cv": order.cv, "--dask": order.dask}.items():
-        if given:
-            raise ValueError(f"--resume goes on with one machine here: leave out {option}")
-    if not Path(order.file).exists():
-        raise ValueError(
-            f"--resume: there is no model file {shown(order.file)} to go on with: name it with -o, "
+            f"--resume: there is no model file {shown(file)}{also} to go on with: name it with -o, "
             "or leave --resume out"
         )
-    model, info = read_model(order.file)
+    model, info = read_model(file)
     found = type(final_step(model))
     if found is not cls:
         raise ValueError(
-            f"--resume: {order.file} holds a {found.__name__}, and --model {order.model} is a "
+            f"--resume: {file} holds a {found.__name__}, and --model {order.model} is a "
             f"{cls.__name__}: give the --model of that training"
         )
-    return Earlier(order.file, model, info)
+    return Earlier(file, model, info)

@@ -11,7 +11,8 @@ from contextlib import contextmanager
 from typing import Any
 
 from largemargin.base.pipelines import final_step
-from largemargin.cli.output import emit_table, note
+from largemargin.cli.output import note
+from largemargin.cli.tabulating import emit_table
 from largemargin.runtime.progress import Watch
 from largemargin.runtime.showing import percent, shown, text
 from largemargin.runtime.suggesting import did_you_mean
@@ -72,57 +73,23 @@ def search(
     """The cross-validated error of every setting, and the best; of equals, the first. Also whether
     Ctrl-C ended the search, which it does with the settings done so far, if there are any.
     """
-    import numpy as np
-    from sklearn.base import clone
-    from sklearn.model_selection import ParameterGrid, StratifiedKFold
+    from sklearn.model_selection import ParameterGrid
 
-    final = final_step(estimator)
-    if "calibrate" in grid:
-        raise ValueError("--cv calibrate: it does not change a prediction; use --calibrate")
-    for name in grid:
-        if name not in final.get_params():
-            known = ", ".join(final.get_params())
-            hint = did_you_mean(name, final.get_params())
-            raise ValueError(f"--cv {name}: there is no such parameter; there are {known}{hint}")
-    smallest = np.unique(y, return_counts=True)[1].min()
-    if smallest < 2:
-        raise ValueError("--cv needs at least two examples of each class")
-    splits = StratifiedKFold(min(FOLDS, int(smallest)), shuffle=True, random_state=seed)
-    folds = list(splits.split(np.zeros(len(y)), y))
-    settings = list(ParameterGrid(grid))
-    total = len(settings) * len(folds)
-    # errors need no probabilities
-    uncalibrated = {"calibrate": False} if "calibrate" in final.get_params() else {}
+    _check_grid(grid, final_step(estimator).get_params())
+    folds, settings = _folds(y, seed), list(ParameterGrid(grid))
     table: list[dict[str, Any]] = []
     interrupted = False
     with (
         _hard_interrupts(),
-        Watch("cross-validation", total, verbose=verbose, interruptible=False) as watch,
+        Watch(
+            "cross-validation", len(settings) * len(folds), verbose=verbose, interruptible=False
+        ) as watch,
         warnings.catch_warnings(record=True) as caught,
     ):
         warnings.simplefilter("always")
         try:
             for setting in settings:
-                start = time.perf_counter()
-                errors = []
-                for train, test in folds:
-                    model = clone(estimator)
-                    final_step(model).set_params(**setting, **uncalibrated)
-                    pairwise = getattr(model, "kernel", None) == "precomputed"
-                    X_train = X[np.ix_(train, train)] if pairwise else X[train]
-                    X_test = X[np.ix_(test, train)] if pairwise else X[test]
-                    model.fit(X_train, y[train])
-                    errors.append(loss(scoring, model, X_test, y[test]))
-                    watch.advance(1)
-                table.append(
-                    {
-                        "parameters": setting,
-                        "mean": float(np.mean(errors)),
-                        "spread": float(np.std(errors, ddof=1)),
-                        "errors": errors,
-                        "seconds": time.perf_counter() - start,
-                    }
-                )
+                table.append(_tried(estimator, setting, X, y, folds, scoring, watch))
         except KeyboardInterrupt:
             if not table:
                 raise
@@ -135,6 +102,56 @@ def search(
     best = min(table, key=lambda row: row["mean"])
     found = {"chosen": best["parameters"], "folds": len(folds), "table": table}
     return {**found, "scoring": scoring}, interrupted
+
+
+def _check_grid(grid: dict[str, list[Any]], known: dict[str, Any]) -> None:
+    if "calibrate" in grid:
+        raise ValueError("--cv calibrate: it does not change a prediction; use --calibrate")
+    for name in grid:
+        if name not in known:
+            hint = did_you_mean(name, known)
+            raise ValueError(
+                f"--cv {name}: there is no such parameter; there are {', '.join(known)}{hint}"
+            )
+
+
+def _folds(y: Any, seed: int) -> list[Any]:
+    """The rows to train and to test on, for each fold; every class is in each."""
+    import numpy as np
+    from sklearn.model_selection import StratifiedKFold
+
+    smallest = np.unique(y, return_counts=True)[1].min()
+    if smallest < 2:
+        raise ValueError("--cv needs at least two examples of each class")
+    splits = StratifiedKFold(min(FOLDS, int(smallest)), shuffle=True, random_state=seed)
+    return list(splits.split(np.zeros(len(y)), y))
+
+
+def _tried(
+    estimator: Any, setting: dict[str, Any], X: Any, y: Any, folds: list[Any], scoring: str,
+    watch: Watch,
+) -> dict[str, Any]:  # fmt: skip
+    """The errors of one setting on all folds."""
+    import numpy as np
+    from sklearn.base import clone
+
+    start, errors = time.perf_counter(), []
+    for train, test in folds:
+        model = clone(estimator)
+        final = final_step(model).set_params(**setting)
+        if "calibrate" in final.get_params():
+            final.set_params(calibrate=False)  # errors need no probabilities
+        pairwise = getattr(model, "kernel", None) == "precomputed"
+        X_train = X[np.ix_(train, train)] if pairwise else X[train]
+        X_test = X[np.ix_(test, train)] if pairwise else X[test]
+        model.fit(X_train, y[train])
+        errors.append(loss(scoring, model, X_test, y[test]))
+        watch.advance(1)
+    return {
+        "parameters": setting, "mean": float(np.mean(errors)),
+        "spread": float(np.std(errors, ddof=1)), "errors": errors,
+        "seconds": time.perf_counter() - start,
+    }  # fmt: skip
 
 
 def loss(scoring: str, model: Any, X: Any, y: Any) -> float:
@@ -170,7 +187,7 @@ def check_scoring(scoring: str, cv: Sequence[str] | None) -> None:
     if scoring not in SCORINGS:
         raise ValueError(f"--scoring must be one of {', '.join(SCORINGS)}, got {shown(scoring)}")
     if scoring != "error" and not cv:
-        raise ValueError("--scoring is what --cv goes by: give both")
+        raise ValueError("--scoring says what --cv makes small: give both options")
 
 
 def _tell(caught: list[warnings.WarningMessage]) -> None:
@@ -200,7 +217,8 @@ def emit_search(found: dict[str, Any], title: str = "cross-validation") -> None:
     ]
     meant = SCORINGS.get(found.get("scoring", "error"), "mean error")
     columns = ["", *names, meant, "spread", "seconds"]
-    emit_table(columns, rows, title=f"{title}, {found['folds']} folds", right=True)
+    titled = f"{title}, {found['folds']} folds"
+    emit_table(columns, rows, title=titled, right=True, drop=("seconds", "spread"))
 
 
 @contextmanager

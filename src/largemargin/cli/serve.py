@@ -75,18 +75,23 @@ def serve(
         raise ValueError("--learn needs one process, which has the model: leave out --workers")
     try:
         from largemargin.web.running import Settings, bound, run
-        from largemargin.web.serving.models import check_models
+        from largemargin.web.several import run_several
     except ModuleNotFoundError as error:
         raise ValueError(
             f'largemargin serve needs {error.name}: pip install "largemargin[web]"'
         ) from error
 
-    check_models(models, learn)  # whatever is wrong is told now
-    listening = bound(host, port)
-    at = f"[{host}]" if ":" in host else host
-    note(f"serving on http://{at}:{listening.getsockname()[1]}/ - Ctrl-C ends it")
     settings = Settings(
         models, token, ["localhost", *(allow_host or [])], reload, learn,
         {"body": max_body, "rows": max_rows, "in_flight": max_in_flight, "seconds": max_seconds},
     )  # fmt: skip
-    run(settings, listening, workers)
+    at = f"[{host}]" if ":" in host else host
+    with bound(host, port) as listening:
+
+        def started() -> None:
+            note(f"serving on http://{at}:{listening.getsockname()[1]}/ - Ctrl-C ends it")
+
+        if workers > 1:
+            run_several(settings, listening, workers, started)
+        else:
+            run(settings, listening, started)

@@ -49,7 +49,10 @@ def stream(
     ] = None,
     checkpoint: Annotated[
         str | None,
-        typer.Option(help="Write model and place here as it goes.", show_default=False),
+        typer.Option(
+            help="Write the model and its place in the stream to this file from time to time.",
+            show_default=False,
+        ),
     ] = None,
     every: Annotated[
         int | None,
@@ -89,7 +92,7 @@ def stream(
         str | None,
         typer.Option(
             metavar="A,B,...",
-            help="New model: all the labels that may occur. Without it a class is there from its "
+            help="New model: all the labels that may occur. Without it a class exists from its "
             "first example on.",
             show_default=False,
         ),
@@ -105,10 +108,11 @@ def stream(
     *,
     given: dict[str, Any],
     seed: Annotated[
-        int | None, typer.Option(help="For random removal. [default: 0]", show_default=False)
+        int | None,
+        typer.Option(help="Seed of the random removal. [default: 0]", show_default=False),
     ] = None,
     quiet: Annotated[
-        bool, typer.Option("--quiet", "-q", help="Tell nothing but what ends the stream.")
+        bool, typer.Option("--quiet", "-q", help="Print only what ends the stream.")
     ] = False,
 ) -> None:
     """Predict and learn from events as they arrive on standard input.
@@ -149,7 +153,7 @@ def stream(
     from largemargin.streaming.driver import Driver
     from largemargin.streaming.files import all_locked, check_distinct, check_save
     from largemargin.streaming.input import standard_input
-    from largemargin.streaming.output import Output, check_new, is_kept, is_there
+    from largemargin.streaming.output import Output
 
     check_distinct(model, output, save, checkpoint)
     named = _named_classes(classes)
@@ -160,15 +164,8 @@ def stream(
     with all_locked(checkpoint, output, save):  # before MODEL is read, which --save may replace
         machine, schema = _begin(model, given, named, max_features)
         place: StreamPosition | None = None
-        goes_on = resume == ALONE or (resume == AUTO and is_there(checkpoint))
+        goes_on = _goes_on(resume, overwrite, checkpoint, output)
         overwrite = overwrite and not goes_on
-        if checkpoint is not None and not (goes_on or overwrite):
-            check_new("--checkpoint", checkpoint)
-            if resume == AUTO and is_there(output) and is_kept(output):
-                raise FileExistsError(
-                    f"{output} exists, and there is no checkpoint {checkpoint} to go on from: give "
-                    "-o another file, or begin anew and write over it with --overwrite"
-                )
         if goes_on:
             assert checkpoint is not None
             machine, schema, place = resume_stream(checkpoint, machine, model, kept)
@@ -184,7 +181,10 @@ def stream(
             report=None if on_error == "fail" else _reporter(quiet), options={**kept, "save": save},
         )  # fmt: skip
         if not quiet and sys.stdin.isatty():
-            note("events come from the keyboard: a line of JSON each, Ctrl-D to end; or < FILE")
+            note(
+                "events are read from the keyboard: type one line of JSON for each event, then "
+                "Ctrl-D; or give a file with < FILE"
+            )
         code = _run(driver, source, save, progress_wanted(quiet))
     if not quiet:
         note(_summary(driver))
@@ -216,6 +216,25 @@ def _check(
         raise ValueError(f"--every must be at least 1, got {every}")
     if max_features is not None and max_features < 1:
         raise ValueError(f"--max-features must be at least 1, got {max_features}")
+
+
+def _goes_on(
+    resume: str | None, overwrite: bool, checkpoint: str | None, output: str | None
+) -> bool:
+    """Whether there is a checkpoint to go on from; if not, nothing that exists may be lost."""
+    from largemargin.streaming.output import check_new, is_kept, is_there
+
+    if resume == ALONE or (resume == AUTO and is_there(checkpoint)):
+        return True
+    if checkpoint is None or overwrite:
+        return False
+    check_new("--checkpoint", checkpoint)
+    if resume == AUTO and is_there(output) and is_kept(output):
+        raise FileExistsError(
+            f"{output} exists, and there is no checkpoint {checkpoint} to go on from: give -o "
+            "another file, or begin anew and write over it with --overwrite"
+        )
+    return False
 
 
 def _named_classes(text: str | None) -> np.ndarray | None:

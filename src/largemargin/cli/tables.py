@@ -32,7 +32,7 @@ Categorical = Annotated[
     list[str] | None,
     typer.Option(
         metavar="NAME,...",
-        help="Columns of numbers that are codes, such as of a town: each value counts by itself.",
+        help="Columns of numbers that are codes, such as those of towns: each value is a category.",
         show_default=False,
     ),
 ]

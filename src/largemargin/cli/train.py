@@ -9,8 +9,8 @@ import typer
 from largemargin.cli.clusters import check_dask
 from largemargin.cli.model_options import MODELS, takes_model_options
 from largemargin.cli.options import Dask, Decimal, Encoding, Header, Json, Label, Reading, Sep
-from largemargin.cli.output import note
-from largemargin.cli.report import ReportFile, check_report, write_report
+from largemargin.cli.output import note, tell_reading
+from largemargin.cli.report import ReportFile, check_report, write_outlier_report, write_report
 from largemargin.cli.tables import Categorical, Drop, Missing, TableOptions
 from largemargin.machines import CARDS, CLASSIFIER, by_command
 from largemargin.runtime.showing import shown
@@ -33,7 +33,7 @@ def train(
     ] = "voted-perceptron",
     *,
     given: dict[str, Any],
-    seed: Annotated[int, typer.Option(help="For everything that is drawn.")] = 0,
+    seed: Annotated[int, typer.Option(help="Seed of everything that is random.")] = 0,
     scale: Annotated[
         str,
         typer.Option(
@@ -54,7 +54,8 @@ def train(
     scoring: Annotated[
         str,
         typer.Option(
-            help="What --cv goes by: error, balanced (the mean error of the classes), auc or f1 "
+            help="What --cv makes small: error, balanced (the mean error of the classes), auc or "
+            "f1 "
             "(the mean over the classes)."
         ),
     ] = "error",
@@ -102,6 +103,14 @@ def train(
             "nu-svc and one-class-svm.",
         ),
     ] = False,
+    checkpoint: Annotated[
+        str | None,
+        typer.Option(
+            help="A file for the model so far, written every few minutes and removed when the "
+            "model is there; --resume goes on from it after a crash. For the same machines.",
+            show_default=False,
+        ),
+    ] = None,
     output: Annotated[
         str | None,
         typer.Option(
@@ -138,6 +147,7 @@ def train(
       largemargin train heart.csv --model adaboost --estimator rbf-network --scale standard
       largemargin train sensors.csv --model one-class-svm --nu 0.05 --scale standard
       largemargin train clicks.svm.gz --model mira --stream --budget 500 --test later.svm.gz
+      largemargin train digits --model svc --checkpoint so-far.safetensors
       largemargin train digits --model svc --dask local
       largemargin train 'parts/*.parquet' --label kind --model svc --dask tcp://10.0.0.1:8786
     """
@@ -148,15 +158,16 @@ def train(
     if given.get("class_weight", "balanced") != "balanced":
         raise ValueError(f"--class-weight must be balanced, got {shown(given['class_weight'])}")
     if chunk is not None and not stream:
-        raise ValueError("--chunk is for --stream: give both")
+        raise ValueError("--chunk is for --stream: give both options")
     order = Order(
         data, model, given, output if output is not None else default_file(data),
         Reading(label, header, sep, encoding, decimal), seed, scale, tuple(cv or ()), scoring,
         test, test_size, refit, TableOptions.of(drop, categorical, missing), dask, report, json,
         quiet,
-        labelled=by_command()[model].kind == CLASSIFIER, resume=resume,
+        labelled=by_command()[model].kind == CLASSIFIER, resume=resume, checkpoint=checkpoint,
     )  # fmt: skip
     _check(order, stream)
+    tell_reading(data, quiet)
     if stream:
         from largemargin.cli.train_stream import check_stream, train_stream
 
@@ -170,6 +181,7 @@ def train(
 
 def _check(order: Any, stream: bool) -> None:
     """Refuse what cannot be, before anything is read."""
+    from largemargin.cli.checkpoints import check_checkpoint
     from largemargin.cli.holdout import check_fraction
     from largemargin.cli.scaling import check_scale
     from largemargin.cli.search import check_scoring
@@ -182,12 +194,14 @@ def _check(order: Any, stream: bool) -> None:
         unseen = order.report is not None and order.test is None
         check_dask(order.model, order.data, stream, order.cv, unseen)
     if not order.labelled:
-        compared = {"--cv": order.cv, "--test": order.test, "--report": order.report}
+        compared = {"--cv": order.cv, "--test": order.test}
         for option, value in compared.items():
             if value:
                 raise ValueError(
-                    f"{option} compares with labels, and {order.model} learns without: leave it out"
+                    f"{option} compares with labels, and {order.model} learns without them: "
+                    "leave it out"
                 )
+    check_checkpoint(order, stream)
     check_writable(order.file, order.data, order.test)
     check_report(order.report, order.file, order.data, order.test)
     order.machine()
@@ -195,13 +209,15 @@ def _check(order: Any, stream: bool) -> None:
 
 def _train(order: Any) -> bool:
     """Train on rows in memory, write, show; returns whether Ctrl-C ended it."""
+    from pathlib import Path
+
     from largemargin.cli.measuring import advice
     from largemargin.cli.trained import held_out_facts, show, tested_facts, write
     from largemargin.cli.training import run
 
     done = run(order)
     order, result = done.order, done.notes()
-    told = []
+    told: list[str] = []
     if done.measures and not done.interrupted:
         told = advice(done.measures, done.first.estimator, order.scale)
     for sentence in told:
@@ -209,9 +225,11 @@ def _train(order: Any) -> bool:
     if told:
         result["warnings"] = [*result.get("warnings", []), *told]
     info = write(done.kept.estimator, order, done.parts.whole, result)
+    if order.checkpoint is not None:
+        Path(order.checkpoint).unlink(missing_ok=True)
     why_none = f"no test data, {done.parts.why_none}"
-    facts = [*held_out_facts(done), *tested_facts(result, done.measures, why_none)]
-    show(order, done.kept.estimator, result, facts, done.reasons)
+    tested = tested_facts(result, done.measures, why_none)
+    show(order, done.kept.estimator, result, tested, held_out_facts(done), done.reasons)
     if order.report is not None:
         _write_page(order, done, info)
     return done.interrupted
@@ -224,6 +242,12 @@ def _write_page(order: Any, done: Any, info: dict[str, Any]) -> None:
 
     model, part = done.first.estimator, done.parts.training
     info = {**info, "rows": part.X.shape[0], "seconds": done.first.seconds}
+    if not order.labelled:
+        write_outlier_report(
+            order.report, model, info, training=part.X, quiet=order.quiet, model_file=order.file,
+            command=page_command(order, False),
+        )  # fmt: skip
+        return
     source = order.test or f"the test set of {order.data}"
     if done.parts.held_out:
         source = f"{order.data} that were held out"
@@ -231,7 +255,7 @@ def _write_page(order: Any, done: Any, info: dict[str, Any]) -> None:
         order.report, model, info,
         test=None if part.X_test is None else rows_for(model, source, part.X_test, part.y_test),
         training=None if done.in_shards else rows_for(model, order.data, part.X, part.y),
-        command=page_command(order, done.parts.held_out), quiet=order.quiet,
+        command=page_command(order, done.parts.held_out), quiet=order.quiet, model_file=order.file,
     )  # fmt: skip
 
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from largemargin.data import Dataset
 
 CHUNK = 1000
+STEPS = 40  # times at which the errors so far are noted, about
 
 
 def check_stream(order: Order, chunk: int | None) -> None:
@@ -80,6 +81,7 @@ def train_stream(order: Order, chunk: int | None) -> bool:
         write_report(
             order.report, machine, info, test=rows_for(machine, str(order.test), *test),
             training=None, command=page_command(order, False), quiet=order.quiet,
+            model_file=order.file,
         )  # fmt: skip
     return interruptions() > before
 
@@ -108,6 +110,7 @@ def learn_file(machine: Any, order: Order, chunk: int | None) -> tuple[Dataset, 
     start, rows, seen, data = time.perf_counter(), 0, None, order.data
     watch = Watch("stream", None, verbose=watched(order.quiet), max_seconds=machine.max_seconds)
     before = os.stat(data) if os.path.isfile(data) else None
+    progress: list[list[int]] = []
     with watch:
         chunks: Iterator[Dataset] = stream(
             data, CHUNK if chunk is None else chunk, label=column(order.reading.label),
@@ -120,6 +123,7 @@ def learn_file(machine: Any, order: Order, chunk: int | None) -> tuple[Dataset, 
                 )
             machine.partial_fit(seen.X, seen.y)
             rows += seen.X.shape[0]
+            progress.append([rows, machine.online_errors_])
             error = 100 * machine.online_errors_ / rows
             watch.advance(seen.X.shape[0], f"{machine.n_support_} stored, {error:.2f} % wrong")
             if watch.stopped:
@@ -147,6 +151,7 @@ def learn_file(machine: Any, order: Order, chunk: int | None) -> tuple[Dataset, 
     result = {
         "data": data, "rows": rows, "features": seen.X.shape[1], **learned(machine),
         "progressive_error": machine.online_errors_ / rows,
+        "progress": progress[:: -max(1, len(progress) // STEPS)][::-1],
         "seconds": time.perf_counter() - start,
     }  # fmt: skip
     if told:

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 from largemargin.base.pipelines import final_step
 from largemargin.cli.clusters import cluster_words
-from largemargin.cli.measuring import guess_words, imbalance_facts
-from largemargin.cli.output import command_line, emit_facts, emit_json
+from largemargin.cli.measuring import TEST_ERROR, error_words, guess_words, imbalance_facts
+from largemargin.cli.output import command_line, emit_json
+from largemargin.cli.tabulating import emit_facts
 from largemargin.report.fit.words import kernel_words, learned_words, machine_words
 from largemargin.runtime.showing import percent
 
@@ -52,11 +53,12 @@ def show(
     order: Order,
     estimator: Any,
     result: dict[str, Any],
-    facts: Facts,
+    tested: Facts,
+    facts: Facts | None = None,
     words: dict[str, str] | None = None,
 ) -> None:
-    """Print what was found: as JSON, or `facts` after what every model has; `words` take the place
-    of some of its values.
+    """Print what was found: as JSON, or first what the test said, then what every model has and
+    other facts, and last what to do next; `words` take the place of some values.
     """
     if order.quiet:
         return
@@ -67,7 +69,25 @@ def show(
         emit_json({**result, **asked, "parameters": chosen, "file": order.file})
         return
     own = [(n, (words or {}).get(n, v)) for n, v in _machine_facts(order, result, chosen)]
-    emit_facts([*own, *facts, ("model file", order.file)], title=f"{order.data}, trained")
+    emit_facts(
+        [*tested, *own, *(facts or []), ("model file", order.file)],
+        title=f"{order.data}, trained", strong=(TEST_ERROR,),
+    )  # fmt: skip
+    emit_facts(next_steps(order), title="next steps")
+
+
+def next_steps(order: Order) -> Facts:
+    """What a model can be used for: commands, and what each shows."""
+    steps = [("labels of new rows", command_line("predict", order.file, "NEW_FILE"))]
+    if order.labelled and order.dask is None:
+        labelled = order.test or order.data
+        steps = [
+            ("classes, confusions", command_line("evaluate", order.file, labelled)),
+            *([("a page about the fit", command_line("report", order.file, labelled))]
+              if order.report is None else []),
+            *steps,
+        ]  # fmt: skip
+    return [*steps, ("what is in the file", command_line("inspect", order.file))]
 
 
 def _machine_facts(order: Order, result: dict[str, Any], parameters: dict[str, Any]) -> Facts:
@@ -97,12 +117,12 @@ def tested_facts(result: dict[str, Any], measures: Measures | None, missing: str
     if "outliers" in result:
         return [("outliers", f"{percent(result['outliers'])} of the training rows")]
     if result["test_rows"] is None:
-        return [("test error", f"- ({missing}; give some with --test)")]
+        return [(TEST_ERROR, f"- ({missing}; give some with --test)")]
     if measures is None:
-        return [("test error", "- (interrupted)")]
+        return [(TEST_ERROR, "- (interrupted)")]
     held = " held-out" if result.get("held_out") else ""
     return [
-        ("test error", f"{percent(measures.error)} of {result['test_rows']}{held} rows"),
+        (TEST_ERROR, f"{error_words(measures)} of {result['test_rows']}{held} rows"),
         ("guess's error", guess_words(measures)),
         *imbalance_facts(measures),
     ]

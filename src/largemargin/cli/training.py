@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -53,6 +54,7 @@ class Order:
     quiet: bool = False
     labelled: bool = True
     resume: bool = False
+    checkpoint: str | None = None
 
     def machine(self) -> Any:
         """Not yet fitted."""
@@ -93,6 +95,7 @@ class Run:
         self.cluster: dict[str, Any] | None = None
         self.interrupted, self.words = False, ""
         self.found: dict[str, Any] = {}
+        self.measures: Measures | None = None
         data = self._read(order)
         for sentence in data.notes:
             note(f"note: {in_options(sentence)}")
@@ -164,7 +167,7 @@ class Run:
             rows = scaled_parts(estimator, part, self._client)
             done = replace(fit(final_step(estimator), rows, quiet), estimator=estimator)
         else:
-            done = fit(estimator, part, quiet, seconds_left, known)
+            done = fit(estimator, part, quiet, seconds_left, known, self._keeping(part, estimator))
         if going_on and self.earlier is not None:
             final_step(estimator).set_params(warm_start=False)
         self.interrupted |= done.interrupted
@@ -172,6 +175,22 @@ class Run:
             return done
         self.cluster = summary(final_step(estimator))
         return replace(done, estimator=to_local(estimator))
+
+    def _keeping(self, part: Dataset, estimator: Any) -> Callable[[float], None] | None:
+        """What writes the checkpoint in the course of a fit; None if none was asked for."""
+        if self.order.checkpoint is None:
+            return None
+        from largemargin.cli.trained import write
+
+        def keep(seconds: float) -> None:
+            self.kept = Fit(estimator, seconds, (), True, False)
+            if part is self.parts.training:
+                self.first = self.kept
+                self.measures = self._measured()
+            write(estimator, replace(self.order, file=checkpoint), self.parts.whole, self.notes())
+
+        checkpoint = self.order.checkpoint
+        return keep
 
     def foretell(self) -> None:
         """Say what a long training will take, before it begins."""

@@ -1,7 +1,9 @@
 """What is compared: every classifier of this package, and those of scikit-learn beside them.
 
 Machines with a kernel all get the same one, and the same widths to choose from. What else is
-searched is small, and the first setting of each is one that does for most data.
+searched is small, and the first setting of each is one that does for most data. With more than two
+classes, how a machine reduces them to two is searched as well, so that each is compared in its best
+form.
 """
 
 from __future__ import annotations
@@ -19,6 +21,13 @@ OURS, PEERS = "largemargin", "scikit-learn"
 WIDTHS = (1.0, 3.0)  # of a kernel's gamma, in units of gamma="scale"
 # Those that are positive definite and functions of rows; a peer that does not have one says so.
 KERNELS = ("rbf", "linear", "poly", "laplacian", "matern")
+
+# how machines with a choice have more than two classes, the usual way first
+MULTICLASS = {
+    "SVC": ["ovr", "ovo", "crammer-singer"],
+    "NuSVC": ["ovr", "ovo"],
+    "KernelAdatron": ["ovr", "ovo"],
+}
 
 # of peers: parameters that are set, and those that are searched
 _FIXED: dict[str, dict[str, Any]] = {
@@ -74,7 +83,9 @@ def our_classes() -> list[str]:
     return sorted(card.name for card in CARDS if card.kind == CLASSIFIER)
 
 
-def candidates(kernel: str, scale_gamma: float, only: Sequence[str] = ()) -> list[Candidate]:
+def candidates(
+    kernel: str, scale_gamma: float, only: Sequence[str] = (), n_classes: int = 2
+) -> list[Candidate]:
     """All machines, or those whose names are given.
 
     Parameters
@@ -86,6 +97,8 @@ def candidates(kernel: str, scale_gamma: float, only: Sequence[str] = ()) -> lis
     only : list of str
         Names as in Python or on the command line, such as SVC or voted-perceptron; "svc" is ours
         and the peer's both.
+    n_classes : int
+        Of the data; with more than two the reduction to two is searched where there is a choice.
     """
     if kernel not in KERNELS:
         raise ValueError(
@@ -93,7 +106,7 @@ def candidates(kernel: str, scale_gamma: float, only: Sequence[str] = ()) -> lis
             f"{did_you_mean(kernel, KERNELS)}"
         )
     every = [(OURS, name) for name in our_classes()] + [(PEERS, name) for name in _PEERS]
-    found = [_candidate(library, name, kernel, scale_gamma) for library, name in every]
+    found = [_candidate(library, name, kernel, scale_gamma, n_classes) for library, name in every]
     if not only:
         return found
     known = {_plain(c.name) for c in found}
@@ -109,13 +122,17 @@ def candidates(kernel: str, scale_gamma: float, only: Sequence[str] = ()) -> lis
     return [c for c in found if _plain(c.name) in wanted]
 
 
-def _candidate(library: str, name: str, kernel: str, scale_gamma: float) -> Candidate:
+def _candidate(
+    library: str, name: str, kernel: str, scale_gamma: float, n_classes: int
+) -> Candidate:
     home = "largemargin" if library == OURS else _PEERS[name]
     parameters = getattr(import_module(home), name)().get_params(deep=False)
     fixed, grid = dict(_FIXED.get(name, {})), dict(_GRIDS.get(name, {}))
     if library == OURS:
         card = by_name()[name]
         fixed, grid = dict(card.fixed), dict(card.grid)
+        if n_classes > 2 and name in MULTICLASS:
+            grid = {"multiclass": MULTICLASS[name], **grid}
     if "kernel" in parameters:
         fixed["kernel"] = kernel
         if kernel == "poly":

@@ -28,6 +28,9 @@ from largemargin.report.measures import Measures
 from largemargin.report.measures import measure as measure_answers
 
 SEARCH_SHARE = 0.5
+SHORT_SECONDS = (
+    0.05  # below which the clock of a processor, which may tick every 10 ms, is too coarse
+)
 WARM_UP_ROWS = 100  # rows of the first fit, which loads compiled code so that no later one does
 
 Tell = Callable[[str, Result], None]
@@ -46,6 +49,12 @@ class Stopwatch:
     @property
     def clock(self) -> float:
         return time.perf_counter() - self._clock
+
+    @property
+    def taken(self) -> float:
+        """Of a processor; what is too short for its clock, by the other one."""
+        processor = self.processor
+        return processor if processor >= SHORT_SECONDS else self.clock
 
     def by_the_clock(self, seconds: float) -> float:
         """What so much of a processor is on a computer that stays as busy as it was."""
@@ -136,10 +145,10 @@ def train(task: Task, candidate: Candidate, result: Result, watch: Stopwatch) ->
     model = task.pipeline(machine)
     fitting = Stopwatch()
     model.fit(task.X, task.y)
-    result.fit_seconds = fitting.processor
+    result.fit_seconds = fitting.taken
     predicting = Stopwatch()
     predicted = model.predict(task.X_test)
-    result.predict_seconds = predicting.processor
+    result.predict_seconds = predicting.taken
     result.error = ErrorRate(int((predicted != task.y_test).sum()), len(task.y_test))
     result.measures = _measures(model, task, predicted)
     result.support_vectors = _n_support(model[-1])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,6 +11,7 @@ from largemargin.report.measures import Measures
 from largemargin.report.templates import environment, figure
 
 STAGES = ("searching", "training", "certifying")
+INTERRUPTED = "interrupted"
 
 COLUMNS = (
     "machine", "error, %", "95 % interval", "support vectors", "fit", "predict", "model",
@@ -112,14 +114,23 @@ class Comparison:
 
     @property
     def ranked(self) -> tuple[Result, ...]:
-        return tuple(
-            sorted(self.results, key=lambda r: (r.error is None, r.error.share if r.error else 0.0))
-        )
+        return tuple(ranked(self.results))
+
+    @property
+    def unfinished(self) -> int:
+        """How many machines Ctrl-C left unmeasured."""
+        return sum(result.trouble == INTERRUPTED for result in self.results)
 
     def as_json(self) -> dict[str, Any]:
         found = {k: v for k, v in vars(self).items() if k not in ("results", "guess_errors")}
         found["guess_error"] = self.guess.share if self.guess else None
+        found["unfinished"] = self.unfinished
         return {**found, "results": [result.as_json() for result in self.ranked]}
+
+
+def ranked(results: Iterable[Result]) -> list[Result]:
+    """The smallest error first, and those without one last."""
+    return sorted(results, key=lambda r: (r.error is None, r.error.share if r.error else 0.0))
 
 
 def _short(value: Any) -> str:
@@ -224,21 +235,30 @@ def size_words(size: int | None) -> str:
     return f"{size / 1e3:.0f} kB" if size < 1e6 else f"{size / 1e6:.1f} MB"
 
 
+def widest_error(found: Comparison) -> float:
+    """Where the scale of errors ends: one that failed must not make all others look alike."""
+    ends = sorted(result.error.interval[1] for result in found.results if result.error)
+    return min(ends[-1], OUTLIER * ends[len(ends) // 2]) if ends else 1.0
+
+
 def render(found: Comparison, command: str = "") -> str:
+    from markupsafe import Markup
+
     from largemargin import __version__
+    from largemargin.compare.picture import beyond, draw
 
     templates = environment()
     templates.filters |= {
         "seconds": time_words, "bytes": size_words, "certified": certified,
         "outward": lambda error: " to ".join(outward(error.interval)), "rare": rare_cells,
     }  # fmt: skip
-    ends = sorted(result.error.interval[1] for result in found.results if result.error)
-    # one machine that failed must not make all the others look alike
-    widest = min(ends[-1], OUTLIER * ends[len(ends) // 2]) if ends else 1.0
+    widest = widest_error(found)
     page: str = templates.get_template("compare/page.html.j2").render(
         found=found,
         heading=heading(found),
         widest=widest,
+        picture=Markup(draw(found, widest)),
+        beyond=beyond(found, widest),
         interval_method=METHOD,
         command=command,
         version=__version__,

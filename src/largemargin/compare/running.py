@@ -31,7 +31,7 @@ import numpy as np
 from largemargin.base.labels import numbers_in
 from largemargin.compare.candidates import OURS, Candidate
 from largemargin.compare.measuring import measure, new_result
-from largemargin.compare.results import Comparison, Result
+from largemargin.compare.results import INTERRUPTED, Comparison, Result
 from largemargin.compare.task import Task
 from largemargin.report.machine import describe_machine
 from largemargin.report.measures import measure as measure_answers
@@ -39,7 +39,7 @@ from largemargin.runtime.threads import count_workers
 
 MOST_AT_ONCE = 4  # each holds its own data and kernel values
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
-DONE, INTERRUPTED = "done", "interrupted"
+DONE = "done"
 OUT_OF_TIME = getattr(signal, "SIGXCPU", 0)  # what ends a process that used up its time
 POLL_SECONDS = 0.2  # time between two looks at whether to stop
 # what a machine may take by the clock, as a multiple of its processor time
@@ -49,6 +49,7 @@ START_SECONDS = 300.0  # time to start, to read the data, and to compile at the 
 
 Progress = Callable[[int, str, str], None]
 Tell = Callable[[str], None]
+Heard = Callable[[Result], None] | None
 
 
 def compare(
@@ -57,10 +58,12 @@ def compare(
     progress: Progress | None = None,
     at_once: int | None = None,
     client: Any = None,
+    heard: Heard = None,
 ) -> Comparison:
     """Measure each machine, `at_once` of them at a time and each on one thread.
 
-    `progress` is told how many are done, which one is on, and its stage. Ctrl-C ends the comparison
+    `progress` is told how many are done, which one is on, and its stage, and `heard` what was found
+    of each machine as soon as it is known. Ctrl-C ends the comparison
     with the machines done so far, if there are any. With a `client` they are measured on the
     workers of its cluster, as many at a time as these have threads.
     """
@@ -69,13 +72,13 @@ def compare(
     if client is None:
         at_once = max(1, min(at_once or min(count_workers(-1), MOST_AT_ONCE), len(machines)))
         computer = describe_machine()
-        found = _measured_here(task, machines, tellers, at_once)
+        found = _measured_here(task, machines, tellers, at_once, heard)
     else:
         at_once = min(sum(client.nthreads().values()), len(machines))
         computer = "; ".join(dict.fromkeys(client.run(describe_machine).values()))
-        found = _measured_on_workers(task, machines, tellers, client)
+        found = _measured_on_workers(task, machines, tellers, client, heard)
     return Comparison(
-        task.name, len(task.y), len(task.y_test), task.X.shape[1], len(np.unique(task.y)),
+        task.name, len(task.y), len(task.y_test), task.X.shape[1], task.n_classes,
         task.held_out, task.scale, task.folds, len(task.sample()), task.seed, task.max_seconds,
         at_once, time.perf_counter() - start, computer, tuple(found), **_guess(task),
     )  # fmt: skip
@@ -94,13 +97,20 @@ def _guess(task: Task) -> dict[str, Any]:
 
 
 def _measured_here(
-    task: Task, machines: Sequence[Candidate], tellers: list[Tell], at_once: int
+    task: Task, machines: Sequence[Candidate], tellers: list[Tell], at_once: int, heard: Heard
 ) -> list[Result]:
     stop = threading.Event()
+
+    def measured(file: Path, candidate: Candidate, tell: Tell) -> Result:
+        result = _measure_apart(file, task.max_seconds, candidate, tell, stop)
+        if heard and result.trouble != INTERRUPTED:
+            heard(result)
+        return result
+
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(at_once) as pool:
         file = _put(task, Path(folder))
         found = [
-            pool.submit(_measure_apart, file, task.max_seconds, candidate, tell, stop)
+            pool.submit(measured, file, candidate, tell)
             for candidate, tell in zip(machines, tellers, strict=True)
         ]
         try:
@@ -114,7 +124,7 @@ def _measured_here(
 
 
 def _measured_on_workers(
-    task: Task, machines: Sequence[Candidate], tellers: list[Tell], client: Any
+    task: Task, machines: Sequence[Candidate], tellers: list[Tell], client: Any, heard: Heard
 ) -> list[Result]:
     from largemargin.dask.spreading import spread
 
@@ -125,6 +135,8 @@ def _measured_on_workers(
             found[k] = result
             n_done += 1
             tellers[k](DONE)
+            if heard:
+                heard(result)
     except KeyboardInterrupt:
         if not n_done:
             raise

@@ -56,6 +56,10 @@ class Task:
     label: str | None = None
 
     @property
+    def n_classes(self) -> int:
+        return len(np.unique(self.y))
+
+    @property
     def scale_gamma(self) -> float:
         """gamma="scale" on the scaled training set: 1 / (features * variance)."""
         scaler = self.scaler()

@@ -27,9 +27,8 @@ from largemargin.dask.connection import (
     CANCELLED,
     LOOK,
     MORE,
-    NO_WORKER,
-    NO_WORKERS,
     ClusterError,
+    Patience,
     alive,
     told,
     told_by_scheduler,
@@ -64,6 +63,7 @@ class Stats:
     rounds: int = 0
     values: int = 0
     vectors_sent: int = 0
+    vectors_own: int = 0
     bytes_sent: int = 0
     bytes_received: int = 0
     seconds_computing: float = 0.0
@@ -411,10 +411,9 @@ class Cluster:
                 f"{_with_rows(shard)}, may have been short of memory: {MORE} "
                 f"({reason or 'the worker died'})"
             )
-        until = time.perf_counter() + NO_WORKER
+        patience = Patience()
         while not (there := self.client.sync(alive, self.client)[1]):
-            if time.perf_counter() > until:
-                raise ClusterError(NO_WORKERS)
+            patience.look(there)
             time.sleep(LOOK)
         load = dict.fromkeys(there, 0)
         for other in self.shards:

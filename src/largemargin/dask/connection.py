@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Iterator, Sequence
+import warnings
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
 
@@ -18,6 +19,7 @@ from distributed.client import FutureCancelledError, FuturesCancelledError
 
 LOOK = 0.5  # seconds without an answer after which one looks whether the workers are alive
 NO_WORKER = 60.0  # seconds that one waits for a worker, if there is none
+SAID = 5.0  # seconds after which one says that one waits: a nanny takes some to start one again
 SCHEDULER = 10.0  # seconds in which a scheduler that is alive answers
 CANCELLED = (FutureCancelledError, FuturesCancelledError, asyncio.CancelledError)
 GONE = (
@@ -33,6 +35,30 @@ NO_WORKERS = (
 
 class ClusterError(RuntimeError):
     """A cluster that cannot go on; the message says why and what to do."""
+
+
+class Patience:
+    """Waiting for a worker where there is none: it is said after some seconds, and given up after
+    many, with an error that says `gone`.
+    """
+
+    def __init__(self, gone: str = NO_WORKERS) -> None:
+        self._gone, self._seen, self._said = gone, time.perf_counter(), False
+
+    def look(self, workers: Collection[Any]) -> None:
+        """Take note of the workers that there are."""
+        now = time.perf_counter()
+        if workers:
+            self._seen, self._said = now, False
+        elif now - self._seen > NO_WORKER:
+            raise ClusterError(self._gone)
+        elif now - self._seen > SAID and not self._said:
+            self._said = True
+            warnings.warn(
+                "no worker of the cluster takes tasks: waiting for one, up to "
+                f"{NO_WORKER:.0f} seconds. Start workers, or press Ctrl-C",
+                stacklevel=2,
+            )
 
 
 @contextmanager
@@ -71,14 +97,13 @@ def computed_on(client: Client, values: Sequence[Delayed]) -> list[Any]:
 async def _gathered(client: Client, futures: list[Future]) -> list[Any]:
     """The results of tasks; those of a lost worker are made again by the scheduler."""
     waiting = asyncio.ensure_future(client._gather(futures))
-    seen = time.perf_counter()
+    patience = Patience()
     while not (await asyncio.wait([waiting], timeout=LOOK))[0]:
-        now = time.perf_counter()
-        if (await alive(client))[1]:
-            seen = now
-        if now - seen > NO_WORKER:
+        try:
+            patience.look((await alive(client))[1])
+        except ClusterError:
             waiting.cancel()
-            raise ClusterError(NO_WORKERS)
+            raise
     try:
         return list(await waiting)
     except KilledWorker as error:

@@ -231,8 +231,9 @@ class DaskSVC(MachineOnCluster, SVC):
     Attributes
     ----------
     cluster_stats_ : list of dict
-        Of each shard of the rows: its worker, rounds, vectors and bytes sent, bytes received,
-        seconds of computing and of waiting, and how many workers died with it.
+        Of each shard of the rows: its worker, rounds, vectors that it was sent and that it had,
+        bytes sent and received, seconds of computing and of waiting, and how many workers died
+        with it.
 
     All other attributes are those of `SVC`.
 

@@ -1,14 +1,13 @@
 """Kernel values that a worker keeps, where they are too dear to be computed each time.
 
-The values of a vector against all rows of a shard are computed when it is first used and serve all
-problems, as long as there is room; the vectors that were not used for longest make room for others.
-A value is the same bits when it is computed again, and sums are made in the same order, so nothing
-depends on how much room there is.
+The values of a vector against a segment of the columns, the examples of a class say, are computed
+when a problem first uses them, and serve all problems, as long as there is room; the vectors that
+were not used for longest make room for others. A value is the same bits when it is computed again,
+and sums are made in the same order, so nothing depends on how much room there is.
 """
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Callable
 
 import numpy as np
@@ -21,59 +20,77 @@ COLUMNS = 2048  # columns of which sums are made at a time: they stay in cache
 
 
 class KeptValues:
-    """Values of vectors against the rows of a shard.
+    """Values of vectors against some columns.
 
     Parameters
     ----------
     n : int
-        Rows of the shard.
-    room : int
-        Bytes that may be used.
+        Columns.
+    most : int
+        Vectors that there is room for.
     compute : callable
-        compute(slots) gives the values of vectors against all rows.
+        compute(slots) gives the values of vectors against the columns.
     """
 
     def __init__(
-        self, n: int, dtype: np.dtype, room: int, compute: Callable[[np.ndarray], np.ndarray]
+        self, n: int, dtype: np.dtype, most: int, compute: Callable[[np.ndarray], np.ndarray]
     ) -> None:
-        self._compute = compute
-        most = max(CHUNK, room // max(1, n * dtype.itemsize))
+        self.n, self._compute = n, compute
+        most = max(CHUNK, most)
         self._values = lazily_paged((most, n), dtype)
-        self._places: OrderedDict[int, int] = OrderedDict()  # by slot, the last used at the end
+        self._holder = np.full(most, -1)  # the slot of the vector in each place
+        self._last_use = np.zeros(most, np.int64)
+        self._place_of = np.full(0, -1)  # by slot
+        self._n_filled = self._now = 0
 
-    def sums(
-        self, slots: np.ndarray, coefs: np.ndarray, columns: np.ndarray, team: Workers
-    ) -> np.ndarray:
-        """coefs @ K between some vectors and some of the rows."""
-        from largemargin.dask.kept_loops import add_gathered
+    def sums(self, slots: np.ndarray, coefs: np.ndarray, team: Workers) -> np.ndarray:
+        """coefs @ K between some vectors and the columns."""
+        from largemargin.kernels.loops import add_part
 
-        out = np.zeros((len(coefs), len(columns)))
+        out = np.zeros((len(coefs), self.n))
         for lo in range(0, len(slots), CHUNK):
             part = slice(lo, lo + CHUNK)
             places = self._placed(slots[part])
             given = np.ascontiguousarray(coefs[:, part])
 
             def add(first: int, places: np.ndarray = places, given: np.ndarray = given) -> None:
-                some = slice(first, first + COLUMNS)
+                end = min(first + COLUMNS, self.n)
                 for p in range(len(given)):
-                    add_gathered(out[p, some], self._values, columns[some], places, given[p])
+                    add_part(out[p], self._values, first, end, places, given[p])
 
-            team.map(add, range(0, len(columns), COLUMNS))
+            team.map(add, range(0, self.n, COLUMNS))
         return out
 
+    def fetch(self, slots: np.ndarray) -> None:
+        """Have the values of vectors that are used next, as far as there is room: together they
+        take less time than in parts.
+        """
+        self._placed(slots[: len(self._holder)])
+
     def _placed(self, slots: np.ndarray) -> np.ndarray:
-        """Where the values of some vectors are, after those that are missing were computed."""
-        wanted = slots.tolist()
-        for slot in wanted:
-            if slot in self._places:
-                self._places.move_to_end(slot)
-        missing = [slot for slot in wanted if slot not in self._places]
-        if missing:
-            values = self._compute(np.array(missing, np.int64))
-            for slot, row in zip(missing, values, strict=True):
-                free = len(self._places)
-                if free == len(self._values):
-                    _, free = self._places.popitem(last=False)
-                self._values[free] = row
-                self._places[slot] = free
-        return np.array([self._places[slot] for slot in wanted], np.int64)
+        """Where the values of some distinct vectors are; those that are missing are computed."""
+        self._now += 1
+        last = int(slots.max(initial=-1))
+        if last >= len(self._place_of):
+            more = np.full(last + 1, -1)
+            self._place_of = np.concatenate([self._place_of, more])
+        places = self._place_of[slots]
+        self._last_use[places[places >= 0]] = self._now
+        missing = slots[places < 0]
+        if len(missing):
+            free = self._make_room(len(missing))
+            self._values[free] = self._compute(missing)
+            self._holder[free], self._place_of[missing] = missing, free
+            self._last_use[free] = self._now
+        return np.asarray(self._place_of[slots])
+
+    def _make_room(self, count: int) -> np.ndarray:
+        """Places for vectors: those not taken yet, then those that were not used for longest."""
+        fresh = np.arange(self._n_filled, min(self._n_filled + count, len(self._holder)))
+        self._n_filled += len(fresh)
+        if len(fresh) == count:
+            return fresh
+        self._last_use[fresh] = self._now
+        oldest = np.argsort(self._last_use, kind="stable")[: count - len(fresh)]
+        self._place_of[self._holder[oldest]] = -1
+        return np.concatenate([fresh, oldest])

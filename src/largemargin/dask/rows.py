@@ -10,9 +10,9 @@ which are its columns. In a round the coordinator selects and solves a working s
 some ten thousand columns, by itself; what changed is sent to all workers:
 
     down   for each vector that changed: 4 bytes of its number, 8 bytes for each problem, and, once
-           per worker that does not own it, the vector itself
+           per worker that does not own it, the vector itself, without its zeros
     up     8 bytes for each column and problem: the sums above; and, once, the vectors that were
-           selected
+           selected, without their zeros
 
 Each worker computes the values of these vectors against its columns, uses them and forgets them. So
 workers hold no state that is not data: one that dies is replaced, and nothing is replayed. A sum
@@ -25,8 +25,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from hashlib import blake2b
 from typing import Any
 from weakref import WeakMethod
 
@@ -34,23 +32,13 @@ import numpy as np
 
 from largemargin.dask import passes, shards
 from largemargin.dask.cluster import Cluster
-from largemargin.dask.shards import Ask, News, Way
+from largemargin.dask.packing import packed, unpacked
+from largemargin.dask.shards import Ask, Members, News
+from largemargin.dask.values import ShardedKernel, Sums
 from largemargin.kernels.basis import Basis
-from largemargin.kernels.engine import fill
-from largemargin.kernels.functions import Kernel, squared_norms
-from largemargin.kernels.fused import (
-    MOST_COLUMNS,
-    USUAL_COST,
-    Columns,
-    FusedRows,
-    entries_per_row,
-    form_of,
-    has_zeros,
-)
+from largemargin.kernels.functions import Kernel
 from largemargin.runtime.arrays import DistantRows, Matrix
 from largemargin.runtime.threads import Workers
-
-MOST_LOCAL = 1 << 15  # columns of a pool that the coordinator has by itself
 
 
 class Store:
@@ -76,17 +64,17 @@ class Fetch:
     rows: np.ndarray
 
 
-@dataclass(frozen=True)
-class Sums:
-    """coefs @ K between vectors, by their slots, and the rows that are `members`, in ascending
-    order; `key` tells sets of members apart.
-    """
+def _joined(fetches: list[Fetch]) -> list[Fetch]:
+    """One for each type: what several problems want is fetched once."""
+    rows: dict[str, list[np.ndarray]] = {}
+    for one in fetches:
+        rows.setdefault(one.dtype, []).append(one.rows)
+    return [Fetch(dtype, np.unique(np.concatenate(parts))) for dtype, parts in rows.items()]
 
-    way: Way
-    key: bytes
-    members: np.ndarray
-    slots: np.ndarray
-    coefs: np.ndarray
+
+def _part(one: Fetch, rows: np.ndarray, found: Matrix) -> Matrix:
+    """What one of several wanted of the rows that were fetched for all of them."""
+    return found if len(rows) == len(one.rows) else found[np.searchsorted(rows, one.rows)]
 
 
 class Asking:
@@ -135,9 +123,10 @@ class Shared:
 
     def __init__(self, cluster: Cluster, n: int, width: int, sparse: bool) -> None:
         self.cluster, self.n, self.width, self.sparse = cluster, n, width, sparse
-        self._ranges = [shard.rows for shard in cluster.shards]
+        self.ranges = [shard.rows for shard in cluster.shards]
         self.stores: dict[str, Store] = {}
         self.known: dict[tuple[str, str], np.ndarray] = {}  # what was computed by rows
+        self._told: list[tuple[int, set[bytes]]] = [(0, set())] * len(cluster)
         self.ask = Asking(self._answered)
         self._adding = threading.Lock()
 
@@ -161,19 +150,16 @@ class Shared:
     def _answered(self, asked: list[Fetch | Sums]) -> list[Any]:
         """All that is asked for, in one round: one task per worker that has some of it."""
         sums = [one for one in asked if isinstance(one, Sums)]
-        fetches = [one for one in asked if isinstance(one, Fetch)]
+        fetches = _joined([one for one in asked if isinstance(one, Fetch)])
         parts = [
-            [slice(*np.searchsorted(one.rows, (first, end))) for first, end in self._ranges]
+            [slice(*np.searchsorted(one.rows, (first, end))) for first, end in self.ranges]
             for one in fetches
         ]
         dtypes = sorted({one.way.of_vectors for one in sums})
 
         def arguments(k: int) -> tuple[list[News], list[Ask], list[tuple[str, np.ndarray]]]:
-            first, end = self._ranges[k]
-            asks = [
-                Ask(one.way, one.key, np.packbits(one.members[first:end]), one.slots, one.coefs)
-                for one in sums
-            ]
+            first = self.ranges[k][0]
+            asks = [Ask(one.way, self._members(k, one), one.slots, one.coefs) for one in sums]
             wanted = [
                 (one.dtype, (one.rows[part[k]] - first).astype(np.int32))
                 for one, part in zip(fetches, parts, strict=True)
@@ -192,13 +178,34 @@ class Shared:
         what = "update" if sums else "candidates"
         found = self.cluster.ask(what, shards.answer, arguments, only)
         for k in only:
-            first, end = self._ranges[k]
             self.cluster.shards[k].stats.values += sum(
-                len(one.slots) * int(one.members[first:end].sum()) for one in sums
+                len(one.slots) * sum(part.counts[k] for part in one.sets) for one in sums
             )
         columns = [np.concatenate([one[p] for one in found], axis=1) for p in range(len(sums))]
-        rows = [shards.stacked([one[len(sums) + p] for one in found]) for p in range(len(fetches))]
-        return [(columns if isinstance(one, Sums) else rows).pop(0) for one in asked]
+        rows = {
+            fetch.dtype: (
+                fetch.rows,
+                shards.stacked([unpacked(one[len(sums) + p]) for one in found]),
+            )
+            for p, fetch in enumerate(fetches)
+        }
+        return [
+            columns.pop(0) if isinstance(one, Sums) else _part(one, *rows[one.dtype])
+            for one in asked
+        ]
+
+    def _members(self, k: int, one: Sums) -> tuple[Members, ...]:
+        """The sets of rows as shard k is told of them: of what is kept, once."""
+        life = self.cluster.shards[k].life
+        if self._told[k][0] != life:
+            self._told[k] = life, set()
+        known, found = self._told[k][1], []
+        for part in one.sets:
+            bits = None if part.key in known else part.part(*self.ranges[k])
+            if one.way.kept:
+                known.add(part.key)
+            found.append(Members(part.key, bits))
+        return tuple(found)
 
     def _news(self, k: int, dtype: str, slots: Sequence[np.ndarray]) -> News:
         """What shard k must be sent before it can be asked for sums with some vectors."""
@@ -217,10 +224,11 @@ class Shared:
         store.sent[k] = sent
         others = wanted[~mine]
         shard.stats.vectors_sent += len(others)
+        shard.stats.vectors_own += int(mine.sum())
         matrix = store.basis.take(others)[0] if len(others) else np.empty((0, self.width))
         return News(
             dtype, known, np.concatenate([others, wanted[mine]]).astype(np.int32),
-            (rows[mine] - first).astype(np.int32), matrix,
+            (rows[mine] - first).astype(np.int32), packed(matrix),
         )  # fmt: skip
 
 
@@ -273,8 +281,10 @@ class ShardedRows(DistantRows):
         rows, place = np.unique(at, return_inverse=True)
         return self._shared.ask(Fetch(self.dtype.name, rows))[place]
 
-    def fused(self, kernel: Kernel, dtype: np.dtype, team: Workers) -> ShardedKernel:
-        return ShardedKernel(self, kernel, dtype, team)
+    def fused(
+        self, kernel: Kernel, dtype: np.dtype, team: Workers, segments: Sequence[np.ndarray] = ()
+    ) -> ShardedKernel:
+        return ShardedKernel(self, kernel, dtype, team, segments)
 
     def together(self, work: Callable[[Any], Any], items: Iterable[Any]) -> None:
         items = list(items)
@@ -300,145 +310,3 @@ class ShardedRows(DistantRows):
         ask.join(1)
         if errors:
             raise errors[0]
-
-
-class ShardedKernel:
-    """What `FusedRows` is of a matrix: sums over all rows come from the workers, those over a pool
-    and the corner among a few examples are computed here.
-    """
-
-    def __init__(self, rows: ShardedRows, kernel: Kernel, dtype: np.dtype, team: Workers) -> None:
-        self.rows, self.kernel, self.team = rows, kernel, team
-        shared = rows._shared
-        if not kernel.on_products:
-            dtype = rows.dtype
-        self.dtype = np.dtype(dtype)
-        self._is_fused = form_of(kernel) is not None and (
-            not shared.sparse or shared.width <= MOST_COLUMNS
-        )
-        if self._is_fused and not kernel.on_products:
-            self.dtype = np.dtype(np.float64)
-        self.width = 1
-        if self._is_fused:
-            from largemargin.kernels.simd import lanes_of
-
-            self.width = 2 * lanes_of(self.dtype)
-
-    @cached_property
-    def is_kept(self) -> bool:
-        """Whether a value is dearer to compute than to keep."""
-        return not self._is_fused or entries_per_row(self.rows) > USUAL_COST
-
-    @property
-    def has_pools(self) -> bool:
-        """Whether a part of the columns is better solved here: what workers keep is not here."""
-        return not self.is_kept
-
-    @cached_property
-    def zeros(self) -> bool:
-        return self._is_fused and has_zeros(self.kernel, self.rows)
-
-    def way(self, vectors: str) -> Way:
-        rows = self.rows.dtype.name
-        return Way(
-            self.kernel, self.dtype.name, rows, vectors, self._is_fused, self.zeros,
-            kept=self.is_kept and rows == vectors == self.dtype.name,
-        )  # fmt: skip
-
-    def vectors(self, rows: np.ndarray) -> ShardedVectors:
-        return ShardedVectors(self, rows)
-
-    def columns(self, rows: np.ndarray) -> ShardedColumns:
-        return ShardedColumns(self, rows)
-
-    def pool(self, rows: np.ndarray) -> LocalColumns | ShardedColumns:
-        if len(rows) > MOST_LOCAL:
-            return ShardedColumns(self, rows)
-        return LocalColumns(self, rows)
-
-    def local(self, rows: np.ndarray) -> Any:
-        """Some rows here, for the compiled loops or as a matrix."""
-        shared, name = self.rows._shared, self.rows.dtype.name
-        slots = shared.vectors(name, self.rows.numbers(rows))
-        matrix = shared.store(name).basis.take(slots)[0]
-        if not self._is_fused:
-            return matrix
-        return FusedRows(self.kernel, matrix, self.team, self.dtype, zeros=self.zeros)
-
-    def corner(self, rows: np.ndarray, room: np.ndarray | None = None) -> np.ndarray:
-        if self._is_fused:
-            return np.asarray(self.local(rows).corner(np.arange(len(rows)), room))
-        matrix = self.local(rows)
-        return _values(self, matrix, matrix)
-
-
-class ShardedVectors:
-    """Some rows as vectors of sums."""
-
-    def __init__(self, of: ShardedKernel, rows: np.ndarray) -> None:
-        self.of, self._rows = of, rows
-
-    @cached_property
-    def slots(self) -> np.ndarray:
-        rows = self.of.rows
-        return rows._shared.vectors(rows.dtype.name, rows.numbers(self._rows))
-
-    @cached_property
-    def here(self) -> Any:
-        """The vectors in the memory of this process."""
-        local = self.of.local(self._rows)
-        return local.vectors(np.arange(len(self._rows))) if self.of._is_fused else local
-
-
-class ShardedColumns:
-    """Columns of kernel values on the workers."""
-
-    def __init__(self, of: ShardedKernel, rows: np.ndarray) -> None:
-        self._of = of
-        at = of.rows.numbers(rows)
-        self._order = np.argsort(at, kind="stable")
-        self._members = np.zeros(of.rows._shared.n, bool)
-        self._members[at] = True
-        self._key = blake2b(np.packbits(self._members).tobytes(), digest_size=16).digest()
-
-    def sums(self, vectors: ShardedVectors, coefs: np.ndarray) -> np.ndarray:
-        way = self._of.way(vectors.of.rows.dtype.name)
-        slots = vectors.slots
-        found = self._of.rows._shared.ask(
-            Sums(way, self._key, self._members, slots, np.ascontiguousarray(coefs))
-        )
-        out = np.empty((len(coefs), len(self._order)))
-        out[:, self._order] = found
-        return out
-
-
-class LocalColumns:
-    """Columns of kernel values in this process: those of a pool, which are used often."""
-
-    def __init__(self, of: ShardedKernel, rows: np.ndarray) -> None:
-        self._of = of
-        self._columns: Columns | Matrix = of.local(rows)
-        if of._is_fused:
-            self._columns = self._columns.columns(np.arange(len(rows)))
-
-    def sums(self, vectors: ShardedVectors, coefs: np.ndarray) -> np.ndarray:
-        if isinstance(self._columns, Columns):
-            return self._columns.sums(vectors.here, coefs)
-        V = vectors.here
-        out = np.zeros((len(coefs), self._columns.shape[0]))
-        for lo in range(0, V.shape[0], shards.PIECE):
-            part = slice(lo, lo + shards.PIECE)
-            out += coefs[:, part] @ _values(self._of, V[part], self._columns)
-        return out
-
-
-def _values(of: ShardedKernel, V: Matrix, X: Matrix) -> np.ndarray:
-    """Kernel values of vectors (down) against rows (across), both here."""
-    by_norm = of.kernel.on_products
-    V, X = (part.astype(of.dtype, copy=False) if by_norm else part for part in (V, X))
-    V_squares, X_squares = (
-        squared_norms(part).astype(of.dtype) if by_norm else np.zeros(part.shape[0])
-        for part in (V, X)
-    )
-    out = np.empty((V.shape[0], X.shape[0]), of.dtype)
-    return fill(of.kernel, of.dtype, (X, X_squares), (V, V_squares), out)

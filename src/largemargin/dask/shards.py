@@ -17,6 +17,7 @@ from distributed import get_worker
 from largemargin.dask.cluster import Forgotten, n_bytes
 from largemargin.dask.collections import STRETCH
 from largemargin.dask.kept import KeptValues
+from largemargin.dask.packing import PackedRows, packed, unpacked
 from largemargin.kernels.basis import Basis
 from largemargin.kernels.engine import fill
 from largemargin.kernels.functions import Kernel, squared_norms
@@ -27,6 +28,7 @@ from largemargin.runtime.threads import Workers, single_thread
 
 PIECE = 512  # vectors of a tile, where values are not computed in registers
 KEPT_SHARE = 0.4  # of the memory of a worker, for kernel values that are kept
+PANEL = 64  # columns that packing may add at most
 SETS = 4  # sets of columns that are kept packed, in units of the memory of the rows
 
 
@@ -56,18 +58,27 @@ class News:
     known: int
     slots: np.ndarray
     own: np.ndarray
-    rows: Matrix
+    rows: Matrix | PackedRows
+
+
+@dataclass(frozen=True)
+class Members:
+    """Some of the rows, a bit each; those with the same `key` are the same, and a shard that has
+    been told of them is not told again.
+    """
+
+    key: bytes
+    bits: np.ndarray | None
 
 
 @dataclass(frozen=True)
 class Ask:
-    """Sums that are asked for: coefs @ K between vectors, by their slots, and some of the rows,
-    a bit each; sets of columns with the same `key` are the same.
+    """Sums that are asked for: coefs @ K between vectors, by their slots, and sets of rows, one
+    after the other; there is one set unless values are kept.
     """
 
     way: Way
-    key: bytes
-    members: np.ndarray
+    sets: tuple[Members, ...]
     slots: np.ndarray
     coefs: np.ndarray
 
@@ -83,7 +94,9 @@ class RowShard:
         self._vectors: dict[str, tuple[Basis, dict[int, int]]] = {}
         self._columns: OrderedDict[tuple[Any, ...], Any] = OrderedDict()
         self._fused: dict[Way, FusedRows] = {}
-        self._values: dict[Way, KeptValues] = {}
+        self._values: dict[Way, OrderedDict[bytes, KeptValues]] = {}
+        self._segments: dict[bytes, np.ndarray] = {}  # rows by key
+        self._scratch = np.empty(0, np.uint8)
         self.team = Workers(get_worker().state.nthreads)
 
     def __reduce__(self) -> Any:
@@ -112,7 +125,7 @@ class RowShard:
             raise Forgotten
         if not len(news.slots):
             return
-        rows = news.rows
+        rows = unpacked(news.rows)
         if len(news.own):
             mine = self.version(news.dtype)[news.own]
             rows = stacked([rows, mine]) if rows.shape[0] else mine
@@ -121,49 +134,81 @@ class RowShard:
 
     def sums(self, ask: Ask) -> np.ndarray:
         """coefs @ K, one column for each row that is asked for."""
-        basis, places = self._vectors[ask.way.of_vectors]
-        slots = np.array([places[slot] for slot in ask.slots.tolist()], np.int64)
-        columns = self._packed(ask)
+        slots = self._places(ask)
         if ask.way.kept:
-            return self._kept(ask.way).sums(slots, ask.coefs, columns, self.team)
-        vectors = basis.take(slots)[0]
+            kept = (self._kept(ask.way, one) for one in ask.sets)
+            return np.concatenate([one.sums(slots, ask.coefs, self.team) for one in kept], axis=1)
+        columns = self._packed(ask.way, ask.sets[0])
+        vectors = self._vectors[ask.way.of_vectors][0].take(slots)[0]
         if not ask.way.fused:
             return self._tiled(ask, columns, vectors)
         return np.asarray(columns.sums(self._as_vectors(ask.way, vectors), ask.coefs))
+
+    def fetch(self, asks: list[Ask]) -> None:
+        """Compute what is missing of the values that are kept, for all sums together."""
+        wanted: dict[tuple[Way, bytes], tuple[Members, list[np.ndarray]]] = {}
+        for ask in asks:
+            for one in ask.sets if ask.way.kept else ():
+                found = wanted.setdefault((ask.way, one.key), (one, []))[1]
+                found.append(self._places(ask))
+        for (way, _), (one, slots) in wanted.items():
+            self._kept(way, one).fetch(np.unique(np.concatenate(slots)))
+
+    def _places(self, ask: Ask) -> np.ndarray:
+        """Where the vectors of sums are among those of the shard."""
+        places = self._vectors[ask.way.of_vectors][1]
+        return np.array([places[slot] for slot in ask.slots.tolist()], np.int64)
 
     def _as_vectors(self, way: Way, vectors: Matrix) -> Vectors:
         of = FusedRows(way.kernel, vectors, self.team, np.dtype(way.dtype), zeros=way.zeros)
         return of.vectors(np.arange(vectors.shape[0]))
 
-    def _kept(self, way: Way) -> KeptValues:
-        """The values of a way that are kept."""
-        if way not in self._values:
+    def _kept(self, way: Way, members: Members) -> KeptValues:
+        """The values of a way that are kept of a segment of the rows."""
+        rows, of = self._rows_of(members), self._values.setdefault(way, OrderedDict())
+        if members.key not in of:
+            while of and sum(one.n for one in of.values()) + len(rows) > self.n:
+                of.popitem(last=False)  # of other segments, of which a fit before this one was
             limit = get_worker().memory_manager.memory_limit or memory_bytes("auto")
-            room = int(KEPT_SHARE * limit) // (len(self._values) + 1)
-            dtype, everything = np.dtype(way.dtype), np.arange(self.n)
-            columns: Any = (self._registers if way.fused else self._stretches)(way, everything)
-            basis = self._vectors[way.of_vectors][0]
+            room = int(KEPT_SHARE * limit) // len(self._values)
+            dtype, basis = np.dtype(way.dtype), self._vectors[way.of_vectors][0]
+            columns: Any = (self._registers if way.fused else self._stretches)(way, rows)
 
             def compute(slots: np.ndarray) -> np.ndarray:
                 vectors = basis.take(slots)[0]
-                if way.fused:
-                    return np.asarray(columns.values(self._as_vectors(way, vectors)))
-                return self._tiles(way, columns, vectors)
+                if not way.fused:
+                    return self._tiles(way, columns, vectors)
+                room = self._room(len(slots) * (len(rows) + PANEL), dtype)
+                return np.asarray(columns.values(self._as_vectors(way, vectors), room))
 
-            self._values[way] = KeptValues(self.n, dtype, room, compute)
-        return self._values[way]
+            most = room // max(1, self.n * dtype.itemsize)
+            of[members.key] = KeptValues(len(rows), dtype, most, compute)
+        return of[members.key]
 
-    def _packed(self, ask: Ask) -> Any:
+    def _room(self, size: int, dtype: np.dtype) -> np.ndarray:
+        """Memory to compute in, again and again: fresh memory is slow."""
+        if len(self._scratch) < size * dtype.itemsize:
+            self._scratch = np.empty(size * dtype.itemsize, np.uint8)
+        return self._scratch[: size * dtype.itemsize].view(dtype)
+
+    def _rows_of(self, members: Members) -> np.ndarray:
+        if members.key not in self._segments:
+            if members.bits is None:
+                raise Forgotten
+            bits = np.unpackbits(members.bits, count=self.n)
+            self._segments[members.key] = np.flatnonzero(bits)
+        return self._segments[members.key]
+
+    def _packed(self, way: Way, members: Members) -> Any:
         """A set of columns, ready for sums; the last ones used are kept."""
-        key = ask.key, ask.way.dtype, ask.way.of_rows
+        key = members.key, way.dtype, way.of_rows
         if key not in self._columns:
-            rows = np.flatnonzero(np.unpackbits(ask.members, count=self.n))
+            assert members.bits is not None
+            rows = np.flatnonzero(np.unpackbits(members.bits, count=self.n))
             most = SETS * self.n
             while self._columns and sum(n for n, _ in self._columns.values()) + len(rows) > most:
                 self._columns.popitem(last=False)
-            packed: Any = rows
-            if not ask.way.kept:
-                packed = (self._registers if ask.way.fused else self._stretches)(ask.way, rows)
+            packed: Any = (self._registers if way.fused else self._stretches)(way, rows)
             self._columns[key] = len(rows), packed
         self._columns.move_to_end(key)
         return self._columns[key][1]
@@ -227,8 +272,9 @@ def answer(
     for one in news:
         shard.learn(one)
     with single_thread():
+        shard.fetch(asks)
         found: list[Any] = [shard.sums(ask) for ask in asks]
-    return found + [shard.version(dtype)[rows] for dtype, rows in fetched]
+    return found + [packed(shard.version(dtype)[rows]) for dtype, rows in fetched]
 
 
 def processor(shard: RowShard) -> tuple[str, ...]:

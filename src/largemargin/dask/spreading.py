@@ -6,7 +6,6 @@ together, and a task is told which of them is its own.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 from uuid import uuid4
@@ -14,7 +13,7 @@ from uuid import uuid4
 from distributed import Client, Future, wait
 
 from largemargin.dask.cluster import LOST
-from largemargin.dask.connection import NO_WORKER, SCHEDULER, ClusterError
+from largemargin.dask.connection import NO_WORKERS, SCHEDULER, ClusterError, Patience
 from largemargin.runtime.threads import single_thread
 
 LOOK = 2.0  # seconds without a result after which one looks whether there are workers
@@ -63,7 +62,7 @@ def _one(pieces: _Pieces, k: int) -> Any:
 
 def _finished(client: Client, futures: dict[Future, int]) -> set[Future]:
     """Those that are done, of which there is at least one."""
-    until = time.monotonic() + NO_WORKER
+    patience = Patience(NO_WORKERS.replace("and fit again", "and give the same command again"))
     while True:
         try:
             found: set[Future] = wait(
@@ -71,13 +70,7 @@ def _finished(client: Client, futures: dict[Future, int]) -> set[Future]:
             ).done
             return found
         except TimeoutError:
-            if _n_workers(client):
-                until = time.monotonic() + NO_WORKER
-            elif time.monotonic() > until:
-                raise ClusterError(
-                    f"no worker is left, and none came within {NO_WORKER:.0f} seconds: start "
-                    "workers, and give the same command again"
-                ) from None
+            patience.look(range(_n_workers(client)))
 
 
 def _n_workers(client: Client) -> int:

@@ -118,7 +118,7 @@ def checked_sparse(X: Any) -> Any:
     rows, columns = X.row, X.col
     if not (_is_line(rows) and _is_line(columns) and _is_line(X.data, "") and
             len(rows) == len(columns) == len(X.data)):  # fmt: skip
-        raise _broken("has not one row, one column and one value for each of its entries")
+        raise _broken("does not have one row, one column and one value for each of its entries")
     _check_within(rows, "row", X.shape[0])
     _check_within(columns, "column", X.shape[1])
     return X
@@ -131,14 +131,14 @@ def _checked_lines(X: Any) -> Any:
     values = X.data
     if X.format == "bsr":
         if np.ndim(values) != 3 or 0 in values.shape[1:]:
-            raise _broken("has blocks that are none")
+            raise _broken("has blocks that are malformed")
         down, across = values.shape[1:]
         if height % down or width % across:
             raise _broken(f"is not made of whole blocks of {down} x {across}")
         height, width = height // down, width // across
     indices, ends = X.indices, X.indptr
     if not (_is_line(indices) and _is_line(ends) and np.ndim(values) in (1, 3)):
-        raise _broken("has indices that are not a line of integers")
+        raise _broken("has indices that are not a one-dimensional array of integers")
     if len(ends) != height + 1 or ends[0] != 0 or (ends[1:] < ends[:-1]).any():
         raise _broken(f"has an indptr that does not part its entries into {height} {major}s")
     used = int(ends[-1])

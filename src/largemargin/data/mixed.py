@@ -48,7 +48,8 @@ class Table:
         for name, column in self.columns.items():
             if column.ndim != 1 or (column.dtype != np.float64 and column.dtype.kind not in "bO"):
                 raise ValueError(
-                    f"the column {shown(name)} must be a line of float64, bool or objects, got "
+                    f"the column {shown(name)} must be a one-dimensional array of float64, bool "
+                    "or objects, got "
                     f"{column.dtype} of shape {column.shape}"
                 )
             if lengths[name] != rows:

@@ -74,7 +74,7 @@ class NpzReader(Reader):
         if X.ndim < 2 or X.dtype.kind not in "biuf" or 0 in X.shape:
             raise broken(
                 self._path,
-                f"expected {name} to be numbers with one row an example, saw shape {X.shape} of "
+                f"expected {name} to be numbers with one row per example, saw shape {X.shape} of "
                 f"{X.dtype}",
             )
         return X.reshape(len(X), -1).astype(float_type(X.dtype), copy=False)
@@ -110,7 +110,7 @@ class NpzReader(Reader):
         if y.ndim == 0 or not y.size == len(y) == self._X.shape[0]:
             raise broken(
                 self._path,
-                f"expected {self._X.shape[0]} labels in {name}, one a row of the examples, saw "
+                f"expected {self._X.shape[0]} labels in {name}, one per row of the examples, saw "
                 f"shape {y.shape}",
             )
         if y.dtype.kind not in "biufUSmM":

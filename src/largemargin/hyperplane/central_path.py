@@ -155,5 +155,5 @@ class PreconditionedBarrier:
 
 def _finite(v: np.ndarray) -> np.ndarray:
     if not np.isfinite(v).all():
-        raise LinAlgError("the derivatives are no numbers")
+        raise LinAlgError("the derivatives are not numbers")
     return v

@@ -60,7 +60,7 @@ class Preconditioner:
         square = self.R @ self.R.T
         square[np.diag_indices(len(square))] += 1
         if not np.isfinite(square).all():
-            raise LinAlgError("the second derivatives are no numbers")
+            raise LinAlgError("the second derivatives are not numbers")
         self.L = cholesky(square, lower=True, check_finite=False)
 
     def apply(self, z: np.ndarray) -> np.ndarray:

@@ -11,6 +11,8 @@ from largemargin.interchange.onnx_export import to_onnx
 
 MODEL_FILES, ONNX, LIBSVM = (".safetensors",), (".onnx",), (".model", ".libsvm")
 LIBSVM_START = b"svm_type"
+OWN_START = b"{"  # after eight bytes, the length of the header
+LONGEST_START = 24  # bytes that are looked at, and shown
 
 
 def convert(
@@ -60,9 +62,15 @@ def _read(source: Path, n_features: int | None) -> tuple[Any, dict[str, Any]]:
         )
     if source.is_file():
         with source.open("rb") as file:
-            is_libsvm = file.read(len(LIBSVM_START)) == LIBSVM_START
-        if is_libsvm or source.suffix.lower() == ".libsvm":
+            start = file.read(LONGEST_START)
+        if start.startswith(LIBSVM_START):
             return read_libsvm(source, n_features), {}
+        if start and start[8:9] != OWN_START:
+            raise ValueError(
+                f"{source} is in no format that can be converted: it begins with "
+                f"{start.splitlines()[0]!r}; give a model file of largemargin (.safetensors), or "
+                f"one of LIBSVM or ThunderSVM, which begins with {LIBSVM_START.decode()}"
+            )
     if n_features is not None:
         raise ValueError("n_features is for files of LIBSVM, which do not say how many there are")
     return load_with_info(source)

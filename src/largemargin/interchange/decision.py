@@ -109,7 +109,8 @@ def decision_of(model: Any, expanded: bool = False) -> Decision:
         check_is_fitted(model)
     except TypeError as error:
         raise ValueError(
-            f"this {name} is no machine of largemargin: fit one of largemargin, or take a fitted "
+            f"this {name} is not a machine of largemargin: fit one of largemargin, or take a "
+            "fitted "
             "model of scikit-learn through from_sklearn first"
         ) from error
     except NotFittedError as error:

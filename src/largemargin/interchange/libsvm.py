@@ -91,8 +91,10 @@ def read_libsvm(path: str | PathLike[str], n_features: int | None = None) -> Any
 
 def _parse(data: bytes) -> Contents:
     head, found, body = data.partition(b"\nSV")
-    if not found or not head.startswith(b"svm_type"):
-        raise ValueError("it does not begin with svm_type, or has no line SV")
+    if not head.startswith(b"svm_type"):
+        raise ValueError(f"it does not begin with svm_type, but with {head[:16]!r}")
+    if not found:
+        raise ValueError("it has no line SV: was it cut short?")
     header = {}
     for line in head.decode("ascii", "replace").splitlines():
         name, *values = line.split() or [""]
@@ -103,7 +105,7 @@ def _parse(data: bytes) -> Contents:
     try:
         numbers = np.array(body.replace(b":", b" ").split(), np.float64)
     except ValueError as error:
-        raise ValueError("a line after SV holds what is no number") from error
+        raise ValueError("a line after SV holds a value that is not a number") from error
     ends = np.cumsum(2 * sizes + n_coefs)
     whole = len(numbers) == (ends[-1] if len(ends) else 0)
     if not whole or not np.isfinite(numbers).all():
@@ -116,7 +118,7 @@ def _parse(data: bytes) -> Contents:
     is_entry[(starts[:, None] + np.arange(n_coefs)).ravel()] = False
     index, value = numbers[is_entry].reshape(-1, 2).T
     if (index != np.round(index)).any() or (index < 0).any() or (index > LARGEST_INDEX).any():
-        raise ValueError("an index of an entry is no number of a feature")
+        raise ValueError("the index of an entry is not the number of a feature")
     row = np.repeat(np.arange(len(lines)), sizes)
     shape = len(lines), int(index.max(initial=0)) + 1
     return Contents(header, coefs, sp.coo_array((value, (row, index.astype(int))), shape))
@@ -164,7 +166,7 @@ def _machine(contents: Contents, n_features: int | None) -> Any:
     if (sizes < 0).any() or sizes.sum() != len(positions):
         raise ValueError("nr_sv does not add up to total_sv")
     if labels.dtype.kind != "i" or len(np.unique(labels)) < n_classes:
-        raise ValueError("a label is there twice, or is no integer of 64 bits")
+        raise ValueError("a label occurs twice, or is not an integer of 64 bits")
     rows = rows_of_pairs(contents.coefs, sizes)
     classes, coefs, intercepts = to_ours(rows, -rho, labels)
     scores = KernelSum(kernel, vectors, positions, coefs, intercepts)

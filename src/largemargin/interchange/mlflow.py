@@ -70,7 +70,7 @@ def save_model(
         )
     folder = Path(path)
     if folder.exists() and any(folder.iterdir()):
-        raise ValueError(f"{folder} is there and not empty: name another folder")
+        raise ValueError(f"{folder} exists and is not empty: name another folder")
     folder.mkdir(parents=True, exist_ok=True)
     save(model, folder / MODEL_FILE)
     described = Model() if mlflow_model is None else mlflow_model

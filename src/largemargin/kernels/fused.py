@@ -12,6 +12,7 @@ is computed.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property, partial
 from typing import Any
@@ -122,10 +123,14 @@ def nonzeros(X: Matrix) -> np.ndarray:
     return np.concatenate(counts or [np.empty(0)]).astype(float)
 
 
-def fused_rows(kernel: Kernel, X: Matrix, team: Workers, dtype: np.dtype) -> FusedRows:
-    """The rows of a matrix for a kernel, wherever they are."""
+def fused_rows(
+    kernel: Kernel, X: Matrix, team: Workers, dtype: np.dtype, segments: Sequence[np.ndarray] = ()
+) -> FusedRows:
+    """The rows of a matrix for a kernel, wherever they are; those elsewhere may keep values of
+    whole segments.
+    """
     if isinstance(X, DistantRows):
-        found: FusedRows = X.fused(kernel, dtype, team)
+        found: FusedRows = X.fused(kernel, dtype, team, segments)
         return found
     return FusedRows(kernel, X, team, dtype)
 
@@ -192,6 +197,14 @@ class FusedRows:
         return norms
 
     has_pools = True  # whether a part of the columns is worth a solution of its own
+
+    def nearby(self) -> FusedRows:
+        """The same, of which corners of all rows will be asked for, one after the other."""
+        return self
+
+    def corners(self) -> FusedRows:
+        """The same, of which corners of one problem will be asked for."""
+        return self
 
     def columns(self, rows: np.ndarray) -> Columns:
         """Some rows as columns of kernel values."""

@@ -21,7 +21,7 @@ def unpack(model: Any, facts: dict[str, Any], arrays: dict[str, np.ndarray]) -> 
     """Give an estimator the fitted state that `pack` took from another."""
     unpack_expansion(model, facts, arrays, (), _reports(model))
     if len(model.objective_) != len(model._expansion.coefs):
-        raise ValueError("there is not one objective a problem")
+        raise ValueError("there is not one objective per problem")
     if not (getattr(model, "margin_", np.zeros(1)) >= 0).all():
         raise ValueError("a margin is negative")
 

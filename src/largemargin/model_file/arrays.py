@@ -191,7 +191,7 @@ def unpack_expansion(
     check_problems(facts, flags, len(model.classes_) if hasattr(model, "classes_") else 1)
     n_given, n_problems = facts["n_given"], facts["n_problems"]
     if basis.kernel.by_column and n_given != model.n_features_in_:
-        raise ValueError("a precomputed kernel has not one column an example")
+        raise ValueError("a precomputed kernel does not have one column per example")
     arrays = dict(arrays)
     fill_basis(basis, facts, arrays, model.n_features_in_, n_given)
     positions = basis.examples.copy()

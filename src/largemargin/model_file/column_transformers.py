@@ -113,7 +113,9 @@ def _check_settings(model: Any, facts: dict[str, Any]) -> None:
     names, words, columns = facts["names"], facts["words"], facts["columns"]
     lists = all(isinstance(part, list) for part in (names, words, columns))
     if not lists or not len(names) == len(words) == len(columns) > 0:
-        raise ValueError("a ColumnTransformer has not one name and list of columns a transformer")
+        raise ValueError(
+            "a ColumnTransformer does not have one name and one list of columns per transformer"
+        )
     if not all(isinstance(name, str) and name != "remainder" for name in names):
         raise ValueError("the transformers of a ColumnTransformer have no proper names")
     if type(facts["sparse"]) is not bool or model.remainder not in _WORDS:

@@ -50,7 +50,7 @@ def unpack(model: Any, facts: dict[str, Any], arrays: dict[str, np.ndarray]) -> 
         raise ValueError("feature_name_combiner or dtype of a OneHotEncoder is of no known kind")
     parts = [facts[key] for key in ("types", "categories", "pooled")]
     if not all(isinstance(part, list) and len(part) == model.n_features_in_ for part in parts):
-        raise ValueError("a OneHotEncoder has not one list of categories a column")
+        raise ValueError("a OneHotEncoder does not have one list of categories per column")
     categories = [_categories(*both) for both in zip(*parts[:2], strict=True)]
     first = np.empty((1, len(categories)), object)
     first[0] = [values[0] for values in categories]
@@ -109,7 +109,7 @@ def _categories(name: Any, values: Any) -> np.ndarray:
         raise ValueError("a column has no categories")
     nans = [type(value) is float and math.isnan(value) for value in values]
     if len(set(values)) < len(values) or any(nans[:-1]):
-        raise ValueError("a category is there twice")
+        raise ValueError("a category occurs twice")
     if name == "object":
         categories = np.empty(len(values), object)
         categories[:] = values

@@ -57,7 +57,7 @@ def unpack(model: Any, facts: dict[str, Any], arrays: dict[str, np.ndarray]) -> 
         raise ValueError("a SimpleImputer cannot have such a type of values")
     dtype = np.dtype(facts["dtype"])
     if model.fill_value is not None and not _is_value(model.fill_value):
-        raise ValueError("fill_value of a SimpleImputer is no value")
+        raise ValueError("fill_value of a SimpleImputer is not a value")
     if ("features_" in arrays) != (model.add_indicator is True):
         raise ValueError("a SimpleImputer has an indicator and no features of it, or has none")
     gaps = arrays.get("features_", np.empty(0, np.int64))
@@ -103,7 +103,7 @@ def _statistics(
     else:
         fits = isinstance(listed, list) and len(listed) == n_features
         if not fits or "statistics_" in arrays or not all(_is_value(value) for value in listed):
-            raise ValueError("the statistics of a SimpleImputer are not one value a feature")
+            raise ValueError("the statistics of a SimpleImputer are not one value per feature")
         numbers = all(isinstance(value, int | float) for value in listed)
         if dtype.kind != "O" and not numbers:
             raise ValueError("the statistics of a SimpleImputer are not numbers")

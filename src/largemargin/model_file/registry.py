@@ -115,7 +115,7 @@ ADDED: dict[str, dict[str, Any]] = {
 }
 for _card in CARDS:
     if _card.streams:
-        ADDED[_card.name] |= {"average": False, "gamma": "auto"}
+        ADDED[_card.name] |= {"average": False, "gamma": "auto", "shuffle": False}
 ADDED["VotedPerceptron"] |= {"epochs": 1, "shuffle": False}
 
 # Where the functions are that pack and unpack how scores become probabilities.

@@ -296,15 +296,15 @@ def _pack_record(model: Any, name: str) -> Node:
 
 def _unpack_record(node: Any, model: Any) -> TrainingRecord:
     if not isinstance(node, dict) or set(node) != {"n_rows", *PARTS, "changed"}:
-        raise ValueError("the record of the training data is not one")
+        raise ValueError("the record of the training data is malformed")
     n_rows, sums = node["n_rows"], [node[part] for part in PARTS]
     if type(n_rows) is not int or not 0 <= n_rows < LARGEST_COUNT:
-        raise ValueError("the number of training examples is not one")
+        raise ValueError("the number of training examples is malformed")
     if model.n_trained not in (None, n_rows):
         raise ValueError("the numbers of training examples disagree")
     for digits in sums:
         if type(digits) is not str or len(digits) != 32 or set(digits) - set("0123456789abcdef"):
-            raise ValueError("the fingerprint of the training data is not one")
+            raise ValueError("the fingerprint of the training data is malformed")
     changed = _decode_parameters(node["changed"], type(model))
     data = Fingerprint(n_rows, *(int(digits, 16) for digits in sums))
     return TrainingRecord(data, {**parameters_of(model), **changed})
@@ -381,7 +381,7 @@ def _unpack(
     model = entry.cls(**{**ADDED.get(name, {}), **parameters})
     n_features = node["n_features"]
     if type(n_features) is not int or not 0 < n_features < LARGEST_COUNT:
-        raise ValueError("the number of features is not one")
+        raise ValueError("the number of features is malformed")
     model.n_features_in_ = n_features
     if "labels" in wanted:
         model.classes_ = decode_labels(node["labels"], entry.n_labels)

@@ -33,13 +33,13 @@ def unpack(model: Any, facts: dict[str, Any], arrays: dict[str, np.ndarray]) -> 
     names = _LEARNED[type(model).__name__]
     seen = facts.get("n_samples_seen")
     if set(facts) != {"n_samples_seen"} or type(seen) is not int or seen < 0:
-        raise ValueError("a scaler has seen no number of rows")
+        raise ValueError("a scaler does not say how many rows it has seen")
     optional = names if type(model).__name__ == "StandardScaler" else ()
     if set(arrays) - set(names) or set(names) - set(arrays) - set(optional):
         raise ValueError(f"a scaler needs the arrays {', '.join(names)}")
     for name, values in arrays.items():
         if values.shape != (model.n_features_in_,) or values.dtype.kind != "f":
-            raise ValueError(f"{name} of a scaler is not one number a feature")
+            raise ValueError(f"{name} of a scaler is not one number per feature")
         if not np.isfinite(values).all():
             raise ValueError(f"{name} of a scaler is not finite")
     if not (arrays.get("scale_", np.ones(1)) > 0).all():
@@ -66,4 +66,4 @@ def _check_settings(model: Any, learned: set[str]) -> None:
     low, high = getattr(model, "feature_range", (0, 1))
     plain = all(type(end) in (int, float) for end in (low, high))
     if not plain or not -LARGEST_NUMBER < low < high < LARGEST_NUMBER:
-        raise ValueError("feature_range of a scaler is no range")
+        raise ValueError("feature_range of a scaler is not a range")

@@ -205,7 +205,7 @@ def encode_kernel(kernel: Kernel) -> dict[str, Any]:
 def decode_kernel(state: Any, depth: int = 0) -> Kernel:
     """The kernel that `encode_kernel` was given."""
     if not isinstance(state, dict) or depth > 4:
-        raise ValueError("a kernel is not described as one")
+        raise ValueError("the description of a kernel is malformed")
     name = state.get("name")
     if name == "constant" and set(state) == {"name", "of"}:
         return WithConstant(decode_kernel(state["of"], depth + 1))
@@ -234,7 +234,7 @@ def _decode_random_state(state: Any) -> np.random.RandomState:
     sound = len(keys) == 624 and all(type(k) is int and 0 <= k < 2**32 for k in keys)
     sound &= type(place) is int and 0 <= place <= 624 and has_gauss in (0, 1)
     if not sound or type(gauss) is not float or not math.isfinite(gauss):
-        raise ValueError("the state of a random generator is not one")
+        raise ValueError("the state of a random generator is malformed")
     random_state = np.random.RandomState(0)
     random_state.set_state(("MT19937", np.array(keys, np.uint32), place, int(has_gauss), gauss))
     return random_state

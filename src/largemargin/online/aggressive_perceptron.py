@@ -60,8 +60,13 @@ class AggressivePerceptron(OnlineLearner):
     precision : {"auto", "float32", "float64"}, default="auto"
         The type of kernel values; sums are always float64. "auto" is float64 for up to 8,192 rows
         and float32 beyond; with `partial_fit` it follows the type of the first chunk.
+    shuffle : bool, default=True
+        Have `fit` visit the rows in a random order, drawn from `random_state`; rows that are
+        sorted by class would fill a budget with the first ones. False is their own order, as in the
+        paper. `partial_fit` always keeps the order of the stream.
     random_state : int, RandomState or None, default=None
-        For policy="random".
+        For `shuffle` and policy="random". With None the order comes from a fixed seed, so that two
+        fits are equal.
     verbose : int, default=0
         1 shows a progress bar.
     calibrate : bool, default=False
@@ -82,7 +87,8 @@ class AggressivePerceptron(OnlineLearner):
         Examples seen and examples then stored, at equal distances along the stream. There are at
         most 1,024 entries; the distance grows with the stream.
     support_, support_vectors_, n_support_ :
-        The stored examples: their sorted positions in the stream, their rows, their number.
+        The stored examples: their sorted positions in the training data, or in the stream, their
+        rows, their number.
     dual_coef_, intercept_, coef_ :
         f = dual_coef_ @ K(support_vectors_, x) + intercept_, one row for two classes and otherwise
         one per class; the intercept is 0. `coef_` with the linear kernel only.
@@ -105,13 +111,13 @@ class AggressivePerceptron(OnlineLearner):
     What "auto" is was chosen by `python -m benchmarks budgets`: over thirteen streams with up to
     30 % wrong labels, the projectron with the average has the least mean error with each of the
     four learners, and the least or nearly so on each stream. The algorithm of the paper is
-    policy="margin", average=False.
+    policy="margin", average=False, shuffle=False.
 
     With gamma="stream", `partial_fit` holds the first hundred examples back. With the hundredth
     gamma is fixed, and they are learned in their order. Until then the model answers as learning
     the ones so far would make it, with the gamma of these. Its counts are those of that model; once
-    gamma is fixed, those of learning the hundred with it. `fit` takes gamma from its first hundred
-    rows, or from all if there are fewer.
+    gamma is fixed, those of learning the hundred with it. `fit` takes gamma from the first hundred
+    rows that it visits, or from all if there are fewer.
 
     References
     ----------
@@ -154,6 +160,7 @@ class AggressivePerceptron(OnlineLearner):
         memory: int | str = "auto",
         n_jobs: int | None = None,
         precision: str = "auto",
+        shuffle: bool = True,
         random_state: Any = None,
         verbose: int = 0,
         calibrate: bool = False,
@@ -171,6 +178,7 @@ class AggressivePerceptron(OnlineLearner):
         self.memory = memory
         self.n_jobs = n_jobs
         self.precision = precision
+        self.shuffle = shuffle
         self.random_state = random_state
         self.verbose = verbose
         self.calibrate = calibrate

@@ -27,7 +27,7 @@ class ALMA(OnlineLearner):
     C : float or None, default=None
         Scale of the steps; None is the paper's sqrt(2).
     budget, policy, average, kernel, degree, gamma, coef0, matern_nu, max_seconds, memory, n_jobs, \
-    precision, random_state, verbose, calibrate :
+    precision, shuffle, random_state, verbose, calibrate :
         As for `AggressivePerceptron`.
 
     Attributes
@@ -87,6 +87,7 @@ class ALMA(OnlineLearner):
         memory: int | str = "auto",
         n_jobs: int | None = None,
         precision: str = "auto",
+        shuffle: bool = True,
         random_state: Any = None,
         verbose: int = 0,
         calibrate: bool = False,
@@ -106,6 +107,7 @@ class ALMA(OnlineLearner):
         self.memory = memory
         self.n_jobs = n_jobs
         self.precision = precision
+        self.shuffle = shuffle
         self.random_state = random_state
         self.verbose = verbose
         self.calibrate = calibrate

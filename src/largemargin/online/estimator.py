@@ -49,6 +49,7 @@ from largemargin.runtime.progress import Watch, check_seconds
 from largemargin.runtime.showing import listed, shown
 from largemargin.runtime.threads import Workers, workers
 
+FIXED_SEED = 1  # of the order of the rows, if no random_state is given
 SOME_EXAMPLES = 1000  # after so many a stream of which nothing was stored is told of
 
 
@@ -58,7 +59,7 @@ class OnlineLearner(ExpansionClassifier):
     PROTOCOL: ClassVar[tuple[str, ...]] = (
         *ExpansionClassifier.PROTOCOL, "answers_averaged", "begin", "beginning", "begins",
         "classes_after", "classes_before", "classes_given", "go_on", "learner_state", "new_state",
-        "policy_code", "rule_code", "rule_settings", "warn_if_nothing_is_stored",
+        "policy_code", "rule_code", "rule_settings", "seed_and_order", "warn_if_nothing_is_stored",
     )  # fmt: skip
 
     read_with = ("average",)
@@ -73,6 +74,7 @@ class OnlineLearner(ExpansionClassifier):
     max_seconds: float | None
     memory: int | str
     precision: str
+    shuffle: bool
     random_state: Any
     verbose: int
     _rule: str  # a key of RULES
@@ -81,7 +83,9 @@ class OnlineLearner(ExpansionClassifier):
     _beginning: Beginning | None = None  # of a stream that is in it
 
     def fit(self, X: MatrixLike, y: VectorLike) -> Self:
-        """Go over the training data once, in their order, as a stream whose classes are known.
+        """Go over the training data once, as a stream whose classes are known.
+
+        The rows come in a random order, or with shuffle=False in their own.
 
         Parameters
         ----------
@@ -100,16 +104,19 @@ class OnlineLearner(ExpansionClassifier):
             classes, labels = find_classes(y)
             if len(classes) < 2:
                 raise too_few(type(self).__name__, classes)
-            seed = check_random_state(self.random_state).randint(2**31 - 1)
-            state = self.new_state(given, given.shape[0] <= SMALL_PROBLEM, seed)
-            X = prepare(given, state.kernel, state.dtype)
+            seed, order = self.seed_and_order(len(y))
+            visited = given if order is None else given[order]
+            state = self.new_state(visited, len(y) <= SMALL_PROBLEM, seed)
+            X = prepare(visited, state.kernel, state.dtype)
             with self.watch(len(y)) as watch, workers(self.n_jobs) as team:
-                every = np.arange(len(classes))
                 learned = state.learn(
-                    X, labels, every, team, memory_bytes(self.memory), watch, apart=False
-                )
+                    X, labels if order is None else labels[order], np.arange(len(classes)), team,
+                    memory_bytes(self.memory), watch, apart=False, order=order,
+                )  # fmt: skip
+            known = learned if order is None else len(y)
+            state.n_unvisited = known - learned
             self.set_fitted(state, classes, given=True)
-            self.remember(fingerprint(given[:learned], classes, labels[:learned]))
+            self.remember(fingerprint(given[:known], classes, labels[:known]))
         if learned < len(y):
             warnings.warn(
                 f"stopped after {learned} of {len(y)} examples because {watch.stopped}; the model "
@@ -120,13 +127,23 @@ class OnlineLearner(ExpansionClassifier):
         self.warn_if_nothing_is_stored()
         return self
 
-    def partial_fit(self, X: MatrixLike, y: VectorLike, classes: VectorLike = None) -> Self:
-        """Go on with the next examples of a stream, in their order.
+    def seed_and_order(self, n: int) -> tuple[int, np.ndarray | None]:
+        """The seed of random evictions, and the order of n rows unless it is their own."""
+        random_state = check_random_state(self.random_state)
+        seed = int(random_state.randint(2**31 - 1))
+        if not self.shuffle:
+            return seed, None
+        if self.random_state is None:
+            random_state = check_random_state(FIXED_SEED)
+        return seed, random_state.permutation(n)
 
-        Any chunking of the same stream gives the same model, to the last bit. That of `fit` is the
-        same where kernel values are integers, and elsewhere unless a score lies within rounding of
-        the margin: with all examples at hand it multiplies matrices, which is faster. A chunk that
-        fails leaves the model as it was.
+    def partial_fit(self, X: MatrixLike, y: VectorLike, classes: VectorLike = None) -> Self:
+        """Go on with the next examples of a stream, in their order, whatever `shuffle` is.
+
+        Any chunking of the same stream gives the same model, to the last bit. That of `fit` with
+        shuffle=False is the same where kernel values are integers, and elsewhere unless a score
+        lies within rounding of the margin: with all examples at hand it multiplies matrices, which
+        is faster. A chunk that fails leaves the model as it was.
 
         Parameters
         ----------
@@ -279,6 +296,8 @@ class OnlineLearner(ExpansionClassifier):
             isinstance(self.average, str) and self.average == "auto"
         ):
             raise ValueError(f"average must be 'auto', True or False, got {self.average!r}")
+        if not isinstance(self.shuffle, bool | np.bool_):
+            raise ValueError(f"shuffle must be True or False, got {self.shuffle!r}")
         if not isinstance(self.verbose, Integral):
             raise ValueError(f"verbose must be 0 or 1, got {self.verbose!r}")
         check_seconds(self.max_seconds)
@@ -380,7 +399,7 @@ class OnlineLearner(ExpansionClassifier):
 
     @property
     def n_trained(self) -> int:  # type: ignore[override]
-        return int(self._state.tally[SEEN])
+        return self._state.n_given
 
     def join_scores(self, scores: np.ndarray) -> np.ndarray:
         if len(self.classes_) == 1:  # a stream that has shown one class so far

@@ -152,6 +152,7 @@ class LearnerState:
         )  # fmt: skip
         self.cache = self._empty_cache(0)
         self.weights = zero_weights(0, 0)
+        self.n_unvisited = 0  # rows that a fit which was stopped did not come to
         self._expansions: dict[bool, Expansion] = {}
 
     def _empty_cache(self, n_slots: int) -> Cache:
@@ -165,6 +166,11 @@ class LearnerState:
     @property
     def tally(self) -> np.ndarray:
         return self.learner.tally
+
+    @property
+    def n_given(self) -> int:
+        """How many examples there were, those included that a stopped fit did not come to."""
+        return int(self.tally[SEEN]) + self.n_unvisited
 
     @property
     def sizes(self) -> np.ndarray:
@@ -182,6 +188,7 @@ class LearnerState:
         watch: Watch,
         answers: Answers | None = None,
         apart: bool = True,
+        order: np.ndarray | None = None,
     ) -> int:
         """Learn from the rows of X; returns how many, which is all unless the watch has stopped.
 
@@ -189,10 +196,11 @@ class LearnerState:
         `answers`, the scores of each row before it is learned are added to them, and rows with the
         label -1 are only answered. Kernel values are each computed `apart`, so that not one bit
         depends on the chunks that a stream comes in; or, if all of it is here, in matrix products,
-        which are faster.
+        which are faster. `order` has the positions of the rows in the training data, where these
+        are not the order in which they come.
         """
-        first = int(self.tally[SEEN])
-        prefetcher = Prefetcher(self.stored, self.stored.match(X), first, team, apart)
+        columns = np.arange(X.shape[0]) if order is None else order
+        prefetcher = Prefetcher(self.stored, self.stored.match(X), columns, team, apart)
         work: Work | None = None
         for start, stop, classes in split_at_new_classes(labels, known):
             self._admit(known, classes)
@@ -206,7 +214,9 @@ class LearnerState:
                 self._prefetch(prefetcher, block, stop, memory)
                 here = numbers[len(numbers) - (stop - start) :][:n]
                 work = self._fitting(work, block)
-                n = self._learn_block(prefetcher, block, here, (before, classes), answers, work)
+                n = self._learn_block(
+                    prefetcher, block, here, (before, classes), answers, work, order
+                )
                 start, before = start + n, classes
                 watch.advance(n, f"{self.tally[SIZE]} stored")
                 if watch.stopped:
@@ -326,6 +336,7 @@ class LearnerState:
         classes: tuple[np.ndarray, np.ndarray],
         answers: Answers | None,
         work: Work,
+        order: np.ndarray | None,
     ) -> int:
         """Learn from the first rows of a block; returns how many.
 
@@ -346,7 +357,9 @@ class LearnerState:
         prefetcher.finish()  # it reads the stored examples, which change now
         slots, places = work.arrived[:, : work.n_arrived[0]]
         rows, squares = prefetcher.rows_of(block, places)
-        self.stored.replace(slots, rows, squares, int(self.tally[TOP]))
+        positions = self.cache.positions[slots]
+        numbers = positions + self.n_unvisited if order is None else order[positions]
+        self.stored.replace(slots, rows, squares, numbers, int(self.tally[TOP]))
         self._expansions.clear()
         if done < len(labels):
             prefetcher.forget()
@@ -398,7 +411,7 @@ class LearnerState:
             slots = slots[np.argsort(self.cache.positions[slots])]
             basis = Basis(self.kernel, self.dtype)
             if len(slots):
-                basis.add(self.stored.rows[slots], self.cache.positions[slots])
+                basis.add(self.stored.rows[slots], self.stored.numbers[slots])
             coefs = self.weights.coefs[:, slots]
             if average:
                 offset = self.weights.average_offset[:, slots]

@@ -22,7 +22,7 @@ class MIRA(OnlineLearner):
     margin : float, default=0.01
         What the true class must lead the best other one by for an example not to be learned.
     budget, policy, average, kernel, degree, gamma, coef0, matern_nu, max_seconds, memory, n_jobs, \
-    precision, random_state, verbose, calibrate :
+    precision, shuffle, random_state, verbose, calibrate :
         As for `AggressivePerceptron`.
 
     Attributes
@@ -78,6 +78,7 @@ class MIRA(OnlineLearner):
         memory: int | str = "auto",
         n_jobs: int | None = None,
         precision: str = "auto",
+        shuffle: bool = True,
         random_state: Any = None,
         verbose: int = 0,
         calibrate: bool = False,
@@ -95,6 +96,7 @@ class MIRA(OnlineLearner):
         self.memory = memory
         self.n_jobs = n_jobs
         self.precision = precision
+        self.shuffle = shuffle
         self.random_state = random_state
         self.verbose = verbose
         self.calibrate = calibrate

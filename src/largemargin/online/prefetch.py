@@ -68,18 +68,18 @@ class PrefetchedBlock:
 
 
 class Prefetcher:
-    """Goes along the rows of X, which begin at place `first` of the stream.
+    """Goes along the rows of X, which have these `columns` in a precomputed kernel.
 
     If so asked, each kernel value is computed `apart`, see `fill_apart`.
     """
 
     def __init__(
-        self, stored: StoredExamples, X: Matrix, first: int, team: Workers, apart: bool
+        self, stored: StoredExamples, X: Matrix, columns: np.ndarray, team: Workers, apart: bool
     ) -> None:
         self.stored = stored
         self.X = X
         self.squares = stored.squares_of(X)
-        self.positions = np.arange(first, first + X.shape[0])
+        self.columns = columns
         self._team = team
         self._values = fill_apart if apart else fill_together
         width = X.shape[1] if isinstance(X, np.ndarray) else X.nnz / max(X.shape[0], 1)
@@ -155,7 +155,7 @@ class Prefetcher:
 
     def _as_stored(self, start: int, stop: int) -> tuple[Matrix, np.ndarray]:
         part = slice(start, stop)
-        rows = self.positions[part, None] if self.stored.kernel.by_column else self.X[part]
+        rows = self.columns[part, None] if self.stored.kernel.by_column else self.X[part]
         return rows, self.squares[part]
 
     def _open(self, start: int, n: int) -> PrefetchedBlock:
@@ -232,7 +232,8 @@ def _parts(width: int, longest: int) -> Iterator[slice]:
 
 
 class StoredExamples:
-    """The rows of the stored examples, one per slot, dense or sparse, and their squared norms.
+    """The stored examples, one per slot: their rows, dense or sparse, their squared norms, and
+    their numbers, which are positions in the training data or in the stream.
 
     With a precomputed kernel a row is the number of the example's column. Rows are replaced in
     place; a free slot keeps what was in it.
@@ -243,6 +244,7 @@ class StoredExamples:
         self.dtype = dtype
         self.rows: Any = None
         self.squares = np.zeros(0, dtype)
+        self.numbers = np.zeros(0, np.int64)
 
     def match(self, X: Matrix) -> Matrix:
         """X in the form of the stored rows: sparse or dense, and of their type."""
@@ -267,16 +269,21 @@ class StoredExamples:
         squares = np.zeros(n_slots, self.dtype)
         squares[: len(self.squares)] = self.squares[:n_slots]
         self.squares = squares
+        numbers = np.zeros(n_slots, np.int64)
+        numbers[: len(self.numbers)] = self.numbers[:n_slots]
+        self.numbers = numbers
         if self.rows is not None and not sp.issparse(self.rows):
             rows = np.zeros((n_slots, self.rows.shape[1]), self.rows.dtype)
             rows[: len(self.rows)] = self.rows[:n_slots]
             self.rows = rows
 
-    def replace(self, slots: np.ndarray, rows: Matrix, squares: np.ndarray, top: int) -> None:
-        """Put rows with these squared norms into slots, of which the first `top` are in use."""
+    def replace(
+        self, slots: np.ndarray, rows: Matrix, squares: np.ndarray, numbers: np.ndarray, top: int
+    ) -> None:
+        """Put rows with these squared norms and numbers into slots; the first `top` are in use."""
         if not len(slots):
             return
-        self.squares[slots] = squares
+        self.squares[slots], self.numbers[slots] = squares, numbers
         if sp.issparse(rows):
             kept = rows[:0] if self.rows is None else self.rows
             source = np.arange(top)
@@ -289,13 +296,13 @@ class StoredExamples:
 
     def take(self, slots: np.ndarray) -> None:
         """Keep these slots only, in this order."""
-        self.squares = self.squares[slots]
+        self.squares, self.numbers = self.squares[slots], self.numbers[slots]
         self.rows = None if self.rows is None else self.rows[slots]
 
     def copy(self) -> StoredExamples:
         twin = StoredExamples(self.kernel, self.dtype)
         twin.rows = None if self.rows is None else self.rows.copy()
-        twin.squares = self.squares.copy()
+        twin.squares, twin.numbers = self.squares.copy(), self.numbers.copy()
         return twin
 
 

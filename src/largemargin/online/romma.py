@@ -21,7 +21,7 @@ class ROMMA(OnlineLearner):
     aggressive : bool, default=True
         Learn whenever y (w.x) < 1, not only on mistakes, y (w.x) <= 0.
     budget, policy, average, kernel, degree, gamma, coef0, matern_nu, max_seconds, memory, n_jobs, \
-    precision, random_state, verbose, calibrate :
+    precision, shuffle, random_state, verbose, calibrate :
         As for `AggressivePerceptron`.
 
     Attributes
@@ -82,6 +82,7 @@ class ROMMA(OnlineLearner):
         memory: int | str = "auto",
         n_jobs: int | None = None,
         precision: str = "auto",
+        shuffle: bool = True,
         random_state: Any = None,
         verbose: int = 0,
         calibrate: bool = False,
@@ -99,6 +100,7 @@ class ROMMA(OnlineLearner):
         self.memory = memory
         self.n_jobs = n_jobs
         self.precision = precision
+        self.shuffle = shuffle
         self.random_state = random_state
         self.verbose = verbose
         self.calibrate = calibrate

@@ -57,7 +57,7 @@ _COUNTS = {
 }  # fmt: skip
 _FACTS = {
     *BASIS_FACTS, *_COUNTS, "classes_given", "averages", "random", "newest", "policy", "beginning",
-    "clearance",
+    "clearance", "n_unvisited",
 }  # fmt: skip
 # Arrays of the file, and which of the weights each of them is
 _BY_SLOT = {"coefs": "coefs", "others": "loo_scores", "debts": "average_offset"}
@@ -71,7 +71,7 @@ def pack(model: Any) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     slots = np.flatnonzero(cache.positions[: state.tally[TOP]] >= 0)
     basis = Basis(state.kernel, state.dtype)
     if len(slots):
-        basis.add(state.stored.rows[slots], cache.positions[slots])
+        basis.add(state.stored.rows[slots], state.stored.numbers[slots])
     facts, arrays = pack_basis(basis)
     facts |= {name: int(state.tally[place]) for name, place in _COUNTS.items()}
     facts |= {
@@ -81,9 +81,11 @@ def pack(model: Any) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         "newest": int(state.tally[NEWEST]),
         "policy": _policy_name(learner.policy),
         "clearance": float(state.clearance),
+        "n_unvisited": int(state.n_unvisited),
         "beginning": None,
     }
     arrays |= {"slots": slots, "labels": cache.labels[slots], "squares": cache.squares[slots]}
+    arrays["visits"] = cache.positions[slots]
     for name, field in _BY_SLOT.items():
         arrays[name] = getattr(weights, field)[:, slots]
     for name, field in _BY_VECTOR.items():
@@ -119,23 +121,28 @@ def _pack_beginning(beginning: Beginning) -> tuple[dict[str, Any], dict[str, np.
 def unpack(model: Any, facts: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
     """Give an estimator the fitted state that `pack` took from another."""
     # which older files do not have; "auto" was another policy then
-    old = {"newest": -1, "beginning": None, "policy": model.policy, "clearance": None}
+    old = {
+        "newest": -1, "beginning": None, "policy": model.policy, "clearance": None,
+        "n_unvisited": 0,
+    }  # fmt: skip
     if model.policy == "auto":
         old["policy"] = OLD_UNBOUNDED if model.budget is None else OLD_BOUNDED
+    visited = "n_unvisited" in facts  # older ones came in the order of their positions
     facts = {**old, **facts}
     if set(facts) != _FACTS:
         raise ValueError(f"{type(model).__name__} needs the facts {', '.join(sorted(_FACTS))}")
     _check_facts(facts)
     model.check_parameters()
-    arrays = dict(arrays)
+    arrays = dict(arrays) if visited else {**arrays, "visits": arrays["basis.examples"]}
     basis = empty_basis(facts)
-    fill_basis(basis, facts, arrays, model.n_features_in_, facts["n_seen"])
+    n_given = facts["n_seen"] + facts["n_unvisited"]
+    fill_basis(basis, facts, arrays, model.n_features_in_, n_given)
     state = LearnerState(
         basis.kernel, basis.dtype, model.rule_code(), _policy_of(model, facts), model.budget,
         facts["averages"], model.rule_settings(), int(facts["random"], 16),
     )  # fmt: skip
     state.n_classes = len(model.classes_)
-    state.clearance = _clearance_of(facts)
+    state.clearance, state.n_unvisited = _clearance_of(facts), facts["n_unvisited"]
     _restore_cache(state, basis, facts, arrays)
     _restore_weights(state, arrays)
     _restore_tally(state, facts, arrays)
@@ -175,7 +182,7 @@ def _unpack_beginning(
     if held is None:
         return None
     if not isinstance(held, dict) or set(held) != {"size", "double", "seed"}:
-        raise ValueError("the beginning of the stream is not one")
+        raise ValueError("the beginning of the stream is malformed")
     check_count(held["size"], "the number of examples held back")
     check_count(held["seed"], "the seed")
     size = held["size"]
@@ -196,14 +203,14 @@ def _unpack_beginning(
 
 
 def _check_facts(facts: dict[str, Any]) -> None:
-    for name in _COUNTS:
+    for name in (*_COUNTS, "n_unvisited"):
         check_count(facts[name], name)
     for name in ("classes_given", "averages"):
         if type(facts[name]) is not bool:
             raise ValueError(f"{name} is neither true nor false")
     digits = facts["random"]
     if type(digits) is not str or len(digits) != 16 or set(digits) - set("0123456789abcdef"):
-        raise ValueError("the state of the random generator is not one")
+        raise ValueError("the state of the random generator is malformed")
     if type(facts["newest"]) is not int or not -1 <= facts["newest"] < facts["n_slots"]:
         raise ValueError("the slot of the newest example is none of the slots")
     made, size = facts["n_insertions"] - facts["n_removals"], facts["n_support"]
@@ -223,13 +230,17 @@ def _restore_cache(
 ) -> None:
     size, top = len(basis), facts["n_slots"]
     slots, labels, squares = (arrays.pop(name) for name in ("slots", "labels", "squares"))
+    visits = arrays.pop("visits")
+    check_array(visits, "visits", np.int64, (size,))
+    check_range(visits, "visits", 0, facts["n_seen"])
     check_array(slots, "slots", np.int64, (size,))
     check_array(labels, "labels", np.int64, (size,))
     check_array(squares, "squares", np.float64, (size,))
     check_range(slots, "slots", 0, top)
     check_range(labels, "labels", 0, state.n_classes)
     check_finite(squares, "squares")
-    if (np.diff(slots) <= 0).any() or len(np.unique(basis.examples)) < size:
+    numbers = [len(np.unique(which)) for which in (basis.examples, visits)]
+    if (np.diff(slots) <= 0).any() or min(numbers) < size:
         raise ValueError("the slots are not in order, or an example is stored twice")
     if state.budget is not None and (size > state.budget or top > state.limit):
         raise ValueError("more examples are stored than the budget allows")
@@ -238,14 +249,14 @@ def _restore_cache(
     if top > most_slots(size):
         raise ValueError("there are many more slots than examples in them")
     state.reserve(top)
-    state.cache.positions[slots] = basis.examples
+    state.cache.positions[slots] = visits
     state.cache.labels[slots] = labels
     state.cache.squares[slots] = squares
     if size:
         origins = np.zeros(top, np.int64)  # in an empty slot any vector will do
         origins[slots] = np.arange(size)
         rows, squares = basis.vectors[origins], basis.squares[origins]
-        state.stored.replace(np.arange(top), rows, squares, top)
+        state.stored.replace(np.arange(top), rows, squares, basis.examples[origins], top)
     below = np.tril_indices(size)
     for name in _kept_matrices(state):
         values = arrays.pop(name)
@@ -273,7 +284,7 @@ def _restore_weights(state: LearnerState, arrays: dict[str, np.ndarray]) -> None
         target[:] = values
     check_range(state.weights.updates, "updates", 1, 2**53)
     if not (state.weights.scale > 0).all() or (state.weights.norms < 0).any():
-        raise ValueError("a factor or a squared norm of a vector is not one")
+        raise ValueError("a factor or a squared norm of a vector is malformed")
 
 
 def _restore_tally(

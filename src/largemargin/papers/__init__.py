@@ -11,8 +11,8 @@ nobody imports it but the command line.
 """
 
 PAPERS = {
-    "freund-schapire": ("table1", "table2", "table3", "figure2"),
-    "cortes-vapnik": ("planes", "table2", "table3", "benchmark", "bound"),
+    "freund-schapire": ("table1", "table2", "table3", "figure2", "misses"),
+    "cortes-vapnik": ("planes", "table2", "table3", "benchmark", "bound", "slack"),
     "adaptive-margin": ("table", "planes", "width", "lambda", "margins"),
     "budget": ("panels", "one-pass", "bound", "noise"),
 }

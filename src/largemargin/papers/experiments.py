@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import datetime
 import json
+import subprocess
 import time
 import warnings
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cache, cached_property, partial
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -72,6 +73,7 @@ class Store:
             "seconds": {name: round(value, 3) for name, value in seconds.items()},
             "machine": machine or describe_machine(),
             "date": datetime.date.today().isoformat(),
+            "commit": describe_commit(),
         }
         write_atomically(self.folder / settings.file_name, [json.dumps(record).encode()])
         return record
@@ -150,14 +152,34 @@ def _numbered(run: Callable[[Any], Any], place: int, settings: Any) -> tuple[int
     return place, run(settings)
 
 
+@cache
+def describe_commit() -> str:
+    """The commit of this code, and whether there are changes; elsewhere the release."""
+    from largemargin import __version__
+
+    def ask(*question: str) -> str:
+        command = ["git", "-C", str(Path(__file__).parent), *question]
+        return subprocess.run(
+            command, capture_output=True, text=True, timeout=10, check=True
+        ).stdout.strip()
+
+    try:
+        commit = ask("rev-parse", "--short=10", "HEAD")
+        return f"{commit} with changes" if ask("status", "--porcelain", ".") else commit
+    except (OSError, subprocess.SubprocessError):
+        return f"of release {__version__}"
+
+
 def provenance(records: Sequence[dict[str, Any]]) -> dict[str, Any]:
     """What a report says of its experiments: how many, how long, when and on what."""
     days = sorted(record["date"] for record in records)
+    commits = tuple(dict.fromkeys(record.get("commit", "") for record in records))
     return {
         "machines": tuple(dict.fromkeys(record["machine"] for record in records)),
         "dates": (days[0], days[-1]),
         "n_runs": len(records),
         "seconds": sum(sum(record["seconds"].values()) for record in records),
+        "commits": commits if all(commits) else (),
     }
 
 

@@ -16,10 +16,19 @@ from typing import Any, ClassVar
 import numpy as np
 
 from largemargin.report.charts import Curve, log_ticks
-from largemargin.report.decision import INK, plot_decision
+from largemargin.report.decision import CROSS, GREY, INK, RING, plot_decision
 
 MARKERS = ("o", "s", "^", "D", "v", "x")
-COLORS = ("#b8860b", "#c0504d", "#2a7f62", "#1f4e9c", "#6b4c9a", "#555555")
+# After Okabe and Ito, darker where a line would be too light; dashes tell the lines apart as well.
+COLORS = ("#0072b2", "#d55e00", "#00805d", "#a8508a", "#946300", "#555555")
+DASHES = ("-", (0, (6, 2)), (0, (2, 1.6)), (0, (7, 2, 1.5, 2)), (0, (4, 2)), (0, (1, 1.5)))
+BESIDE = "#8aa0bd"
+# what a page has in place of a colour, so that it may be light or dark
+OF_PAGE = {
+    **{color: f"--f{i}" for i, color in enumerate(COLORS)},
+    BESIDE: "--beside", "#ffffff": "--card", INK: "--ink", GREY: "--soft", "#999999": "--soft",
+    "#e4e4e4": "--line", RING: "--accent", CROSS: "--bad",
+}  # fmt: skip
 SETTINGS: Any = {
     "font.family": ["DejaVu Sans"],
     "font.size": 9.0,
@@ -285,6 +294,13 @@ def svg(figure: Figure, columns: int | None = None) -> str:
     return re.sub(r'(\bid="|href="#|url\(#)', rf"\g<1>{figure.id}-", text)
 
 
+def of_page(picture: str) -> str:
+    """What `svg` gave, with the colours of the page that it stands in."""
+    for color, name in OF_PAGE.items():
+        picture = re.sub(rf"(fill|stroke): {color}\b", rf"\1: var({name}, {color})", picture)
+    return picture
+
+
 def png(figure: Figure, columns: int | None = None) -> bytes:
     return _render(figure, columns, "png")
 
@@ -365,7 +381,8 @@ def _draw_curves(axes: Any, panel: Panel, names: list[str], marked: list[str]) -
             if len(marked) > 1:
                 style["mec"] = COLORS[names.index(curve.name) % len(COLORS)]
         else:
-            style = {"color": COLORS[names.index(curve.name) % len(COLORS)], "linewidth": 1.3}
+            place = names.index(curve.name) % len(COLORS)
+            style = {"color": COLORS[place], "linestyle": DASHES[place], "linewidth": 1.5}
         (handles[curve.name],) = axes.plot(curve.x, curve.y, **style)
         if curve.spread:
             color = style.get("color", style.get("mec"))
@@ -402,8 +419,8 @@ def _draw_bars(axes: Any, panel: Bars) -> dict[str, Any]:
     places = range(len(panel.names))
     beside = 0.2 if any(value is not None for value in panel.published) else 0.0
     for name, values, shift, color in (
-        ("ours", panel.ours, -beside, COLORS[3]),
-        ("published", panel.published, beside, "#b9c3d3"),
+        ("ours", panel.ours, -beside, COLORS[0]),
+        ("published", panel.published, beside, BESIDE),
     ):
         shown = [place for place in places if values[place] is not None]
         heights = [values[place] for place in shown]

@@ -1,6 +1,7 @@
 """A report shown: in the terminal, and as files in a folder.
 
-The files are JSON, Markdown, one page, and each figure as SVG and PNG.
+The files are JSON, Markdown, one page, and each figure as SVG and PNG. Everywhere the verdict comes
+first, then what the paper claims, then the numbers.
 """
 
 from __future__ import annotations
@@ -8,38 +9,46 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from importlib.resources import files
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console
+from rich.padding import Padding
 from rich.table import Table as Grid
 from rich.text import Text
 
-from largemargin.papers import figures
-from largemargin.papers.figures import Figure
-from largemargin.papers.report import (
+from largemargin.papers import figures, scatter
+from largemargin.papers.cells import (
+    HIGHER,
+    LOWER,
+    MARKS,
     Cell,
-    Group,
-    Report,
-    Row,
-    Table,
     difference,
     number,
     published_number,
     short,
+    words_of,
 )
+from largemargin.papers.figures import Figure
+from largemargin.papers.report import Group, Report, Row, Table
+from largemargin.papers.verdicts import Judgement, judge
+from largemargin.report.templates import environment
 from largemargin.runtime.files import write_atomically
 
 MISSING = 'no page and no plots without matplotlib and jinja2: pip install "largemargin[report]"'
+
+REMEMBERED = "The published numbers of this table are remembered, not read again."
+MARKED = "Beyond two standard errors: * is better or fewer, ! is worse or more."
 
 WIDE = 7  # number of columns above which the deviation goes on a line of its own
 
 
 def show(report: Report, console: Console) -> None:
-    """Print all tables, and a line for each panel of the figures."""
+    """Print the verdict, all tables, and a line for each panel of the figures."""
     console.print(Text(report.title, style="bold"))
     console.print(report.citation, style="dim", highlight=False)
+    _show_judgement(judge(report), console)
     for table in report.tables:
         console.print()
         show_table(table, report.reduced, console)
@@ -52,6 +61,19 @@ def show(report: Report, console: Console) -> None:
             f"published [{short(label)}] = {label}: {meaning}", markup=False, highlight=False
         )
     console.print(report.provenance, highlight=False)
+
+
+def _show_judgement(found: Judgement, console: Console) -> None:
+    console.print()
+    console.print(Text(found.heading, style="bold"))
+    console.print(found.sentence, highlight=False)
+    if found.claims:
+        console.print("\nWhat the paper claims:")
+    for claim in found.claims:
+        console.print(Text(f"  {claim.words}: {claim.text}"))
+        console.print(Padding(Text(claim.number, style="dim"), (0, 0, 0, 6)))
+    for miss in found.misses:
+        console.print(f"\n{miss}", highlight=False)
 
 
 def show_table(table: Table, reduced: tuple[str, ...], console: Console) -> None:
@@ -72,7 +94,11 @@ def show_table(table: Table, reduced: tuple[str, ...], console: Console) -> None
     for note in table.notes:
         console.print(note, highlight=False)
     if table.is_compared:
-        console.print(table.verdict, "A number not reached is marked with !", highlight=False)
+        console.print(table.verdict, highlight=False)
+    if table.remembered:
+        console.print(REMEMBERED, highlight=False)
+    if table.count(LOWER, HIGHER):
+        console.print(MARKED, highlight=False)
 
 
 def show_figure(figure: Figure, reduced: tuple[str, ...], console: Console) -> None:
@@ -124,11 +150,9 @@ def _published(cell: Cell, labelled: bool) -> Text:
 
 
 def _difference(cell: Cell, narrow: bool) -> Text:
-    text = difference(cell)
-    if narrow and cell.unit == "count" and cell.difference is not None and cell.published:
-        text = f"{cell.difference / cell.published.value:+.0%}"
-    if cell.agrees is False:
-        return Text(text + ("!" if narrow else " !"), style="yellow")
+    text, mark = difference(cell), MARKS.get(cell.state or "", "")
+    if mark:
+        return Text(text + (mark if narrow else f" {mark}"), style="yellow")
     return Text(text, style="dim")
 
 
@@ -163,11 +187,14 @@ def read(file: Path) -> Report:
         ) from error
 
 
-def write(report: Report, folder: Path) -> Written:
-    """Write everything that the installed packages allow; equal reports give equal bytes."""
+def write(report: Report, folder: Path, back: str = "") -> Written:
+    """Write everything that the installed packages allow; equal reports give equal bytes.
+
+    `back` is where the page links to as the list of all papers.
+    """
     make_folder(folder)
     contents: dict[str, bytes] = {
-        f"{report.slug}.json": (json.dumps(report.as_json()) + "\n").encode()
+        f"{report.slug}.json": (json.dumps(as_json(report)) + "\n").encode()
     }
     can_draw = bool(find_spec("matplotlib")) and bool(find_spec("jinja2"))
     pictures = picture_names(report) if can_draw else {}
@@ -177,12 +204,17 @@ def write(report: Report, folder: Path) -> Written:
             name = pictures[figure.id]
             contents[name] = drawn[figure.id].encode()
             contents[f"{name.removesuffix('.svg')}.png"] = figures.png(figure)
-        contents[f"{report.slug}.html"] = as_page(report, drawn).encode()
+        contents[f"{report.slug}.html"] = as_page(report, drawn, back).encode()
     contents[f"{report.slug}.md"] = as_markdown(report, pictures).encode()
     for name, content in contents.items():
         write_atomically(folder / name, [content])
     paths = tuple(folder / name for name in contents)
     return Written(paths, "" if can_draw else MISSING)
+
+
+def as_json(report: Report) -> dict[str, Any]:
+    """The report and what it comes to."""
+    return {**report.as_json(), "judgement": judge(report).as_json()}
 
 
 def picture_names(report: Report) -> dict[str, str]:
@@ -197,10 +229,17 @@ def picture_names(report: Report) -> dict[str, str]:
 
 def as_markdown(report: Report, pictures: Mapping[str, str] | None = None) -> str:
     """Markdown, for a documentation page; `pictures` names the picture file of each figure."""
-    lines = [f"# {report.title}", "", report.citation, "", report.provenance, ""]
-    lines += [f"Made by `{report.command}`.", ""]
+    found = judge(report)
+    lines = [f"# {report.title}", "", report.citation, ""]
+    lines += [f"**{found.heading}.** {found.sentence}", ""]
     if report.reduced:
         lines += [f"**Reduced run**: {'; '.join(report.reduced)}.", ""]
+    if found.claims:
+        lines += ["| What the paper claims | here | decided by |", "|---|---|---|"]
+        lines += [f"| {c.text} | {c.words} | {c.number} |" for c in found.claims]
+        lines.append("")
+    lines += [f"{miss}\n" for miss in found.misses]
+    lines += [report.provenance, "", f"Made by `{report.command}`.", ""]
     lines += ["What is not as in the paper:", ""]
     lines += [f"- {difference}" for difference in report.differences]
     for table in report.tables:
@@ -220,14 +259,13 @@ def _table(table: Table, report: Report) -> list[str]:
     if report.reduced:
         lines += [_reduced(report), ""]
     deviation = " ± deviation over runs" if table.has_deviations else ""
-    compared = (
-        "; published [label]; difference, **in bold with !** where the published number was not "
-        "reached"
-    )
+    compared = "; published [label]; difference, **in bold** where it is beyond two standard errors"
     lines.append(f"Each cell: ours{deviation}{compared if table.is_compared else ''}.")
-    lines += [f"\n{note}" for note in table.notes]
     if table.is_compared:
         lines += ["", table.verdict]
+    if table.remembered:
+        lines += ["", REMEMBERED]
+    lines += [f"\n{note}" for note in table.notes]
     if table.has_published:
         lines += ["", *(f"- [{label}]: {report.labels[label]}" for label in table.labels)]
     for group in table.groups:
@@ -253,25 +291,37 @@ def _cell(cell: Cell, lacking: bool) -> str:
         parts.append(f"{published_number(cell)} [{cell.published.label}]")
     elif cell.ours is not None and lacking:
         parts.append("-")
-    if cell.difference is not None:
-        text = difference(cell)
-        parts.append(f"**{text} !**" if cell.agrees is False else text)
+    if cell.difference is not None and not cell.other:
+        beyond = cell.state in (LOWER, HIGHER)
+        text = f"{difference(cell)} {cell.words}" if beyond else difference(cell)
+        parts.append(f"**{text}**" if cell.agrees is False else text)
+    elif cell.other:
+        parts.append("*not comparable*")
     return "<br>".join(parts) or "-"
 
 
-def as_page(report: Report, pictures: Mapping[str, str]) -> str:
+def as_page(report: Report, pictures: Mapping[str, str], back: str = "") -> str:
     """One HTML page that needs nothing else; `pictures` holds the SVG of each figure by its id."""
-    from jinja2 import Environment
     from markupsafe import Markup
 
-    environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
-    environment.filters |= {
+    from largemargin import __version__
+
+    templates = environment()
+    templates.filters |= {
         "number": number,
         "published_number": published_number,
         "difference": difference,
+        "scatter": lambda chart: Markup(scatter.draw(chart)),
+        "key": lambda state: Markup(scatter.key(state)),
+        "state_words": words_of,
+        "before_colon": lambda title: title.partition(":")[0],
     }
-    template = files("largemargin.papers").joinpath("page.html.j2").read_text(encoding="utf-8")
-    return environment.from_string(template).render(
+    page: str = templates.get_template("papers/page.html.j2").render(
         report=report,
-        pictures={name: Markup(picture) for name, picture in pictures.items()},
+        judgement=judge(report),
+        charts=scatter.scatters(report),
+        pictures={name: Markup(figures.of_page(one)) for name, one in pictures.items()},
+        back=back,
+        version=__version__,
     )
+    return page

@@ -1,9 +1,7 @@
 """A report as data: tables that put published numbers beside our own, and figures.
 
 A cell holds the mean of our runs, its deviation over them, and the published number with a label
-that says how well we know it. Whether the two agree depends on the unit: test errors within 0.2
-points, or within one published deviation where there is one, counts within 3 percent. A statement
-holds, 1, or does not, 0, and must be the same.
+that says how well we know it; `cells` judges the two.
 
 A `Report` is all that a run found: its tables and figures, what was run, on what machine and when.
 """
@@ -13,90 +11,24 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
+from largemargin.papers.cells import (
+    CHANCE,
+    COMPARED,
+    FAILS,
+    HIGHER,
+    HOLDS,
+    LABELS,
+    LOWER,
+    OTHER,
+    SAME,
+    UNJUDGED,
+    WITHIN,
+    Cell,
+)
 from largemargin.papers.figures import Figure
 from largemargin.report.machine import duration
 
-LABELS = {
-    "print": "read in a copy of the printed paper",
-    "recalled": "remembered, not re-read: compare loosely",
-    "derived": "worked out from other published numbers",
-    "run": "measured on the same data with another program",
-    "text": "stated in the text of the paper, in words",
-}
-
-COMPARED = (
-    "percent",
-    "count",
-    "statement",
-)  # units in which ours can agree with a published number
-POINTS = 0.2  # difference of test errors that agree; they are published with one digit
-SHARE = 0.03  # difference of counts that agree, as a share of the published one
-LARGE = 1e7  # counts from here on are written with a power of ten
-
-
-@dataclass(frozen=True)
-class Published:
-    """A published number, with its deviation if known; `label` is a key of `LABELS`."""
-
-    value: float
-    label: str
-    deviation: float | None = None
-
-
-@dataclass(frozen=True)
-class Cell:
-    """Our number and the published one. `deviation` is None where there was one run only."""
-
-    ours: float | None = None
-    deviation: float | None = None
-    published: Published | None = None
-    unit: str = "percent"
-
-    @property
-    def difference(self) -> float | None:
-        if self.ours is None or self.published is None:
-            return None
-        return self.ours - self.published.value
-
-    @property
-    def agrees(self) -> bool | None:
-        """Whether ours is near enough to the published number; None if there is no pair."""
-        if self.difference is None or self.published is None or self.unit not in COMPARED:
-            return None
-        if self.unit == "statement":
-            return self.difference == 0
-        allowed = POINTS if self.unit == "percent" else SHARE * self.published.value
-        if self.published.deviation is not None:
-            allowed = self.published.deviation
-        return abs(self.difference) <= allowed + 1e-9
-
-    def _published_deviation(self) -> dict[str, float]:
-        if self.published is None or self.published.deviation is None:
-            return {}
-        return {"published_deviation": self.published.deviation}
-
-    def as_json(self) -> dict[str, Any]:
-        return {
-            "ours": self.ours,
-            "deviation": self.deviation,
-            "published": self.published.value if self.published else None,
-            "label": self.published.label if self.published else None,
-            **self._published_deviation(),
-            "difference": self.difference,
-            "agrees": self.agrees,
-        }
-
-    @classmethod
-    def from_json(cls, found: dict[str, Any], unit: str) -> Cell:
-        """What `as_json` gave, in a row of this unit."""
-        published = None
-        if found["published"] is not None:
-            published = Published(
-                found["published"], found["label"], found.get("published_deviation")
-            )
-        return cls(found["ours"], found["deviation"], published, unit)
+COMMIT_UNKNOWN = "at a commit that was not recorded."
 
 
 @dataclass(frozen=True)
@@ -190,26 +122,54 @@ class Table:
         return [label for label in LABELS if label in found]
 
     @property
-    def verdict(self) -> str:
-        """One sentence: how many of the published numbers were reached."""
-        pairs = [cell for cell in self.cells if cell.agrees is not None]
-        if not pairs:
-            return "There is no published number to compare ours with."
-        reached = sum(cell.agrees is True for cell in pairs)
-        missed = len(pairs) - reached
-        if self.is_of_statements:
-            return f"{reached} of {len(pairs)} statements hold here, {missed} not."
-        return (
-            f"{reached} of {len(pairs)} published numbers reached, {missed} not ({self.nearness})."
-        )
+    def remembered(self) -> bool:
+        """Whether all published numbers are remembered and not read again."""
+        return self.labels == ["recalled"]
+
+    def count(self, *states: str) -> int:
+        """How many cells are in one of these states."""
+        return sum(cell.state in states for cell in self.cells)
 
     @property
-    def nearness(self) -> str:
-        """How near ours must be to a published number, in words."""
-        known = [cell.published for cell in self.cells if cell.published is not None]
-        if any(one.deviation is not None for one in known):
-            return "within one published deviation"
-        return f"test errors within {POINTS:g} points, counts within {SHARE:.0%}"
+    def verdict(self) -> str:
+        """How ours and the published numbers agree, in a sentence or two."""
+        found = [self._judged(), self._other(), self._same(), self._unjudged()]
+        if self.is_of_statements and self.count(HOLDS, FAILS):
+            holds, fails = self.count(HOLDS), self.count(FAILS)
+            do = "does" if fails == 1 else "do"
+            found.insert(0, f"{holds} of {holds + fails} statements hold here, {fails} {do} not.")
+        return " ".join(filter(None, found)) or "There is no published number to compare ours with."
+
+    def _judged(self) -> str:
+        within = self.count(WITHIN)
+        better, worse = (self.count(s) - self._of_solver(s) for s in (LOWER, HIGHER))
+        n = within + better + worse
+        if not n:
+            return ""
+        whose = " as remembered" if self.remembered else ""
+        outside = f"; of the others {better} are better or fewer here and {worse} worse or more"
+        chance = f" By chance alone about {CHANCE * n:.0f} would be outside." if n >= 20 else ""
+        return (
+            f"{within} of {n} published numbers{whose} are within two standard errors of ours"
+            f"{outside if better + worse else ''}.{chance}"
+        )
+
+    def _other(self) -> str:
+        n = self.count(OTHER)
+        whose = "one published number is" if n == 1 else f"{n} published numbers are"
+        return f"{whose.capitalize()} about other data and not comparable." if n else ""
+
+    def _same(self) -> str:
+        n, others = self.count(SAME), self._of_solver(LOWER, HIGHER)
+        return f"{n} of {n + others} numbers of another solver are the same." if n + others else ""
+
+    def _unjudged(self) -> str:
+        n = self.count(UNJUDGED)
+        return f"{n} differences are not judged, since their noise is not known." if n else ""
+
+    def _of_solver(self, *states: str) -> int:
+        cells = (c for c in self.cells if c.published and c.published.label == "run")
+        return sum(cell.state in states for cell in cells)
 
     def as_json(self) -> dict[str, Any]:
         return {
@@ -235,56 +195,6 @@ class Table:
         )
 
 
-def cell_of(runs: Any, published: Published | None, unit: str) -> Cell:
-    """The cell for the numbers that several runs gave."""
-    values = np.asarray(runs, float)
-    if not len(values):
-        return Cell(published=published, unit=unit)
-    deviation = float(values.std(ddof=1)) if len(values) > 1 else None
-    return Cell(float(values.mean()), deviation, published, unit)
-
-
-def short(label: str) -> str:
-    """A label where there is little room: its first letter, or all of it if it is a short word."""
-    return label if len(label) <= 3 else label[0]
-
-
-def number(value: float | None, unit: str) -> str:
-    """Our number as it is shown: errors with two digits after the point, counts whole."""
-    if value is None:
-        return "-"
-    if unit == "percent":
-        return f"{value:.2f}"
-    if unit == "statement":
-        return "yes" if value else "no"
-    if unit == "seconds":
-        return f"{value:.1f}"
-    if unit == "value":
-        return f"{value:g}"
-    return f"{value:,.0f}" if value < LARGE else f"{value:.1e}".replace("e+0", "e").replace("+", "")
-
-
-def published_number(cell: Cell) -> str:
-    """The published number with as many digits as were printed."""
-    if cell.published is None:
-        return "-"
-    value = cell.published.value
-    if cell.unit == "percent":
-        return f"{value:.1f}" if value == round(value, 1) else f"{value:.2f}"
-    return number(value, cell.unit)
-
-
-def difference(cell: Cell) -> str:
-    """Ours less the published one: in points for errors, in percent of the published for counts."""
-    if cell.difference is None or cell.published is None:
-        return "-"
-    if cell.unit == "percent":
-        return f"{cell.difference:+.2f}"
-    if cell.unit == "statement":
-        return "as stated" if cell.agrees else "not so"
-    return f"{cell.difference / cell.published.value:+.1%}"
-
-
 @dataclass(frozen=True)
 class Report:
     """Everything that the terminal, the JSON, the Markdown and the page show.
@@ -307,6 +217,8 @@ class Report:
         The time of all runs together.
     ours : str
         What a number of ours in a cell is.
+    commits : tuple of str
+        Of the code that ran; empty if that was not recorded.
     """
 
     slug: str
@@ -323,6 +235,7 @@ class Report:
     tables: tuple[Table, ...] = ()
     figures: tuple[Figure, ...] = ()
     ours: str = "one run"
+    commits: tuple[str, ...] = ()
 
     @property
     def labels(self) -> dict[str, str]:
@@ -330,20 +243,23 @@ class Report:
         used = {label for table in self.tables for label in table.labels}
         return {label: meaning for label, meaning in LABELS.items() if label in used}
 
-    @property
-    def nearness(self) -> str:
-        """How near ours must be to the published numbers, in words."""
-        found = [t.nearness for t in self.tables if t.is_compared and not t.is_of_statements]
-        return "; ".join(dict.fromkeys(found))
+    def find(self, table: str, group: str, row: str) -> dict[str, Cell]:
+        """The cells of a row by column; empty if the report does not have it."""
+        for one in self.tables:
+            for part in one.groups if one.id == table else ():
+                for found in part.rows if part.title.startswith(group) else ():
+                    if found.name == row:
+                        return dict(zip(one.columns, found.cells, strict=True))
+        return {}
 
     @property
     def provenance(self) -> str:
         """When, how long and on what, in one sentence."""
         when = " to ".join(dict.fromkeys(self.dates))
         runs = "1 experiment" if self.n_runs == 1 else f"{self.n_runs} experiments"
-        return (
-            f"{runs}, {duration(self.seconds)} of computing, {when}, on {'; '.join(self.machines)}."
-        )
+        where = "; ".join(self.machines)
+        commit = f"at commit {', '.join(self.commits)}." if self.commits else COMMIT_UNKNOWN
+        return f"{runs}, {duration(self.seconds)} of computing, {when}, on {where}, {commit}"
 
     def as_json(self) -> dict[str, Any]:
         return {
@@ -362,6 +278,7 @@ class Report:
             "tables": [table.as_json() for table in self.tables],
             "figures": [figure.as_json() for figure in self.figures],
             "ours": self.ours,
+            **({"commits": list(self.commits)} if self.commits else {}),
         }
 
     @classmethod
@@ -382,4 +299,5 @@ class Report:
             tables=tuple(Table.from_json(table) for table in found["tables"]),
             figures=tuple(Figure.from_json(figure) for figure in found["figures"]),
             ours=found["ours"],
+            commits=tuple(found.get("commits", ())),
         )

@@ -178,7 +178,7 @@ class TraceReader(KernelClassifier):
     def coef_(self) -> np.ndarray:
         check_is_fitted(self)
         if not self._state.linear:
-            raise AttributeError("coef_ is there with kernel='linear' only")
+            raise AttributeError("coef_ exists with kernel='linear' only")
         method, normalize = self._rule(None, None)
         rule = ("last" if method in ("vote", "random") else method, normalize)
         return np.asarray(self._weights(rule)[:, :-1])

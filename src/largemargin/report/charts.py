@@ -71,11 +71,13 @@ class Histogram:
     Attributes
     ----------
     bars : tuple of float
-        One share per bin; bins below zero are drawn as errors.
+        One share per bin.
     outline : tuple of float
         The shares of other rows, drawn as a line over the bars; empty for none.
     names : tuple of str
-        What the bars at and above zero, those below it, and the outline are.
+        What the bars, the parts of them that are errors, and the outline are.
+    wrong : tuple of float
+        The part of each share that is errors, drawn at the foot of its bar.
     """
 
     id: str
@@ -88,6 +90,7 @@ class Histogram:
     names: tuple[str, ...]
     says: str
     notes: tuple[str, ...] = ()
+    wrong: tuple[float, ...] = ()
 
     def as_json(self) -> dict[str, Any]:
         return {
@@ -98,6 +101,7 @@ class Histogram:
             "edges": list(self.edges),
             "bars": list(self.bars),
             "outline": list(self.outline),
+            "wrong": list(self.wrong),
             "notes": list(self.notes),
         }
 
@@ -134,9 +138,14 @@ class Axis:
 def draw(chart: Chart) -> str:
     """The element; it says what it shows to those who cannot see it."""
     body = _lines(chart) if isinstance(chart, LineChart) else _histogram(chart)
+    return svg(chart.id, chart.says, body)
+
+
+def svg(name: str, says: str, body: str) -> str:
+    """The element of a drawing, with what it says."""
     return (
-        f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-labelledby="{chart.id}-says">'
-        f'<title id="{chart.id}-says">{escape(chart.says)}</title>{body}</svg>'
+        f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-labelledby="{name}-says">'
+        f'<title id="{name}-says">{escape(says)}</title>{body}</svg>'
     )
 
 
@@ -144,7 +153,7 @@ def _lines(chart: LineChart) -> str:
     xs = [x for curve in chart.curves for x in curve.x]
     tops = [y + s for curve in chart.curves for y, s in zip(curve.y, _spread(curve), strict=True)]
     across = Axis(min(xs), max(xs), LEFT, WIDTH - RIGHT, chart.log_x and min(xs) > 0)
-    up = Axis(0.0, 1.05 * max([*tops, 1e-12]), HEIGHT - BOTTOM, TOP)
+    up = _up(tops)
     parts = [_frame(chart, across, up)]
     for i, curve in enumerate(chart.curves):
         points = [(across.at(x), up.at(y)) for x, y in zip(curve.x, curve.y, strict=True)]
@@ -158,27 +167,42 @@ def _lines(chart: LineChart) -> str:
         if not curve.marks:
             parts.append(f'<path class="line {series}" d="{_path(points)}"/>')
         if curve.marks or len(points) <= 16:
+            size = 4.6 if curve.marks else 2.6
             parts += [
-                f'<circle class="dot {series}" cx="{x:.1f}" cy="{y:.1f}" r="2.6"/>'
-                for x, y in points
+                f'<circle class="dot {series}" cx="{x:.1f}" cy="{y:.1f}" r="{size}">'
+                f"<title>{escape(_told(chart, curve, k))}</title></circle>"
+                for k, (x, y) in enumerate(points)
             ]
     return "".join(parts)
 
 
+def _told(chart: LineChart, curve: Curve, k: int) -> str:
+    """What is said of a point when the mouse is over it."""
+    return f"{curve.name}: {chart.x_label} {curve.x[k]:.4g}, {chart.y_label} {curve.y[k]:.4g}"
+
+
+def _up(tops: Sequence[float]) -> Axis:
+    """The axis upwards, from zero; of nothing but zeros it goes to one."""
+    return Axis(0.0, 1.05 * max(tops, default=0.0) or 1.0, HEIGHT - BOTTOM, TOP)
+
+
 def _histogram(chart: Histogram) -> str:
     across = Axis(chart.edges[0], chart.edges[-1], LEFT, WIDTH - RIGHT)
-    up = Axis(0.0, 1.05 * max([*chart.bars, *chart.outline, 1e-12]), HEIGHT - BOTTOM, TOP)
+    up = _up([*chart.bars, *chart.outline])
     parts = [_frame(chart, across, up)]
     places = [across.at(edge) for edge in chart.edges]
     for i, share in enumerate(chart.bars):
-        if share:
-            y = up.at(share)
-            kind = "right" if chart.edges[i + 1] > 1e-12 else "wrong"
-            width = max(places[i + 1] - places[i] - 0.8, 0.5)
-            parts.append(
-                f'<rect class="bar {kind}" x="{places[i] + 0.4:.1f}" y="{y:.1f}" '
-                f'width="{width:.1f}" height="{up.start - y:.1f}"/>'
-            )
+        wrong = chart.wrong[i] if chart.wrong else 0.0
+        width = max(places[i + 1] - places[i] - 0.8, 0.5)
+        for kind, low, high in (("wrong", 0.0, wrong), ("right", wrong, share)):
+            if high > low:
+                name = chart.names[kind == "wrong"] if chart.names else kind
+                parts.append(
+                    f'<rect class="bar {kind}" x="{places[i] + 0.4:.1f}" y="{up.at(high):.1f}" '
+                    f'width="{width:.1f}" height="{up.at(low) - up.at(high):.1f}"><title>'
+                    f"{escape(name)}: {100 * (high - low):.3g} % between {chart.edges[i]:.3g} and "
+                    f"{chart.edges[i + 1]:.3g}</title></rect>"
+                )
     if chart.outline:
         steps = [(places[0], up.start)]
         for i, share in enumerate(chart.outline):
@@ -190,12 +214,17 @@ def _histogram(chart: Histogram) -> str:
 
 
 def _frame(chart: Chart, across: Axis, up: Axis) -> str:
+    return frame(chart.x_label, chart.y_label, across, up)
+
+
+def frame(x_label: str, y_label: str, across: Axis, up: Axis, *, grid: bool = True) -> str:
     """Grid, numbers and names of both axes."""
     bottom, middle = HEIGHT - BOTTOM, (LEFT + WIDTH - RIGHT) / 2
     parts = []
     for value in up.ticks:
         y = up.at(value)
-        parts.append(f'<path class="grid" d="M{LEFT} {y:.1f}H{WIDTH - RIGHT}"/>')
+        if grid:
+            parts.append(f'<path class="grid" d="M{LEFT} {y:.1f}H{WIDTH - RIGHT}"/>')
         parts.append(f'<text class="number end" x="{LEFT - 7}" y="{y + 4:.1f}">{value:g}</text>')
     for value in across.ticks:
         x = across.at(value)
@@ -203,11 +232,11 @@ def _frame(chart: Chart, across: Axis, up: Axis) -> str:
         parts.append(f'<text class="number mid" x="{x:.1f}" y="{bottom + 17}">{value:g}</text>')
     parts.append(f'<path class="axis" d="M{LEFT} {bottom}H{WIDTH - RIGHT}"/>')
     parts.append(
-        f'<text class="name mid" x="{middle:.0f}" y="{HEIGHT - 6}">{escape(chart.x_label)}</text>'
+        f'<text class="name mid" x="{middle:.0f}" y="{HEIGHT - 6}">{escape(x_label)}</text>'
     )
     parts.append(
         f'<text class="name mid" transform="translate(13 {(TOP + bottom) / 2:.0f}) rotate(-90)">'
-        f"{escape(chart.y_label)}</text>"
+        f"{escape(y_label)}</text>"
     )
     return "".join(parts)
 

@@ -72,7 +72,7 @@ def leads(model: Any, X: MatrixLike) -> np.ndarray:
     answers = numbers_in(classes, model.predict(X))
     scores = _scores(model, X)
     if scores is not None and np.mean(scores.argmax(axis=0) != answers) <= MAX_DISAGREEING:
-        return _over_the_others(scores)
+        return over_the_others(scores)
     return np.where(answers == np.arange(len(classes))[:, None], 0.5, -0.5)
 
 
@@ -89,7 +89,8 @@ def _scores(model: Any, X: MatrixLike) -> np.ndarray | None:
     return scores.T if scores.shape[1] == len(classes_of(model)) else None
 
 
-def _over_the_others(scores: np.ndarray) -> np.ndarray:
+def over_the_others(scores: np.ndarray) -> np.ndarray:
+    """The lead of each class, from one row of scores per class."""
     second, best = np.partition(scores, -2, axis=0)[-2:]
     return np.asarray(scores - np.where(scores == best, second, best))
 

@@ -26,8 +26,15 @@ def environment() -> Any:
     )
     found.filters |= {"drawn": lambda chart: Markup(draw(chart))}
     found.filters |= {"figure": figure, "percent": percent}
-    found.globals["look"] = Markup(_read("report/look.css"))
+    found.globals["look"] = style_sheet("report/look.css")
     return found
+
+
+def style_sheet(name: str) -> Any:
+    """A style sheet of the package, for a page that holds it."""
+    from markupsafe import Markup
+
+    return Markup(_read(name))
 
 
 def figure(value: float, digits: int = 4, side: Side = "") -> str:

@@ -54,8 +54,12 @@ class DistantRows:
         """Some of the rows, which stay where they are."""
         raise NotImplementedError
 
-    def fused(self, kernel: Any, dtype: np.dtype, team: Any) -> Any:
-        """What `kernels.fused.FusedRows` is of a matrix."""
+    def fused(
+        self, kernel: Any, dtype: np.dtype, team: Any, segments: Sequence[np.ndarray] = ()
+    ) -> Any:
+        """What `kernels.fused.FusedRows` is of a matrix. Where values are dear, those of whole
+        segments of the rows are kept.
+        """
         raise NotImplementedError
 
     def together(self, work: Callable[[Any], Any], items: Any) -> None:

@@ -91,7 +91,7 @@ def read_checkpoint(path: str) -> tuple[Any, StreamPosition]:
         if type(place.sparse) is not bool or not isinstance(place.options, dict | None):
             raise TypeError
     except (TypeError, KeyError):
-        raise refusal(path, "its place in the stream is not one") from None
+        raise refusal(path, "its place in the stream is malformed") from None
     return model, place
 
 
@@ -106,7 +106,7 @@ def stored_names(info: dict[str, Any], width: int, path: str) -> list[str] | Non
         or len(set(names)) < len(names)
         or len(names) > width
     ):
-        raise refusal(path, "its names of columns are not distinct texts, one a column")
+        raise refusal(path, "its names of columns are not distinct, one per column")
     return names
 
 

@@ -191,6 +191,7 @@ class Chunking:
     ) -> None:
         self.problem, self.examples, self.ends, self.kernel = problem, examples, ends, kernel
         self.tol, self.given, self._report = tol, given, report
+        self._corners = kernel.corners()
         self._look_rows = look_rows
         self.effort = Effort(max_steps, stopped)
         self.beta = problem.start.copy()
@@ -360,7 +361,7 @@ class Chunking:
         if self._room is None or len(self._room) < len(which) * (len(which) + self.kernel.width):
             self._room = np.empty(len(which) * (len(which) + self.kernel.width), self.kernel.dtype)
         # rows that are a multiple of panels long are side by side already
-        local = np.ascontiguousarray(self.kernel.corner(columns.examples[which], self._room))
+        local = np.ascontiguousarray(self._corners.corner(columns.examples[which], self._room))
         effort.n_values += len(which) ** 2
         found, steps = solve_block(
             columns.problem, which, local, columns.grad, columns.beta, aim,

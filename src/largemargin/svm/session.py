@@ -117,14 +117,17 @@ class Session:
     @cached_property
     def fused(self) -> FusedRows:
         """The rows, where kernel values are computed, used and forgotten."""
-        return fused_rows(self.kernel, self.X, self.team, self._dtype)
+        return self._fused_in(self._dtype)
 
     @cached_property
     def quick(self) -> FusedRows:
         """The same in float32 if that is good enough to begin with."""
         if not (self.exact and single_enough(self.kernel, largest_square(self.X))):
             return self.fused
-        return fused_rows(self.kernel, self.X, self.team, np.dtype(np.float32))
+        return self._fused_in(np.dtype(np.float32))
+
+    def _fused_in(self, dtype: np.dtype) -> FusedRows:
+        return fused_rows(self.kernel, self.X, self.team, dtype, self.layout.segments)
 
     @property
     def _is_single_first(self) -> bool:
@@ -248,27 +251,24 @@ class Session:
 
     def _are_small(self, stated: Sequence[StatedProblem]) -> bool:
         """Whether each problem has few of the examples: pairs of many classes."""
-        return not isinstance(self.X, DistantRows) and all(
-            len(one.examples) <= min(CORNER_ROWS, self.n - 1) for one in stated
-        )
+        return all(len(one.examples) <= min(CORNER_ROWS, self.n - 1) for one in stated)
 
     def _solve_in_corners(
         self, stated: Sequence[StatedProblem], tol: float, max_steps: float, watch: Watch
     ) -> list[Solution]:
         """Solve small problems, each on one thread in the matrix of its kernel values."""
         found: list[Any] = [None] * len(stated)
-        sizes = self.sizes
+        sizes, near = self.sizes, self.fused.nearby()
 
         def run(k: int) -> None:
             examples = stated[k].examples
-            K = np.asarray(self.fused.corner(examples), np.float64)
+            K = np.asarray(near.corner(examples), np.float64)
             at = solve_dense(stated[k].problem, K, tol, max_steps, watch, self.team)
             used = np.flatnonzero(at.beta)
             summed = float(np.abs(at.beta[used]) @ sizes[examples[used]])
             found[k] = replace(at, drift=of_sum(len(used)) * summed * sizes[examples])
             watch.advance(1)
 
-        _ = self.fused  # not by several threads at once
         self.team.map(run, range(len(stated)))
         self.n_computed += sum(len(one.examples) ** 2 for one in stated)
         return found
@@ -282,12 +282,13 @@ class Session:
         quick = self.quick
         found: list[Any] = [None] * len(stated)
         distant = isinstance(self.X, DistantRows)  # sums come from afar: as few as can be
+        weights = None if distant and not self.exact else self.evaluation.size_weights
 
         def run(k: int) -> None:
             one = stated[k]
             args = one.examples, self.layout.ends(one.job.split)
             more: dict[str, Any] = {
-                "norms": self.sizes, "weights": None if distant else self.evaluation.size_weights,
+                "norms": self.sizes, "weights": weights,
                 "stopped": watch.look, "given": one.job.start is not None,
                 "report": Forecast(watch, tol, partial(self._gap_on_the_way, one)),
                 "look_rows": self.n if distant else LOOK_ROWS,

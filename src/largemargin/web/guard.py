@@ -21,7 +21,11 @@ OPEN = ("/v2/health/live", "/v2/health/ready")  # what needs no token: it tells 
 SECURITY = [
     (b"x-content-type-options", b"nosniff"),
     (b"cache-control", b"no-store"),
-    (b"content-security-policy", b"default-src 'none'; style-src 'unsafe-inline'"),
+    (
+        b"content-security-policy",
+        b"default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; "
+        b"form-action 'none'; frame-ancestors 'none'",
+    ),
 ]
 
 
@@ -80,7 +84,8 @@ class Guard:
         hosts: frozenset[str] = frozenset({"localhost"}),
         refused: Callable[[int], None] = lambda status: None,
     ) -> None:
-        self._app, self._limits, self._hosts = app, limits, hosts
+        self._app, self._limits = app, limits
+        self._hosts = frozenset(name.lower() for name in hosts)
         self._token = None if token is None else token.encode()
         self._refused = refused
         self._in_flight = 0
@@ -132,8 +137,9 @@ class Guard:
                 "--allow-host NAME",
             )
         if self._token is not None and scope["path"] not in OPEN:
-            given = headers.get(b"authorization", b"")
-            if not hmac.compare_digest(given, b"Bearer " + self._token):
+            kind, _, given = headers.get(b"authorization", b"").partition(b" ")
+            same = hmac.compare_digest(given.strip(), self._token)
+            if not same or kind.lower() != b"bearer":
                 raise Problem(
                     401,
                     "this server wants its token: send the header Authorization: Bearer TOKEN",

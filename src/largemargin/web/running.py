@@ -1,24 +1,20 @@
-"""A server process, or several on one socket."""
+"""A server process."""
 
 from __future__ import annotations
 
 import asyncio
-import json
-import os
 import socket
-from dataclasses import asdict, dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Any
 
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
-from uvicorn.supervisors import Multiprocess
 
 from largemargin.web.guard import Limits
 from largemargin.web.serving.app import make_app
 
-SETTINGS = "LARGEMARGIN_SERVE"  # the variable that tells the processes of a server what to serve
 BACKLOG = 1024  # connections that wait to be accepted
-START = 120  # seconds that a process may take to load its models
 GRACE = 30  # seconds that requests in flight have after SIGTERM
 HEADERS = 10  # seconds in which a request must say what it wants
 
@@ -66,20 +62,6 @@ class PatientProtocol(H11Protocol):
             self.transport.close()
 
 
-def app() -> Any:
-    """The application that the environment describes, in each process of a server."""
-    settings = Settings(**json.loads(os.environ[SETTINGS]))
-    return make_app(
-        settings.models,
-        Limits(**settings.limits),
-        settings.token,
-        frozenset(settings.hosts),
-        settings.reload,
-        settings.learn,
-        tell=lambda sentence: print(f"warning: {sentence}", flush=True),
-    )
-
-
 def bound(host: str, port: int) -> socket.socket:
     """A socket that listens there."""
     if not 0 <= port <= 65535:
@@ -100,19 +82,29 @@ def bound(host: str, port: int) -> socket.socket:
     return found
 
 
-def run(settings: Settings, listening: socket.socket, workers: int) -> None:
-    """Serve until a signal comes; requests in flight are finished."""
-    os.environ[SETTINGS] = json.dumps(asdict(settings))
+def tell(sentence: str) -> None:
+    """Tell whoever runs the server."""
+    print(f"warning: {sentence}", flush=True)
+
+
+def run(settings: Settings, listening: socket.socket, started: Callable[[], None]) -> None:
+    """Serve until a signal comes; requests in flight are finished.
+
+    `started` is called when the models are loaded; what is wrong with them is raised.
+    """
+    app = make_app(
+        settings.models,
+        Limits(**settings.limits),
+        settings.token,
+        frozenset(settings.hosts),
+        settings.reload,
+        settings.learn,
+        tell,
+    )
+    started()
     config = uvicorn.Config(
-        "largemargin.web.running:app", factory=True, workers=workers, log_level="warning",
-        access_log=False, http=PatientProtocol, ws="none", lifespan="on", server_header=False,
-        timeout_keep_alive=HEADERS, timeout_graceful_shutdown=GRACE,
-        timeout_worker_healthcheck=START,
+        app, log_level="warning", access_log=False, http=PatientProtocol, ws="none",
+        lifespan="on", server_header=False, timeout_keep_alive=HEADERS,
+        timeout_graceful_shutdown=GRACE,
     )  # fmt: skip
-    try:
-        if workers > 1:
-            Multiprocess(config, sockets=[listening]).run()
-        else:
-            uvicorn.Server(config).run(sockets=[listening])
-    finally:
-        listening.close()
+    uvicorn.Server(config).run(sockets=[listening])

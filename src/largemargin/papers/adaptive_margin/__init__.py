@@ -347,8 +347,7 @@ def _results(
     if lambdas:
         figures.append(tables.lambda_figure(lambdas, plan.lams))
         statements |= {
-            name: tables.BEST_LAMBDA[name](tables.best_lambda(errors, plan.lams))
-            for name, errors in lambdas.items()
+            name: tables.best_is_stated(name, errors, plan.lams) for name, errors in lambdas.items()
         }
     if statements:
         found.append(tables.statements_table(statements))
@@ -376,7 +375,7 @@ def _differences(plan: Plan) -> tuple[str, ...]:
     if "planes" in plan.parts:
         found.append("Figures 2.2 and 2.3 have the width of figure 2.4; their own is not printed.")
     if "width" in plan.parts:
-        found.append("Figure 2.7 is a mean over splits; the chapter does not say on which it is.")
+        found.append("Figure 2.7 is a median over splits; the chapter does not say on which it is.")
     if "margins" in plan.parts:
         found.append("The distributions of margins are ours: the book has no such figure.")
     return tuple(found)

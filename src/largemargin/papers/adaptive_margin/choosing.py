@@ -227,7 +227,8 @@ class WidthExperiment:
 def describe_leave_one_out(width: float, data: Dataset) -> dict[str, float]:
     """In percent: support vectors, mean slack, errors, and the bound (2.2).
 
-    The bound counts i if y_i f(x_i) without the part of i itself is not positive.
+    The bound counts i if y_i f(x_i) without the part of i itself is not positive. Also the largest
+    coefficient and the duality gap that was reached, by which a fit without a solution is known.
     """
     from largemargin import LeaveOneOutSVC
 
@@ -244,6 +245,8 @@ def describe_leave_one_out(width: float, data: Dataset) -> dict[str, float]:
         "train": 100 * float(np.mean(model.predict(data.X) != data.y)),
         "test": 100 * float(np.mean(model.predict(data.X_test) != data.y_test)),
         "bound": 100 * float(np.mean(without <= 0)),
+        "largest": float(np.abs(alone).max()),
+        "gap": float(np.max(model.dual_gap_)),
     }
 
 

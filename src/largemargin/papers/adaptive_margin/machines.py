@@ -222,7 +222,8 @@ def train_loo(width: float, _: Sequence[float], data: Dataset) -> list[Trial]:
 def train_am(width: float, lams: Sequence[float], data: Dataset) -> list[Trial]:
     from largemargin import AdaptiveMarginSVC
 
-    model = AdaptiveMarginSVC(gamma=gamma_of(width), n_jobs=1, max_seconds=SECONDS)
+    seconds = SECONDS * len(lams)
+    model = AdaptiveMarginSVC(gamma=gamma_of(width), n_jobs=1, max_seconds=seconds)
     return trials_of(model.path(data.X, data.y, lams), data)
 
 

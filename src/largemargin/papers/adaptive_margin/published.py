@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from largemargin.papers.report import Published
+from largemargin.papers.cells import Published
 
 SETS = {
     "banana": "banana",
@@ -73,7 +73,7 @@ def error(data: str, column: str) -> Published | None:
     """Test error in percent as printed; None for a column that the table does not have."""
     if column not in COLUMNS:
         return None
-    return Published(TABLE[data][COLUMNS.index(column)], "print", DEVIATIONS[data])
+    return Published(TABLE[data][COLUMNS.index(column)], "print", DEVIATIONS[data], N_SPLITS)
 
 
 def machine_parameters(data: str) -> tuple[float, float]:

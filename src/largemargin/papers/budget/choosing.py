@@ -154,7 +154,9 @@ def make_model(problem: Problem, setting: Setting) -> Any:
     if setting.C is None:
         from largemargin.online import MIRA
 
-        return MIRA(margin=published.MARGIN, policy="distill", average=False, **parameters)
+        return MIRA(
+            margin=published.MARGIN, policy="distill", average=False, shuffle=False, **parameters
+        )
     from largemargin.svm import SVC
 
     return SVC(C=setting.C, multiclass=MULTICLASS, **parameters)

@@ -259,7 +259,7 @@ class StreamExperiment:
         order, labels = draw_stream(data.y, self.permutation, self.noise)
         model = MIRA(
             margin=published.MARGIN, policy=self.policy, budget=self.budget, average=False,
-            random_state=self.permutation, **self.problem.task.parameters(self.view),
+            shuffle=False, random_state=self.permutation, **self.problem.task.parameters(self.view),
         )  # fmt: skip
         started = time.perf_counter()
         with interruptions_raised():
@@ -336,7 +336,7 @@ class SeparableExperiment:
         for policy in ("distill", "keep"):
             started = time.perf_counter()
             model = AggressivePerceptron(
-                margin=self.beta, policy=policy, average=False, kernel="linear"
+                margin=self.beta, policy=policy, average=False, shuffle=False, kernel="linear"
             )
             with interruptions_raised():
                 model.fit(X, y)

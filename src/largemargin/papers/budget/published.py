@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from largemargin.papers.report import Published
+from largemargin.papers.cells import Published
 
 MARGIN = 0.01
 DEGREE = 9

@@ -8,7 +8,7 @@ solver at its best C.
 
 from __future__ import annotations
 
-from largemargin.papers.report import Published
+from largemargin.papers.cells import Published
 
 DEGREES = (1, 2, 3, 4, 5, 6, 7)
 USPS_SIZES = (7_291, 2_007)  # of the public files; the paper speaks of 7,300 and 2,000

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from largemargin.papers.cells import LABELS, Cell, Published
 from largemargin.papers.cortes_vapnik import published
 from largemargin.papers.cortes_vapnik.experiments import (
     CLASSIFIERS,
@@ -25,7 +26,7 @@ from largemargin.papers.cortes_vapnik.experiments import (
     SOFT_C,
 )
 from largemargin.papers.figures import Bars, Conic, Figure, Panel, Plane
-from largemargin.papers.report import LABELS, Cell, Group, Published, Row, Table
+from largemargin.papers.report import Group, Row, Table
 from largemargin.report.charts import Curve
 
 SMOOTHED = f"smoothed, deviation {SMOOTHING:g}"
@@ -87,7 +88,13 @@ def table2(machines: Machines, n_features: int, *, comparable: bool) -> Table:
     def group(title: str, found: dict[int, dict[str, Any]], compared: bool) -> Group:
         def row(name: str, unit: str, read: Read, known: Known | None = None) -> Row:
             cells = (
-                Cell(read(found[d]), None, known(d) if known and compared else None, unit)
+                Cell(
+                    read(found[d]),
+                    None,
+                    known(d) if known and compared else None,
+                    unit,
+                    other=known is not None and compared,
+                )
                 for d in degrees
             )
             return Row(name, unit, tuple(cells))
@@ -144,7 +151,8 @@ def table3(results: dict[str, Any], *, comparable: bool) -> Table:
 
     def counts(name: str) -> Row:
         beside = [*known[name], None] if comparable else nothing
-        return Row(name, "count", cells_of(ours[name], beside, "count"))
+        rows = test["n"] if name == "Test errors" else train["n"]
+        return Row(name, "count", cells_of(ours[name], beside, "count", rows))
 
     errors = [100 * wrong / test["n"] for wrong in ours["Test errors"]]
     combined = [*nothing[:-1], published.NIST_COMBINED if comparable else None]
@@ -190,7 +198,7 @@ def _other_solver(results: dict[str, Any], support: list[int], errors: list[floa
                 "SupVec",
                 "count",
                 cells_of([*support[:n], None] if same else [None] * (n + 1), [*vectors, None],
-                         "count"),
+                         "count", other=False),
             ),
             Row(
                 "Test error",
@@ -198,6 +206,7 @@ def _other_solver(results: dict[str, Any], support: list[int], errors: list[floa
                 cells_of(
                     [*[None] * n, errors[-1] if same else None],
                     [*[None] * n, published.OTHER_SOLVER_COMBINED],
+                    other=False,
                 ),
             ),
         ),
@@ -293,9 +302,18 @@ def search_of(results: dict[str, Any]) -> str:
 
 
 def cells_of(
-    ours: Sequence[float | None], beside: Sequence[Published | None], unit: str = "percent"
+    ours: Sequence[float | None],
+    beside: Sequence[Published | None],
+    unit: str = "percent",
+    rows: int | None = None,
+    *,
+    other: bool = True,
 ) -> tuple[Cell, ...]:
-    return tuple(Cell(value, None, known, unit) for value, known in zip(ours, beside, strict=True))
+    """Cells whose published numbers are of other images, unless they are of another solver."""
+    return tuple(
+        Cell(value, None, known, unit, rows=rows, other=other and known is not None)
+        for value, known in zip(ours, beside, strict=True)
+    )
 
 
 def _printed(values: dict[int, Any]) -> Callable[[int], Published]:

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from largemargin.data.dataset import Dataset
 from largemargin.papers.experiments import Images
 
 TABLE_EPOCHS = (0.1, 1, 2, 3, 4, 10, 30)
@@ -69,22 +70,14 @@ def run_experiment(experiment: Experiment) -> tuple[dict[str, Any], dict[str, fl
 
     A fit that Ctrl-C cut short is no experiment: it raises KeyboardInterrupt.
     """
-    from sklearn.exceptions import ConvergenceWarning
-
     data = experiment.images.data
-    assert data.y is not None
     assert data.y_test is not None
     # RandomState, since its stream is frozen: a permutation is the same with every version of NumPy
     random_state = np.random.RandomState(experiment.permutation)
-    order = random_state.permutation(experiment.images.n_train)
     model = make_model(experiment.degree, experiment.epochs, random_state)
-    X, X_test = pixels(data.X, experiment.degree), pixels(data.X_test, experiment.degree)
+    X_test = pixels(data.X_test, experiment.degree)
     started = time.perf_counter()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        model.fit(X[order], data.y[order])
-    if model.trace_.n_steps < experiment.epochs * experiment.images.n_train:
-        raise KeyboardInterrupt
+    fitted(model, data, experiment.degree, random_state)
     trained = time.perf_counter()
     results = {
         "classes": model.classes_.tolist(),
@@ -93,6 +86,25 @@ def run_experiment(experiment: Experiment) -> tuple[dict[str, Any], dict[str, fl
         **counts(model.trace_, table_epochs(experiment.epochs)),
     }
     return results, {"fit": trained - started, "evaluate": time.perf_counter() - trained}
+
+
+def fitted(model: Any, data: Dataset, degree: int, random_state: Any, part: int = 1) -> Any:
+    """The model, trained on a permutation of the images, or on the first part of so many of it.
+
+    `random_state` draws the permutation; a number is a seed.
+    """
+    from sklearn.exceptions import ConvergenceWarning
+
+    assert data.y is not None
+    if isinstance(random_state, int):
+        random_state = np.random.RandomState(random_state)
+    order = random_state.permutation(len(data.y))[: len(data.y) // part]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model.fit(pixels(data.X[order], degree), data.y[order])
+    if model.trace_.n_steps < model.epochs * len(order):
+        raise KeyboardInterrupt
+    return model
 
 
 def table_epochs(epochs: int) -> list[float]:
@@ -105,7 +117,7 @@ def pixels(X: np.ndarray, degree: int) -> np.ndarray:
     return X if degree == 1 else X / X.dtype.type(255)
 
 
-def make_model(degree: int, epochs: int, random_state: np.random.RandomState) -> Any:
+def make_model(degree: int, epochs: int, random_state: np.random.RandomState | None) -> Any:
     """The voted perceptron with (1 + x.y)^degree on pixels 0..255, up to scale."""
     from largemargin.perceptron import VotedPerceptron
 

@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from largemargin.papers.cells import Cell, Published, cell_of
 from largemargin.papers.figures import Figure, Panel
 from largemargin.papers.freund_schapire import published
 from largemargin.papers.freund_schapire.experiments import BINARY_RULES, RULES, TABLE_EPOCHS
-from largemargin.papers.report import LABELS, Cell, Group, Published, Row, Table, cell_of
+from largemargin.papers.report import Group, Row, Table
 from largemargin.report.charts import Curve
 
 TABLE_2_DEGREE = 4
@@ -135,14 +136,12 @@ def figure2(records: Records, *, comparable: bool) -> Figure:
             known = {epochs: published.table_1(degree, "vote", epochs) for epochs in TABLE_EPOCHS}
             points = {e: p.value for e, p in known.items() if p is not None and e <= at[-1]}
             curves.append(
-                Curve(
-                    "vote, published [recalled]", tuple(points), tuple(points.values()), marks=True
-                )
+                Curve("vote, published", tuple(points), tuple(points.values()), marks=True)
             )
         panels.append(Panel(f"d = {degree}", tuple(curves)))
     notes = (
         "Mean test error over permutations, a point every tenth of an epoch.",
-        *([f"Circles are published test errors of vote, {LABELS['recalled']}."] * comparable),
+        *(["Circles are the published test errors of vote, as remembered."] * comparable),
     )
     return Figure(
         "figure2",

@@ -1,4 +1,4 @@
-"""The charts of a fit: margins, the learning curve, the cache of a stream, the search."""
+"""The charts of a fit: margins, the learning curve, the cache of a stream."""
 
 from __future__ import annotations
 
@@ -29,32 +29,41 @@ def margin_histogram(test: Outcome | None, training: Outcome | None) -> Histogra
     behind = training if test else None
     parts = [outcome.margins for outcome in (shown, behind) if outcome]
     margins = [part[np.isfinite(part)] for part in parts]
-    edges = _edges(np.concatenate(margins))
+    edges = bins_of(np.concatenate(margins))
     shares = [
         np.histogram(part.clip(edges[0], edges[-1]), edges)[0] / max(len(part), 1)
         for part in margins
     ]
-    middle, below = float(np.median(margins[0])), float((margins[0] <= 0).mean())
+    # an answer is right or wrong by itself: on a margin of zero it can be either
+    erred = shown.wrong[np.isfinite(parts[0])]
+    wrong = np.histogram(margins[0][erred].clip(edges[0], edges[-1]), edges)[0]
+    middle, below = (float(np.median(margins[0])), float(erred.mean())) if len(erred) else (0, 0)
     what = "test rows" if test else "training rows"
     return Histogram(
         "margins",
         "Margins",
-        "lead of the true class over the best other",
+        "margin (lead of the true class)",
         f"share of the {what}",
         tuple(edges.tolist()),
         tuple(shares[0].tolist()),
         tuple(shares[1].tolist()) if behind else (),
-        (f"{what}, right", f"{what}, wrong", *(["training rows"] if behind else [])),
-        f"Histogram of margins: {100 * below:.3g} % of the {what} are at or below zero, and half "
-        f"are below {middle:.3g}.",
         (
-            "How far each row is on the right side: y f(x) for two classes, else the score of the "
-            "true class less the best other score. Below zero the answer is wrong.",
+            f"{what}, classified correctly",
+            f"{what}, classified wrongly",
+            *(["training rows"] if behind else []),
         ),
+        f"Histogram of margins: {100 * below:.3g} % of the {what} are classified wrongly, and half "
+        f"of them have a margin below {middle:.3g}.",
+        (
+            "The margin says how clearly the true class wins: it is y f(x) for two classes, and "
+            "otherwise the score of the true class minus the best other score. An answer with a "
+            "negative margin is wrong.",
+        ),
+        tuple((wrong / max(len(margins[0]), 1)).tolist()),
     )
 
 
-def _edges(margins: np.ndarray) -> np.ndarray:
+def bins_of(margins: np.ndarray) -> np.ndarray:
     """Bins of one width, of which zero is an edge."""
     low, high = (margins.min(), np.quantile(margins, 1 - OUTLIER_SHARE)) if len(margins) else (0, 1)
     high = max(high, 0.0)
@@ -86,7 +95,7 @@ def _perceptron_curve(model: Any, rows: Rows) -> LineChart:
         Curve(method, tuple(at.tolist()), tuple(_errors((s[method, u] for s in staged), rows)))
         for method, u in rules
     ]
-    return _error_chart(curves, "epochs", rows, "every method read off one trace")
+    return _error_chart(curves, "epochs", rows, "every method is computed from one trace")
 
 
 def _boosting_curve(model: Any, rows: Rows) -> LineChart:
@@ -96,25 +105,21 @@ def _boosting_curve(model: Any, rows: Rows) -> LineChart:
     kept = [(t, s) for t, s in staged if t in wanted]
     errors = _errors((scores for _, scores in kept), rows)
     curve = Curve("boosting", tuple(float(t) for t, _ in kept), tuple(errors))
-    return _error_chart([curve], "rounds", rows, "the combination of the first rounds")
+    return _error_chart([curve], "rounds", rows, "the first rounds are combined")
 
 
 def _error_chart(curves: list[Curve], x_label: str, rows: Rows, how: str) -> LineChart:
     last = curves[0].x[-1]
-    ends = ", ".join(f"{curve.name} {curve.y[-1]:.2f} %" for curve in curves)
-    after = f"After {last:.3g} {x_label}: {ends}."
-    return LineChart(
-        "learning",
-        "Learning curve",
-        x_label,
-        "error, %",
-        tuple(curves),
-        f"Error on {len(rows)} {rows.name} rows along training. {after}",
-        log_x=True,
-        notes=(
-            f"Error on {len(rows)} {rows.name} rows had training stopped earlier: {how}. {after}",
-        ),
+    ends = ", ".join(f"{curve.y[-1]:.2f} % ({curve.name})" for curve in curves)
+    ends = f"{curves[0].y[-1]:.2f} %" if len(curves) == 1 else ends
+    says = (
+        f"The error on {len(rows):,} {rows.name} rows, if training had stopped earlier: {how}. "
+        f"After {last:.3g} {x_label} it is {ends}."
     )
+    return LineChart(
+        "learning", "Learning curve", x_label, "error, %", tuple(curves), says, log_x=True,
+        notes=(says,),
+    )  # fmt: skip
 
 
 def cache_chart(model: Any) -> LineChart | None:
@@ -124,63 +129,13 @@ def cache_chart(model: Any) -> LineChart | None:
     seen, stored = (tuple(map(float, column)) for column in np.asarray(model.cache_sizes_).T)
     budget = f" The budget is {model.budget}." if model.budget is not None else ""
     says = (
-        f"{stored[-1]:.0f} examples are stored after {seen[-1]:.0f}; at most {max(stored):.0f} "
-        f"were, at the times on record.{budget}"
+        f"{stored[-1]:,.0f} examples are stored after {seen[-1]:,.0f} rows; the most at a recorded "
+        f"time were {max(stored):,.0f}.{budget}"
     )
     return LineChart(
         "cache", "Cache size", "examples seen", "examples stored",
         (Curve("stored", seen, stored),), says, notes=(says,),
     )  # fmt: skip
-
-
-def search_chart(cv: Any) -> LineChart | None:
-    """The cross-validated error over a parameter that is a number, a line for each setting of the
-    others: the path of regularisation, where that is what was searched."""
-    table = cv["table"]
-    names = [
-        name
-        for name in table[0]["parameters"]
-        if len({_number(row["parameters"][name]) for row in table} - {None}) > 1
-        and all(_number(row["parameters"][name]) is not None for row in table)
-    ]
-    if not names:
-        return None
-    along = max(names, key=lambda name: (name in ("C", "nu", "lam"), len(_values(table, name))))
-    lines: dict[str, list[tuple[float, float, float]]] = {}
-    for row in table:
-        others = {k: v for k, v in row["parameters"].items() if k != along}
-        name = ", ".join(f"{k} {_short(v)}" for k, v in others.items()) or "mean error"
-        point = (float(row["parameters"][along]), 100 * row["mean"], 100 * row["spread"])
-        lines.setdefault(name, []).append(point)
-    curves = []
-    for name, points in lines.items():
-        x, y, spread = zip(*sorted(points), strict=True)
-        curves.append(Curve(name, x, y, spread=spread if len(lines) == 1 else ()))
-    values = _values(table, along)
-    chosen = ", ".join(f"{k} {_short(v)}" for k, v in cv["chosen"].items())
-    best = min(row["mean"] for row in table)
-    says = (
-        f"Mean error of {cv['folds']} folds over {along}; the best is {100 * best:.2f} %, with "
-        f"{chosen}."
-    )
-    return LineChart(
-        "search", f"Path over {along}", along, "cross-validated error, %", tuple(curves), says,
-        log_x=min(values) > 0 and max(values) >= 8 * min(values), notes=(says,),
-    )  # fmt: skip
-
-
-def _values(table: Any, name: str) -> set[float]:
-    return {float(row["parameters"][name]) for row in table}
-
-
-def _number(value: Any) -> float | None:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return None
-    return float(value) if np.isfinite(value) else None
-
-
-def _short(value: Any) -> str:
-    return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
 def _errors(scores: Iterable[np.ndarray], rows: Rows) -> list[float]:

@@ -1,7 +1,8 @@
 """Examples worth a look: as small pictures where rows are square images, else as numbers.
 
 A gallery is a choice of them: the errors that the model was surest of, the rows nearest to where
-the answer changes, and what the model keeps.
+the answer changes, and what the model keeps. Of many features those are shown that tell most of
+the answers.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import base64
 import struct
 import zlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ import numpy as np
 from largemargin.base.pipelines import earlier_steps, final_step
 from largemargin.data import Table
 from largemargin.machines import DUAL, HYPERPLANE, NETWORK, STREAM, TRACE, card_of
+from largemargin.report.fit.importance import stump_importance
 from largemargin.report.fit.outcome import Outcome, Rows
 from largemargin.report.templates import figure
 from largemargin.runtime.arrays import Matrix
@@ -26,7 +28,7 @@ from largemargin.runtime.showing import cut
 SMALLEST_SIDE = 8  # fewer pixels than 8 x 8 are rather a table's row
 LARGEST_SIDE = 64  # pixels shown of a side; of a larger picture every second, third ...
 FEATURES_SHOWN = 8  # numbers of a row
-CELLS_SHOWN = 16  # cells of a row of a table
+CELLS_SHOWN = 10  # cells of a row of a table
 LONGEST_CELL = 40  # characters of one of them
 SAMPLE_ROWS = 500  # rows that decide whether rows are pictures
 # share of pixels at the lowest value from which a picture is a drawing, not a photograph
@@ -70,6 +72,12 @@ class Gallery:
     def pictures(self) -> bool:
         return any(example.picture for example in self.examples)
 
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of the features, where they are the same for all examples."""
+        names = {tuple(name for name, _ in example.features) for example in self.examples}
+        return names.pop() if len(names) == 1 else ()
+
 
 @dataclass(frozen=True)
 class Album:
@@ -84,6 +92,8 @@ class Album:
     ink : bool
         Whether it is a drawing, of ink on nothing, and not a photograph.
     feature_names : tuple of str
+    order : tuple of int
+        The features, the most telling one first; empty for their own order.
     """
 
     side: int
@@ -91,6 +101,7 @@ class Album:
     high: float
     ink: bool
     feature_names: tuple[str, ...]
+    order: tuple[int, ...] = ()
 
     @property
     def pictures(self) -> bool:
@@ -100,13 +111,14 @@ class Album:
         """The rows of X, with what is said of each."""
         if isinstance(X, Table):
             return tuple(
-                Example(*caption, features=_cells(X, row)) for row, caption in enumerate(captions)
+                Example(*caption, features=_cells(X, row, self.order))
+                for row, caption in enumerate(captions)
             )
-        rows = dense(X)
+        rows, sparse = dense(X), not isinstance(X, np.ndarray)
         return tuple(
             Example(*caption, self._picture(row), self.ink)
             if self.pictures
-            else Example(*caption, features=self._features(row))
+            else Example(*caption, features=self._features(row, sparse))
             for row, caption in zip(rows, captions, strict=True)
         )
 
@@ -117,37 +129,48 @@ class Album:
         grey = np.round(255 * share.clip(0, 1)).astype(np.uint8)
         return data_uri(encode_png(grey, ink=self.ink))
 
-    def _features(self, row: np.ndarray) -> tuple[tuple[str, float], ...]:
-        """The first features, or of many those that are not zero."""
-        chosen = np.arange(len(row)) if len(row) <= FEATURES_SHOWN else np.flatnonzero(row)
+    def _features(self, row: np.ndarray, sparse: bool) -> tuple[tuple[str, float], ...]:
+        """All features if they are few, else the most telling ones; of sparse rows those that are
+        not zero.
+        """
+        if len(row) <= FEATURES_SHOWN:
+            return tuple((self._name(j), float(row[j])) for j in range(len(row)))
+        order = np.array(self.order if len(self.order) == len(row) else range(len(row)))
+        chosen = order[row[order] != 0] if sparse else order
         return tuple((self._name(j), float(row[j])) for j in chosen[:FEATURES_SHOWN].tolist())
 
     def _name(self, feature: int) -> str:
         return self.feature_names[feature] if feature < len(self.feature_names) else f"x{feature}"
 
 
-def _cells(table: Table, row: int) -> tuple[tuple[str, float | str], ...]:
-    """The first cells of a row that are not missing."""
+def _cells(
+    table: Table, row: int, order: tuple[int, ...]
+) -> tuple[tuple[str, float | str], ...]:  # fmt: skip
+    """The most telling cells of a row."""
+    names = list(table.columns)
     found: list[tuple[str, float | str]] = []
-    for name, column in table.columns.items():
+    for j in (order or range(len(names)))[:CELLS_SHOWN]:
+        column = table.columns[names[j]]
         value = column[row]
         if value is None or value != value:
-            continue
-        is_number = column.dtype.kind == "f"
-        found.append((name, float(value) if is_number else cut(str(value), LONGEST_CELL)))
-    return tuple(found[:CELLS_SHOWN])
+            found.append((names[j], "missing"))
+        elif column.dtype.kind == "f":
+            found.append((names[j], float(value)))
+        else:
+            found.append((names[j], cut(str(value), LONGEST_CELL)))
+    return tuple(found)
 
 
-def album_of(X: Matrix, feature_names: Sequence[str] = ()) -> Album:
+def album_of(X: Matrix, feature_names: Sequence[str] = (), order: Sequence[int] = ()) -> Album:
     """How rows like those of X are best shown."""
-    names = tuple(map(str, feature_names))
+    names, order = tuple(map(str, feature_names)), tuple(order)
     if isinstance(X, Table):
-        return Album(0, 0.0, 0.0, False, names)
+        return Album(0, 0.0, 0.0, False, names, order)
     sample = dense(X[:: max(1, X.shape[0] // SAMPLE_ROWS)])
     low, high = float(sample.min()), float(sample.max())
     side = _side(sample)
     if not side or not high > low or len(set(names)) != len(names):
-        return Album(0, low, high, False, names)
+        return Album(0, low, high, False, names, order)
     return Album(side, low, high, bool((sample == low).mean() > BACKGROUND_SHARE), names)
 
 
@@ -180,14 +203,14 @@ def dense(X: Matrix) -> np.ndarray:
 def wrong_gallery(album: Album, outcome: Outcome, labels: list[str]) -> Gallery | None:
     """Errors that the model was surest of."""
     known = np.flatnonzero(outcome.wrong & (outcome.rows.truth >= 0))
-    chosen = known[np.argsort(outcome.margins[known], kind="stable")][: _most(album)]
+    chosen = known[np.argsort(outcome.margins[known], kind="stable")][: most_of(album)]
     if not len(chosen):
         return None
     return Gallery(
         "wrong",
         "Most confidently wrong",
-        f"{len(chosen)} of {outcome.wrong.sum()} errors, those with the most negative margins "
-        "first: labels to doubt, or what the model does not understand.",
+        f"{len(chosen)} of {outcome.wrong.sum():,} errors, the most negative margins first. "
+        "Either the label is wrong, or the model does not understand these rows.",
         album.show(outcome.rows.X[chosen], [_told(outcome, labels, i) for i in chosen.tolist()]),
     )
 
@@ -196,13 +219,14 @@ def hard_gallery(album: Album, outcome: Outcome, labels: list[str]) -> Gallery |
     """Rows nearest to the decision line, on either side of it."""
     known = np.flatnonzero(outcome.rows.truth >= 0)
     order = np.argsort(np.abs(outcome.margins[known]), kind="stable")
-    chosen = known[order][: _most(album)]
+    chosen = known[order][: most_of(album)]
     if not len(chosen):
         return None
     return Gallery(
         "hard",
         "Hardest",
-        f"The {len(chosen)} rows nearest to where the answer changes, on either side of it.",
+        f"The {len(chosen)} rows with the smallest margins, positive or negative: a small change "
+        "of the model would change their answers.",
         album.show(outcome.rows.X[chosen], [_told(outcome, labels, i) for i in chosen.tolist()]),
     )
 
@@ -214,28 +238,28 @@ def kept_gallery(model: Any, album: Album, training: Rows | None, labels: list[s
     undone = scaler is None or hasattr(scaler, "inverse_transform")
     outcome = card_of(final).outcome
     if hasattr(scaler, "get_feature_names_out") and hasattr(model[0], "decisions_"):
-        return _kept_of_table(final, outcome, scaler, training, labels)
+        return _kept_of_table(final, outcome, album, training, labels)
     if outcome in (DUAL, TRACE, STREAM):
         return _support_gallery(model, final, album, training, labels) if undone else None
     if outcome == NETWORK:
         if not undone:
             return None
-        centers = final.centers_[: _most(album)]
+        centers = final.centers_[: most_of(album)]
         captions = [(f"centre {k + 1}", "", "") for k in range(len(centers))]
-        note = f"{len(centers)} of {len(final.centers_)} centres of basis functions."
+        note = f"The network has {len(final.centers_)} centres; {len(centers)} are shown."
         return Gallery("kept", "Centres", note, album.show(_unscaled(model, centers), captions))
-    if outcome == HYPERPLANE and final.n_features_in_ == model.n_features_in_:
+    if not album.pictures or final.n_features_in_ != model.n_features_in_:
+        return None  # weights of features with names are bars
+    if outcome == HYPERPLANE:
         return _weight_gallery(np.atleast_2d(final.coef_), album, labels)
-    return None
+    rounds = stump_importance(final)
+    return None if rounds is None else _importance_gallery(rounds, album)
 
 
 def _kept_of_table(
-    final: Any, outcome: str, steps: Any, training: Rows | None, labels: list[str]
+    final: Any, outcome: str, album: Album, training: Rows | None, labels: list[str]
 ) -> Gallery | None:
-    """What a model keeps of a table: rows that are known, or weights by the names of numbers."""
-    if outcome == HYPERPLANE:
-        album = Album(0, 0.0, 0.0, False, tuple(map(str, steps.get_feature_names_out())))
-        return _weight_gallery(np.atleast_2d(final.coef_), album, labels)
+    """What a model keeps of a table: the training rows with the largest weights."""
     if outcome not in (DUAL, TRACE, STREAM) or training is None:
         return None
     coefs = np.abs(final.dual_coef_).max(axis=0)
@@ -247,7 +271,6 @@ def _kept_of_table(
         (labels[training.truth[row]], f"weight {figure(coef, 3)}", f"training row {row}")
         for row, coef in zip(positions.tolist(), coefs[chosen].tolist(), strict=True)
     ]
-    album = album_of(training.X)
     return Gallery(
         "kept", "Support vectors",
         f"The model is a sum over {len(coefs):,} training examples; a sample: the {len(chosen)} of "
@@ -290,21 +313,25 @@ def _holds(rows: Rows, vectors: Matrix, positions: list[int]) -> bool:
 
 
 def _weight_gallery(coefs: np.ndarray, album: Album, labels: list[str]) -> Gallery:
-    """One picture, or the largest weights, of each problem."""
-    from dataclasses import replace
-
+    """One picture of each problem."""
     names = labels[1:] if len(coefs) == 1 else labels
     captions = [(name, "", "") for name in names[: len(coefs)]]
-    if album.pictures:
-        size = float(np.abs(coefs).max()) or 1.0
-        shown = replace(album, low=-size, high=size, ink=False).show(coefs, captions)
-        note = "One weight a pixel: bright speaks for the class, dark against it."
-        return Gallery("kept", "Weights", note, shown)
-    order = np.argsort(-np.abs(coefs), axis=1, kind="stable")[:, :ROWS_SHOWN]
-    largest = np.zeros_like(coefs)
-    np.put_along_axis(largest, order, np.take_along_axis(coefs, order, axis=1), axis=1)
-    note = "The features of largest weight, for each class."
-    return Gallery("kept", "Weights", note, album.show(largest, captions))
+    size = float(np.abs(coefs).max()) or 1.0
+    shown = replace(album, low=-size, high=size, ink=False).show(coefs, captions)
+    note = "Each pixel has a weight: a bright pixel speaks for the class, a dark one against it."
+    return Gallery("kept", "Weights", note, shown)
+
+
+def _importance_gallery(shares: np.ndarray, album: Album) -> Gallery:
+    """One picture of how much the rounds of boosting look at each pixel."""
+    shown = replace(album, low=0.0, high=float(shares.max()) or 1.0, ink=True)
+    note = (
+        "Each round of boosting asks about one pixel. The darker a pixel, the larger the share of "
+        f"the weights of all rounds that ask about it; {int((shares > 0).sum())} of "
+        f"{len(shares):,} pixels are used."
+    )
+    examples = shown.show(shares[None], [("importance", "", "")])
+    return Gallery("kept", "Importance of the pixels", note, examples)
 
 
 def _unscaled(model: Any, X: Matrix) -> Matrix:
@@ -320,7 +347,7 @@ def _told(outcome: Outcome, labels: list[str], i: int) -> Caption:
     return caption, f"margin {figure(outcome.margins[i], 3)}", f"row {i}"
 
 
-def _most(album: Album) -> int:
+def most_of(album: Album) -> int:
     return PICTURES_SHOWN if album.pictures else ROWS_SHOWN
 
 

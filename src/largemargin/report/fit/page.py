@@ -2,66 +2,38 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from html import escape
 from os import PathLike
 from typing import Any
 
 from largemargin.certificates import Certificate
-from largemargin.report.charts import Chart
+from largemargin.report.charts import Chart, svg
+from largemargin.report.fit.confusion import Confusion
+from largemargin.report.fit.error_axis import ErrorAxis
 from largemargin.report.fit.examples import Gallery
+from largemargin.report.fit.importance import Bars
+from largemargin.report.fit.picture import Picture
+from largemargin.report.fit.search import Surface
+from largemargin.report.fit.thresholds import Thresholds
+from largemargin.report.fit.use import Use
 from largemargin.report.intervals import METHOD, ErrorRate, outward
 from largemargin.report.measures import Measures
-from largemargin.report.templates import environment, figure
+from largemargin.report.templates import environment, figure, style_sheet
 from largemargin.runtime.files import write_atomically
 
 FRAME_HEIGHT = 800  # pixels of the page in a notebook
 
-MOST_CLASSES = 40  # largest number of classes that a confusion matrix is shown for
 KINDS = {
     "measured": "measured",
     "always": "always",
     "probability": "with probability",
-    "expectation": "in expectation: an estimate",
+    "expectation": "in expectation (an estimate)",
 }
+LOOK = "report/fit/page.css"
 
 Facts = tuple[tuple[str, str], ...]
-
-
-@dataclass(frozen=True)
-class Confusion:
-    """Counts, one row per true class and one column per predicted class."""
-
-    labels: tuple[str, ...]
-    counts: tuple[tuple[int, ...], ...]
-
-    @property
-    def most(self) -> int:
-        """The largest count of errors."""
-        n = range(len(self.labels))
-        return max((self.counts[i][j] for i in n for j in n if i != j), default=0)
-
-    @property
-    def by_class(self) -> list[tuple[str, int, float | None, float | None]]:
-        """Label, rows, recall and precision of each class."""
-        found = [sum(column) for column in zip(*self.counts, strict=True)]
-        return [
-            (
-                label,
-                sum(row),
-                row[k] / sum(row) if sum(row) else None,
-                row[k] / found[k] if found[k] else None,
-            )
-            for k, (label, row) in enumerate(zip(self.labels, self.counts, strict=True))
-        ]
-
-    def pairs(self, at_most: int) -> list[tuple[str, str, int]]:
-        """True class, predicted class and count of the commonest errors."""
-        n = range(len(self.labels))
-        found = [(i, j) for i in n for j in n if i != j and self.counts[i][j]]
-        found.sort(key=lambda pair: -self.counts[pair[0]][pair[1]])
-        return [(self.labels[i], self.labels[j], self.counts[i][j]) for i, j in found[:at_most]]
 
 
 @dataclass(frozen=True, repr=False)
@@ -106,7 +78,7 @@ class FitReport:
     training_error: ErrorRate | None
     guessing: float
     unknown_labels: int
-    confusion: Confusion
+    confusion: Confusion | None
     charts: tuple[Chart, ...]
     galleries: tuple[Gallery, ...]
     certificate: Certificate | None
@@ -117,6 +89,17 @@ class FitReport:
     measures: Measures | None = None
     held_out: dict[str, Any] | None = None
     decisions: tuple[str, ...] = ()
+    axis: ErrorAxis | None = None
+    picture: Picture | None = None
+    thresholds: Thresholds | None = None
+    bars: Bars | None = None
+    surface: Surface | None = None
+    use: Use | None = None
+    detects: bool = False
+
+    def chart(self, *ids: str) -> list[Chart]:
+        """The charts with these names, of those that there are."""
+        return [chart for chart in self.charts if chart.id in ids]
 
     @property
     def title(self) -> str:
@@ -132,6 +115,8 @@ class FitReport:
 
     def __repr__(self) -> str:
         kind = "test" if self.tested else "training"
+        if self.detects:
+            return f"FitReport({self.title}: {self.error} of the {kind} rows are outliers)"
         return f"FitReport({self.title}: {kind} error {self.error})"
 
     def _repr_html_(self) -> str:
@@ -148,38 +133,40 @@ def render(report: FitReport) -> str:
     low, high = outward(report.error.interval)
     templates = environment()
     templates.filters |= {"stated": stated, "by_problem": by_problem, "interval": interval_bar}
+    templates.filters |= {"pictured": pictured}
     page: str = templates.get_template("report/fit/page.html.j2").render(
         report=report,
         low=low,
         high=high,
         interval_method=METHOD,
-        most_classes=MOST_CLASSES,
         kinds=KINDS,
         version=__version__,
-        cell=confusion_cell,
+        own_look=style_sheet(LOOK),
     )
     return page
 
 
+def pictured(picture: Picture) -> Any:
+    """The picture of the decision as an element."""
+    from markupsafe import Markup
+
+    return Markup(svg(picture.id, picture.says, picture.body))
+
+
 def stated(statement: Any) -> str:
     """The number of a statement; a bound is rounded outward, never in the reader's favour."""
-    return "-" if statement.value is None else figure(statement.value, side=statement.side)
+    if statement.value is None or statement.counts:
+        return str(statement.written)
+    return figure(statement.value, side=statement.side)
 
 
 def by_problem(statement: Any) -> str:
     """The numbers of its problems, likewise."""
+    if statement.counts:
+        return ", ".join(
+            replace(statement, value=v, by_problem=()).written for v in statement.by_problem
+        )
     return ", ".join(figure(value, side=statement.side) for value in statement.by_problem)
-
-
-def confusion_cell(count: int, right: bool, total: int, most: int) -> Any:
-    """A cell of the confusion matrix, the more coloured the more rows are in it."""
-    from markupsafe import Markup
-
-    if not count:
-        return Markup('<td class="none">·</td>')
-    share = 0.12 + 0.4 * count / max(total if right else most, 1)
-    colour = "--hit" if right else "--heat"
-    return Markup(f'<td style="background: rgba(var({colour}), {share:.2f})">{count:,}</td>')
 
 
 def interval_bar(error: ErrorRate) -> Any:

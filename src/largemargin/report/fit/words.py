@@ -198,4 +198,5 @@ SHAPES: dict[str, Callable[[Any], bool]] = {
     "label": _is(str),
     "decisions": _is(list),
     "column_kinds": _is(dict),
+    "progress": _is(list),
 }

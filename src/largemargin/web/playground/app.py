@@ -66,7 +66,8 @@ class Playground:
         return looking.certificate(self._task(content), MOST_SECONDS)
 
     def replay(self, content: Any) -> Any:
-        return replay.replay(self._task(content), picture.view_of(content), MOST_SECONDS)
+        view, kind = picture.view_of(content), content.get("kind")
+        return replay.replay(self._task(content), view, MOST_SECONDS, kind)
 
     def script(self, content: Any) -> Any:
         return {"script": script.script(self._task(content))}
@@ -97,7 +98,7 @@ class Playground:
             try:
                 content = await _content(request)
                 lane = (request.url.path, str(content.get("lane", ""))[:100])
-                answer = await self.lanes.run(lane, lambda: work(content))
+                answer = await self.lanes.run(lane, lambda: work(content), _left(request))
             except Problem as problem:
                 return _json({"error": problem.sentence}, problem.status, problem.headers)
             except (ValueError, OverflowError, MemoryError) as error:
@@ -122,6 +123,12 @@ async def _content(request: Request) -> dict[str, Any]:
     if not isinstance(content, dict):
         raise Problem(400, "the request must be an object")
     return content
+
+
+async def _left(request: Request) -> None:
+    """Wait until whoever asked has gone."""
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
 
 
 def _json(content: Any, status: int = 200, headers: dict[str, str] | None = None) -> Response:

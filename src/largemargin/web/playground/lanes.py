@@ -2,14 +2,14 @@
 
 A request that a newer one of its lane replaces is answered at once, with 409; what it computes is
 told to stop, and the newer one begins when it has. A request that takes too long is answered 503,
-and told to stop too.
+and told to stop too; so is one whose page was closed.
 """
 
 from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable, Hashable
+from collections.abc import Awaitable, Callable, Hashable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -47,8 +47,13 @@ class Lanes:
         self._newest: dict[Hashable, _Ticket] = {}
         self._turns: dict[Hashable, asyncio.Lock] = {}
 
-    async def run(self, lane: Hashable, work: Callable[[], Any]) -> Any:
-        """What `work` returns, unless a newer request of the lane comes or the time is up."""
+    async def run(
+        self, lane: Hashable, work: Callable[[], Any], gone: Awaitable[Any] | None = None
+    ) -> Any:
+        """What `work` returns, unless a newer request of the lane comes or the time is up, or
+        whoever asked is `gone`.
+        """
+        leaving = asyncio.ensure_future(gone or asyncio.get_running_loop().create_future())
         ticket = _Ticket()
         older = self._newest.get(lane)
         if older is not None:
@@ -57,13 +62,19 @@ class Lanes:
         task = asyncio.ensure_future(self._turn(lane, ticket, work))
         try:
             await asyncio.wait(
-                {task, ticket.replaced}, timeout=self._seconds, return_when=asyncio.FIRST_COMPLETED
+                {task, ticket.replaced, leaving},
+                timeout=self._seconds,
+                return_when=asyncio.FIRST_COMPLETED,
             )
         finally:
             ticket.stop.set()
+            left = leaving.done()
+            leaving.cancel()
             task.add_done_callback(lambda done: done.cancelled() or done.exception())
         if ticket.replaced.done():
             raise Problem(409, "a newer request took the place of this one")
+        if not task.done() and left:
+            raise Problem(409, "whoever asked has gone")
         if not task.done():
             raise Problem(
                 503,

@@ -6,54 +6,54 @@ happens to (`lit`), and a sentence.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
 
 from largemargin.machines import DETECTOR, ENSEMBLE, TRACE
+from largemargin.runtime.showing import shown as shown_value
+from largemargin.web.playground.frames import chosen, counted, few_digits, wrong_of
+from largemargin.web.playground.paths import PATHS, SOLVERS, path, steps
 from largemargin.web.playground.picture import (
     classes_of,
     grid_points,
-    leads,
     margin_lines,
-    number,
     packed,
     rows_of_scores,
     support_of,
 )
 from largemargin.web.playground.saying import said_here
 from largemargin.web.playground.tasks import Task
+from largemargin.web.problems import Problem
 
 SIDE = 48
-MOST_FRAMES = 60
-# What is followed where nothing happens in time: a parameter over its range.
-PATHS: dict[str, tuple[str, list[Any]]] = {
-    "SVC": ("C", np.geomspace(1e-2, 1e4, 25).tolist()),
-    "NuSVC": ("nu", np.linspace(0.9, 0.02, 23).tolist()),
-    "OneClassSVM": ("nu", np.linspace(0.9, 0.02, 23).tolist()),
-    "KernelAdatron": ("max_iter", [1, 2, 3, 5, 8, 12, 18, 27, 40, 60, 90, 140, 200]),
-    "LPSVC": ("C", np.geomspace(1e-2, 1e3, 16).tolist()),
-    "NuLPSVC": ("nu", np.linspace(0.9, 0.02, 16).tolist()),
-    "AdaptiveMarginSVC": ("lam", np.geomspace(10.0, 1e-2, 16).tolist()),
-    "LeaveOneOutSVC": ("gamma", np.geomspace(0.1, 100.0, 16).tolist()),
-    "MaxMarginHyperplane": ("C", np.geomspace(1e-2, 1e3, 16).tolist()),
-    "RBFNetwork": ("n_centers", [2, 3, 4, 5, 6, 8, 10, 13, 16, 20, 25, 30]),
-}
 
 
-def replay(task: Task, view: list[float], max_seconds: float) -> dict[str, Any]:
-    """The frames of a machine on the points."""
-    grid = grid_points(view, SIDE)
+def kinds(task: Task) -> dict[str, str]:
+    """The replays that a machine has, the usual one first, by their names in words."""
+    if task.card.outcome == TRACE:
+        return {"mistakes": "mistake by mistake"}
+    if task.card.streams:
+        return {"examples": "example by example"}
+    if task.card.outcome == ENSEMBLE:
+        return {"rounds": "round by round"}
+    name = task.card.name
+    found = {"path": f"along {PATHS[name][0]}"}
+    return {**found, "steps": "the steps of the solver"} if name in SOLVERS else found
+
+
+REPLAYS: dict[str, Callable[[Task, np.ndarray, float], tuple[Any, list[Any]]]]
+
+
+def replay(task: Task, view: list[float], max_seconds: float, kind: Any = None) -> dict[str, Any]:
+    """The frames of a machine on the points, of one of its replays."""
+    known = kinds(task)
+    kind = next(iter(known)) if kind is None else kind
+    if not isinstance(kind, str) or kind not in known:
+        raise Problem(400, f"there is no replay {shown_value(kind)}: use {', '.join(known)}")
     with said_here():
-        if task.card.outcome == TRACE:
-            model, frames = mistakes(task, grid, max_seconds)
-        elif task.card.streams:
-            model, frames = examples(task, grid)
-        elif task.card.outcome == ENSEMBLE:
-            model, frames = rounds(task, grid, max_seconds)
-        else:
-            model, frames = path(task, grid, max_seconds)
+        model, frames = REPLAYS[kind](task, grid_points(view, SIDE), max_seconds)
     problems = _problems(task, model)
     common = {
         "side": SIDE,
@@ -65,28 +65,13 @@ def replay(task: Task, view: list[float], max_seconds: float) -> dict[str, Any]:
         "coefficients": None,
         "wrong": [],
     }
-    return {"common": common, "frames": frames}
+    return {"kinds": known, "kind": kind, "common": common, "frames": frames}
 
 
 def _problems(task: Task, model: Any) -> int:
     """Rows of scores: one for two classes."""
     count = len(classes_of(task, model))
     return 1 if count == 2 else count
-
-
-def chosen(count: int) -> list[int]:
-    """At most so many of some positions, evenly, the last always."""
-    if count <= MOST_FRAMES:
-        return list(range(count))
-    return sorted({round(k) for k in np.linspace(0, count - 1, MOST_FRAMES)})
-
-
-def wrong_of(task: Task, scores: np.ndarray, classes: Any) -> list[int]:
-    lead = leads(rows_of_scores(scores))
-    if task.card.kind == DETECTOR:
-        return np.flatnonzero(lead[1] < 0).tolist()
-    answers = np.asarray(classes)[lead.argmax(axis=0)]
-    return np.flatnonzero(answers != task.y).tolist()
 
 
 def mistakes(task: Task, grid: np.ndarray, max_seconds: float) -> tuple[Any, list[Any]]:
@@ -117,39 +102,45 @@ def mistakes(task: Task, grid: np.ndarray, max_seconds: float) -> tuple[Any, lis
                 "wrong": wrong_of(task, scores[len(grid) :], model.classes_),
                 "words": f"Mistake {k + 1} of {len(trace)}{problem}, in epoch "
                 f"{trace.step[k] // trace.epoch_length + 1} on point {erred + 1}; the vector that "
-                f"it makes survives {_counted(int(survived[k]), 'example')}, which are its votes.",
+                f"it makes survives {counted(int(survived[k]), 'example')}, which are its votes.",
             }
         )
     return model, frames
 
 
-def examples(task: Task, grid: np.ndarray) -> tuple[Any, list[Any]]:
+def examples(task: Task, grid: np.ndarray, max_seconds: float) -> tuple[Any, list[Any]]:
     """An online learner example by example: what it inserted and what it threw out."""
     model = task.machine()
     if getattr(model, "gamma", None) == "scale":  # a stream has no variance: that of all points
         model.set_params(gamma=1 / (2 * task.X.var()))
     classes, n = np.unique(task.y), len(task.y)
+    order = model.seed_and_order(n)[1]
+    order = np.arange(n) if order is None else order
     shown = set(chosen(n))
     frames: list[Any] = []
     before: set[int] = set()
     inserted: list[int] = []
     removed: list[int] = []
-    for i in range(n):
-        model.partial_fit(task.X[i : i + 1], task.y[i : i + 1], classes=classes if i == 0 else None)
-        after = set(np.asarray(model.support_).tolist())
+    for step, i in enumerate(order.tolist()):
+        classes_known = classes if step == 0 else None
+        model.partial_fit(task.X[i : i + 1], task.y[i : i + 1], classes=classes_known)
+        support = support_of(model, n)
+        support["support"] = order[support["support"]].tolist()
+        after = set(support["support"])
         inserted += sorted(after - before)
         removed += sorted(before - after)
         before = after
-        if i not in shown:
+        if step not in shown:
             continue
         frames.append(
             {
                 "grid": packed(rows_of_scores(model.decision_function(grid))),
                 "lit": sorted({i, *inserted, *removed}),
-                **support_of(model, n),
+                **support,
                 "wrong": wrong_of(task, model.decision_function(task.X), model.classes_),
-                "words": f"Example {i + 1} of {n}: {_happened(inserted, removed)}; "
-                f"{len(after)} stored, {int(model.online_errors_)} errors so far.",
+                "words": f"Example {step + 1} of {n}, point {i + 1}: "
+                f"{_happened(inserted, removed)}; {len(after)} stored, "
+                f"{int(model.online_errors_)} errors so far.",
             }
         )
         inserted, removed = [], []
@@ -170,10 +161,6 @@ def _listed(points: list[int]) -> str:
     return f"point{'s' if len(points) > 1 else ''} {few}{' and others' if len(points) > 4 else ''}"
 
 
-def _counted(count: int, what: str) -> str:
-    return f"{count} {what}{'' if count == 1 else 's'}"
-
-
 def rounds(task: Task, grid: np.ndarray, max_seconds: float) -> tuple[Any, list[Any]]:
     """Boosting round by round: each frame has the weights with which its round was made."""
     model = task.fitted(max_seconds)
@@ -192,8 +179,8 @@ def rounds(task: Task, grid: np.ndarray, max_seconds: float) -> tuple[Any, list[
                 "lit": [],
                 "wrong": wrong,
                 "words": f"Round {t + 1} of {model.n_iter_}: weighted error "
-                f"{model.weighted_errors_[t]:.3f}, coefficient {_short(model.alphas_[t])}; "
-                f"{_counted(len(wrong), 'error')} in all. Points are as large as their weights.",
+                f"{model.weighted_errors_[t]:.3f}, coefficient {few_digits(model.alphas_[t])}; "
+                f"{counted(len(wrong), 'error')} in all. Points are as large as their weights.",
             }
         )
     return model, frames
@@ -220,69 +207,6 @@ def _sizes(weights: np.ndarray) -> np.ndarray:
     return np.asarray(np.clip(np.sqrt(weights * len(weights)), 0.4, 3.5))
 
 
-def path(task: Task, grid: np.ndarray, max_seconds: float) -> tuple[Any, list[Any]]:
-    """A machine along a path of its parameter, the present value of it among the others."""
-    name, values = PATHS[task.card.name]
-    present = task.arguments[name]
-    if isinstance(present, int | float) and np.isfinite(present):
-        values = sorted({*values, present}, reverse=values[0] > values[-1])
-    machine = task.machine(max_seconds)
-    if task.card.name in ("SVC", "AdaptiveMarginSVC"):
-        models = machine.path(task.X, task.y, values)
-    else:
-        models = list(_fits(task, name, values, max_seconds))
-    frames, before = [], None
-    for model in models:
-        found = support_of(model, len(task.y))
-        now = set(found["support"] or [])
-        wrong = wrong_of(task, model.decision_function(task.X), classes_of(task, model))
-        frames.append(
-            {
-                "grid": packed(rows_of_scores(model.decision_function(grid))),
-                "lit": sorted(now ^ before) if before is not None else [],
-                **found,
-                **margin_lines(
-                    model, 1 if len(classes_of(task, model)) == 2 else len(model.classes_)
-                ),
-                "wrong": wrong,
-                "gap": _gap(model),
-                "words": _words_of_path(task, name, model, found, len(wrong)),
-            }
-        )
-        before = now
-    return models[-1], frames
-
-
-def _fits(task: Task, name: str, values: list[Any], max_seconds: float) -> Iterable[Any]:
-    """A fit for each value; those that are not feasible for these points are left out."""
-    error, none = None, True
-    for value in values:
-        try:
-            yield Task(task.X, task.y, task.card, {**task.arguments, name: value}).fitted(
-                max_seconds
-            )
-            none = False
-        except ValueError as problem:
-            error = problem
-    if none and error is not None:
-        raise error
-
-
-def _gap(model: Any) -> Any:
-    gap = getattr(model, "dual_gap_", None)
-    return None if gap is None else number(np.max(gap))
-
-
-def _words_of_path(task: Task, name: str, model: Any, found: Any, errors: int) -> str:
-    told = "outlier" if task.card.kind == DETECTOR else "error"
-    parts = [f"{name} = {_short(getattr(model, name))}", _counted(errors, told)]
-    if found["support"] is not None:
-        parts.append(_counted(len(found["support"]), "support vector"))
-    gap = _gap(model)
-    if gap is not None:
-        parts.append(f"duality gap {_short(gap)}")
-    return ", ".join(parts) + "."
-
-
-def _short(value: Any) -> str:
-    return f"{float(value):.3g}"
+REPLAYS = {
+    "mistakes": mistakes, "examples": examples, "rounds": rounds, "path": path, "steps": steps,
+}  # fmt: skip

@@ -19,6 +19,7 @@ from largemargin.web.problems import Problem
 COMPONENTS = ("first principal component", "second principal component")
 INSIDE = 0.9  # the points lie between minus this and this
 MOST_COLUMNS = 2_000
+NEEDED = "the table needs two columns of numbers besides the labels"
 
 
 @dataclass(frozen=True)
@@ -31,8 +32,12 @@ class Columns:
 
     @property
     def numbers(self) -> list[str]:
-        """The columns that can be coordinates."""
-        return [name for name, column in self.columns.items() if column.dtype.kind in "fiub"]
+        """The columns that can be coordinates: numbers, of which at least one is known."""
+        return [
+            name
+            for name, column in self.columns.items()
+            if column.dtype.kind in "fiub" and np.isfinite(column).any()
+        ]
 
 
 def of_text(text: Any) -> Columns:
@@ -41,14 +46,18 @@ def of_text(text: Any) -> Columns:
         raise Problem(400, "there is no table: drop a CSV file with a line of names")
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "table.csv"
-        path.write_text(text, "utf-8")
+        path.write_text(text, "utf-8", errors="replace")
         try:
-            return of_dataset(data.read(path, mixed=True, format="csv"))
+            found = of_dataset(data.read(path, mixed=True, format="csv"))
+            if len(found.numbers) - (found.label in found.numbers) > 1:
+                return found
+            problem = Problem(400, NEEDED)
         except ValueError as error:
-            try:  # a table without anything that looks like labels
-                return of_dataset(data.read(path, mixed=True, format="csv", label=False))
-            except ValueError:
-                raise Problem(400, str(error).replace(f"{path}: ", "")) from None
+            problem = Problem(400, str(error).replace(f"{path}, ", "").replace(f"{path}: ", ""))
+        try:  # a table without anything that looks like labels
+            return of_dataset(data.read(path, mixed=True, format="csv", label=False))
+        except ValueError:
+            raise problem from None
 
 
 def of_file(name: str) -> Columns:
@@ -76,11 +85,11 @@ def of_dataset(found: data.Dataset) -> Columns:
 
 
 def points(table: Columns, x: Any = None, y: Any = None, label: Any = None) -> dict[str, Any]:
-    """The points of two columns and a label, with what was done in sentences."""
-    label = table.label if label is None else _known(label, list(table.columns))
+    """The points of two columns and a label, none if it is "", with what was done in sentences."""
+    label = table.label if label is None else _known(label, ["", *table.columns]) or None
     numeric = [name for name in table.numbers if name != label]
     if len(numeric) < 2:
-        raise Problem(400, "the table needs two columns of numbers besides the labels")
+        raise Problem(400, NEEDED)
     usual = numeric if len(numeric) == 2 else COMPONENTS
     allowed = [*numeric, *COMPONENTS]
     x, y = (
@@ -100,9 +109,10 @@ def points(table: Columns, x: Any = None, y: Any = None, label: Any = None) -> d
         chosen = np.random.default_rng(0).choice(len(rows), MOST_POINTS, replace=False)
         said.append(f"{MOST_POINTS:,} of {len(rows):,} rows were drawn at random.")
         rows = rows[np.sort(chosen)]
-    low, high = plane[rows].min(axis=0), plane[rows].max(axis=0)
+    seen = _of_size_one(plane[rows])
+    low, high = seen.min(axis=0), seen.max(axis=0)
     spread = np.where(high > low, high - low, 1.0)
-    placed = np.round(INSIDE * (2 * (plane[rows] - low) / spread - 1), 4)
+    placed = np.round(INSIDE * (2 * (seen - low) / spread - 1), 4)
     said.append("Both axes are scaled to the square.")
     return {
         "name": table.name,
@@ -119,7 +129,7 @@ def points(table: Columns, x: Any = None, y: Any = None, label: Any = None) -> d
 
 def _known(name: Any, names: list[str]) -> str:
     if name not in names:
-        few = ", ".join(names[:8])
+        few = ", ".join(name for name in names[:9] if name)
         raise Problem(400, f"there is no column {shown(name)}: use one of {few}")
     return str(name)
 
@@ -138,12 +148,19 @@ def _coordinate(table: Columns, name: str, numeric: list[str], said: list[str]) 
 
 def _components(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The first two principal components of the columns, standardised; missing is the mean."""
+    X = _of_size_one(X)
     mean = np.nanmean(X, axis=0)
     X = np.where(np.isnan(X), mean, X) - mean
     X = X / np.where(X.std(axis=0) > 0, X.std(axis=0), 1.0)
     _, values, axes = np.linalg.svd(X, full_matrices=False)
     axes *= np.where(np.take_along_axis(axes, abs(axes).argmax(1)[:, None], 1) < 0, -1, 1)
     return X @ axes[:2].T, values[:2] ** 2 / max((values**2).sum(), 1e-300)
+
+
+def _of_size_one(X: np.ndarray) -> np.ndarray:
+    """The columns with 1 as their largest size, so that no difference is too large a number."""
+    largest = np.nanmax(np.abs(X), axis=0)
+    return np.asarray(X / np.where(largest > 0, largest, 1.0))
 
 
 def _labels(table: Columns, label: str | None, said: list[str]) -> tuple[np.ndarray, list[str]]:

@@ -21,6 +21,7 @@ from largemargin.web.problems import Problem
 from largemargin.web.serving import inference, routes
 from largemargin.web.serving.metrics import Metrics
 from largemargin.web.serving.models import Models, Served, model_files
+from largemargin.web.serving.page import page
 from largemargin.web.serving.rows import (
     check_count,
     events_of,
@@ -75,7 +76,8 @@ class Server:
     async def predict(self, request: Request) -> Response:
         served = self._served(request)
         body, options = await request.body(), dict(request.query_params)
-        if request.headers.get("content-type", "").partition(";")[0].strip() == "text/csv":
+        kind = request.headers.get("content-type", "").partition(";")[0]
+        if kind.strip().lower() == "text/csv":
             rows = rows_of_csv(served, body, self._limits.rows)
         else:
             content = parse_json(body)
@@ -122,7 +124,7 @@ class Server:
         return _json(routes.openapi())
 
     async def page(self, request: Request) -> Response:
-        return HTMLResponse(routes.page([_card(served) for served in self._models]))
+        return HTMLResponse(page([_card(served) for served in self._models]))
 
     def _served(self, request: Request) -> Served:
         return self._models[request.path_params["name"]]
@@ -168,13 +170,14 @@ def _options(options: dict[str, Any]) -> tuple[int, bool]:
     unknown = [name for name in options if name not in ("nearest", "decision")]
     if unknown:
         raise Problem(400, f"there is no option {unknown[0][:80]!r}: use decision or nearest")
-    try:
-        nearest = int(options.get("nearest", 0))
-    except (TypeError, ValueError):
-        nearest = -1
-    if not 0 <= nearest <= MOST_NEAREST:
+    nearest, decision = options.get("nearest", 0), options.get("decision", False)
+    if isinstance(nearest, str) and nearest.isdecimal():  # of the address
+        nearest = int(nearest[:9])
+    if type(nearest) is not int or not 0 <= nearest <= MOST_NEAREST:
         raise Problem(400, f"nearest must be a whole number from 0 to {MOST_NEAREST}")
-    return nearest, options.get("decision", False) in (True, "true", "1")
+    if str(decision).lower() not in ("true", "false", "1", "0"):
+        raise Problem(400, "decision must be true or false")
+    return nearest, str(decision).lower() in ("true", "1")
 
 
 def _card(served: Served) -> dict[str, Any]:
@@ -188,7 +191,8 @@ def _card(served: Served) -> dict[str, Any]:
 
 
 def _json(content: Any, status: int = 200, headers: dict[str, str] | None = None) -> Response:
-    return Response(json.dumps(content), status, headers, media_type="application/json")
+    text = json.dumps(content, allow_nan=False)
+    return Response(text, status, headers, media_type="application/json")
 
 
 def make_app(
@@ -216,11 +220,14 @@ def make_app(
         await asyncio.to_thread(models.close)
 
     async def missing(request: Request, error: Exception) -> Response:
+        metrics.refused(404)
         known = "the routes are listed at /openapi.json"
         return _json({"error": f"there is nothing of that name: {known}"}, 404)
 
     async def not_allowed(request: Request, error: Exception) -> Response:
-        return _json({"error": "this method is not for this route: see /openapi.json"}, 405)
+        metrics.refused(405)
+        sentence = "this method is not for this route: see /openapi.json"
+        return _json({"error": sentence}, 405, dict(getattr(error, "headers", None) or {}))
 
     app = Starlette(
         routes=[

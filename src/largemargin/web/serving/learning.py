@@ -13,6 +13,7 @@ import json
 import os
 import threading
 from collections import OrderedDict
+from collections.abc import Mapping
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
@@ -34,10 +35,81 @@ from largemargin.web.serving.journal import Journal, Line
 
 IDS = 100_000  # ids whose answers are kept
 EVERY = 1000  # examples between two checkpoints
+BROKEN = "an example could not be learned for a reason unknown to the server: start it again"
 STOPPED = (
     "the disk did not take the last examples, so nothing more is learned: make room, and start the "
     "server again"
 )
+
+
+class _Lesson:
+    """Events that are answered and learned together, as if one came after the other.
+
+    Attributes
+    ----------
+    lines : list of Line
+        What was learned, for the journal.
+    """
+
+    def __init__(self, session: Session, known: Mapping[str, tuple[bytes, str]]) -> None:
+        self._session, self._known = session, known
+        self._now: dict[str, tuple[bytes, str]] = {}  # of these events, as in `known`
+        self._block: list[tuple[int, str, str | None]] = []  # place, event, id: not learned yet
+        self._answers: list[str | Problem] = []
+        self.lines: list[Line] = []
+
+    def answers(self, events: list[str]) -> list[str | Problem]:
+        waiting: set[str] = set()  # ids in the block
+        for place, event in enumerate(events):
+            self._answers.append("")
+            try:
+                id = read_event(event.encode()).id
+            except BadLine as error:
+                self._answers[place] = Problem(400, str(error))
+                continue
+            if id is not None and id in waiting:
+                self._learn()
+                waiting.clear()
+            found = None if id is None else self._again(id, event)
+            if found is not None:
+                self._answers[place] = found
+                continue
+            self._block.append((place, event, id))
+            if id is not None:
+                waiting.add(id)
+        self._learn()
+        return self._answers
+
+    def _again(self, id: str, event: str) -> str | Problem | None:
+        """The answer to an event that was learned already."""
+        digest, answer = self._now.get(id) or self._known.get(id) or (b"", "")
+        if not digest:
+            return None
+        if digest != _digest(event):
+            return Problem(409, f"the id {id[:80]} was used by another example: use a new one")
+        return answer
+
+    def _learn(self) -> None:
+        """Learn the block; events that cannot be learned leave nothing behind, nor a number."""
+        if not self._block:
+            return
+        counts = self._session.counts
+        number, skipped = counts.lines, counts.skipped
+        # a thread costs more than an example
+        with workers(1 if len(self._block) < 16 else self._session.n_jobs) as team:
+            text = self._session.process([event.encode() for _, event, _ in self._block], team).text
+        for (place, event, id), answer in zip(self._block, text.splitlines(), strict=True):
+            problem = json.loads(answer).get("error")
+            if problem is not None:
+                self._answers[place] = Problem(400, problem.partition(": ")[2])
+                continue
+            self.lines.append(Line(number, id, event, answer))
+            self._answers[place] = answer
+            number += 1
+            if id is not None:
+                self._now[id] = _digest(event), answer
+        counts.lines, counts.skipped = number, skipped
+        self._block = []
 
 
 class Learner:
@@ -53,6 +125,7 @@ class Learner:
     """
 
     def __init__(self, path: Path, model: Any, info: dict[str, Any]) -> None:
+        schema_of(model, info, str(path))  # what cannot learn is refused before anything is made
         self._folder = Path(f"{path}.learning")
         self._folder.mkdir(exist_ok=True)
         self._lock = threading.Lock()
@@ -130,50 +203,14 @@ class Learner:
         with self._lock:
             if self._trouble:
                 return [Problem(503, self._trouble) for _ in events]
-            answers: list[str | Problem | None] = []
-            lines: list[Line] = []
-            again: dict[str, int] = {}  # ids of these events, by their places in `lines`
-            later: list[tuple[int, int]] = []  # repeated among these events
-            for event in events:
-                found, id = self._known(event)
-                if found is not None:
-                    answers.append(found)
-                elif id is not None and id in again:
-                    later.append((len(answers), again[id]))
-                    answers.append(None)
-                else:
-                    answers.append(self._learned(event, id, lines))
-                    if id is not None and isinstance(answers[-1], str):
-                        again[id] = len(lines) - 1
-            for place, line in later:
-                answers[place] = lines[line].answer
-            self._write(lines)
-            return [answer for answer in answers if answer is not None]
-
-    def _known(self, event: str) -> tuple[str | Problem | None, str | None]:
-        """The answer to an event that needs none anew, and the id of the event."""
-        try:
-            id = read_event(event.encode()).id
-        except BadLine as error:
-            return Problem(400, str(error)), None
-        if id is None or id not in self._answers:
-            return None, id
-        digest, answer = self._answers[id]
-        if digest != _digest(event):
-            return Problem(409, f"the id {id[:80]} was used by another example: use a new one"), id
-        return answer, id
-
-    def _learned(self, event: str, id: str | None, lines: list[Line]) -> str | Problem:
-        session = self._session
-        number, skipped = session.counts.lines, session.counts.skipped
-        with workers(session.n_jobs) as team:
-            text = session.process([event.encode()], team).text.strip()
-        if session.counts.skipped > skipped:  # it left nothing behind, and is not counted
-            session.counts.skipped, session.counts.lines = skipped, number
-            said = json.loads(text)["error"]
-            return Problem(400, said.partition(": ")[2])
-        lines.append(Line(number, id, event, text))
-        return text
+            try:
+                lesson = _Lesson(self._session, self._answers)
+                answers = lesson.answers(events)
+            except Exception:
+                self._trouble = BROKEN
+                raise
+            self._write(lesson.lines)
+            return answers
 
     def _write(self, lines: list[Line]) -> None:
         try:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,13 +15,13 @@ from largemargin.base.pipelines import before_final_step, final_step
 from largemargin.data import Table
 from largemargin.model_file import ModelFileError
 from largemargin.model_file.saving import load_with_info
-from largemargin.streaming.checkpoint import schema_of
 from largemargin.web.problems import Problem
 from largemargin.web.serving.learning import Learner
 from largemargin.web.serving.together import Together
 
 ENDING = ".safetensors"
 MOST_ROWS = 1024  # rows of a batch
+BEYOND = "the values of these rows are too large to compute with: send smaller ones"
 
 
 @dataclass
@@ -74,6 +75,8 @@ class Served:
 
         X = before_final_step(self.model, rows)
         distances = euclidean_distances(X, machine.support_vectors_)
+        if not np.isfinite(distances).all():
+            raise Problem(400, BEYOND)
         order = np.argsort(distances, axis=1, kind="stable")[:, :count]
         return [
             [
@@ -86,6 +89,36 @@ class Served:
             ]
             for i, nearest in enumerate(order)
         ]
+
+
+def decided(decide: Callable[[Any], np.ndarray], parts: list[Any]) -> list[np.ndarray | Exception]:
+    """The decision values of several requests, in one product; rows that cannot be decided are
+    told to whoever sent them, and to nobody else.
+    """
+    found: dict[int, np.ndarray | Exception] = {}
+    for group in _alike(parts):
+        try:
+            values = decide(joined([parts[k] for k in group]))
+            ends = np.cumsum([parts[k].shape[0] for k in group])
+            for k, own in zip(group, np.split(values, ends[:-1]), strict=True):
+                found[k] = own if np.isfinite(own).all() else Problem(400, BEYOND)
+        except Exception as error:
+            if len(group) == 1:
+                found[group[0]] = error
+            else:
+                found.update((k, decided(decide, [parts[k]])[0]) for k in group)
+    return [found[k] for k in range(len(parts))]
+
+
+def _alike(parts: list[Any]) -> list[list[int]]:
+    """The numbers of the requests whose columns are of the same kinds."""
+    groups: dict[tuple[str, ...], list[int]] = {}
+    for k, part in enumerate(parts):
+        kinds: tuple[str, ...] = ()
+        if isinstance(part, Table):
+            kinds = tuple(part.column(name).dtype.kind for name in part.names)
+        groups.setdefault(kinds, []).append(k)
+    return list(groups.values())
 
 
 def joined(parts: list[Any]) -> Any:
@@ -141,7 +174,11 @@ def model_files(paths: Iterable[str]) -> dict[str, Path]:
 
 
 def _stamp(path: Path) -> tuple[int, int]:
-    found = os.stat(path)
+    """By what a change is noticed; whoever loads a file that is not there says so."""
+    try:
+        found = os.stat(path)
+    except OSError:
+        return 0, 0
     return found.st_mtime_ns, found.st_size
 
 
@@ -163,6 +200,8 @@ class Models:
         batch_seen: Callable[[str, int], None],
         learn: str | None = None,
     ) -> None:
+        if learn is not None and learn not in files:
+            raise ValueError(f"there is no model {learn} to learn: use one of {', '.join(files)}")
         self._batch_seen, self._learn = batch_seen, learn
         self._served = {name: self._loaded(name, path) for name, path in files.items()}
 
@@ -187,17 +226,14 @@ class Models:
             model = learner.model
         names = _names(model, info)
 
-        def work(parts: list[Any]) -> list[np.ndarray]:
-            rows = joined(parts)
+        def decide(rows: Any) -> np.ndarray:
             self._batch_seen(name, rows.shape[0])
-            values = (learner or model).decision_function(rows)
-            ends = np.cumsum([part.shape[0] for part in parts])
-            return np.split(values, ends[:-1])
+            return np.asarray((learner or model).decision_function(rows))
 
         return Served(
             name, path, model, names, stamp,
             version=str(stamp[0]),
-            batches=Together(work, lambda rows: int(rows.shape[0]), MOST_ROWS),
+            batches=Together(partial(decided, decide), lambda rows: int(rows.shape[0]), MOST_ROWS),
             learner=learner,
             lessons=None if learner is None else Together(_taught(learner), len, MOST_ROWS),
         )  # fmt: skip
@@ -221,14 +257,3 @@ class Models:
             except (OSError, ModelFileError, ValueError) as error:
                 troubles.append(f"the model {name} stays as it was: {error}")
         return troubles
-
-
-def check_models(paths: list[str], learn: str | None) -> None:
-    """Raise for what would keep a server from starting, without starting it."""
-    files = model_files(paths)
-    for name, path in files.items():
-        model, info = load_with_info(path)
-        if name == learn:
-            schema_of(model, info, str(path))
-    if learn is not None and learn not in files:
-        raise ValueError(f"there is no model {learn} to learn: use one of {', '.join(files)}")

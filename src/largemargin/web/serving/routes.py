@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from html import escape
 from typing import Any
 
 from largemargin import __version__
@@ -36,6 +35,7 @@ class Route:
     summary: str
     request: dict[str, Any] = field(default_factory=dict)
     answer: str = "application/json"
+    example: str = ""  # a body
 
 
 ROUTES = (
@@ -50,6 +50,8 @@ ROUTES = (
         {"application/json": {"type": "object", "required": ["inputs"], "properties": {
             "id": {"type": "string"}, "inputs": {"type": "array", "items": _TENSOR},
             "outputs": {"type": "array", "items": {"type": "object"}}}}},
+        example='{"inputs": [{"name": "X", "shape": [1, 4], "datatype": "FP64", '
+        '"data": [5.1, 3.5, 1.4, 0.2]}]}',
     ),
     Route(
         "POST", "/predict/{name}", "predict",
@@ -59,6 +61,7 @@ ROUTES = (
             "properties": {"rows": _ROWS, "decision": {"type": "boolean"},
                            "nearest": {"type": "integer", "minimum": 0, "maximum": 100}}}]},
          "text/csv": {"type": "string"}},
+        example='{"rows": [[5.1, 3.5, 1.4, 0.2]], "decision": true, "nearest": 3}',
     ),
     Route(
         "POST", "/learn/{name}", "learn",
@@ -67,6 +70,7 @@ ROUTES = (
         "when the example is on the disk. The same id again gives the first answer again.",
         {"application/json": {"type": "object", "required": ["x", "y"]},
          "application/x-ndjson": {"type": "string"}},
+        example='{"x": [5.1, 3.5, 1.4, 0.2], "y": "setosa", "id": "flower-17"}',
     ),
     Route("GET", "/metrics", "metrics", "Counts and times for Prometheus.", answer="text/plain"),
     Route("GET", "/openapi.json", "openapi", "This description, for programs."),
@@ -101,41 +105,3 @@ def openapi() -> dict[str, Any]:
         "info": {"title": "largemargin", "version": __version__},
         "paths": paths,
     }
-
-
-def page(models: list[dict[str, Any]]) -> str:
-    """The table and the models as a page, without script and without anything from elsewhere."""
-    rows = "".join(
-        f"<tr><td>{route.method}</td><td><code>{escape(route.path)}</code></td>"
-        f"<td>{escape(route.summary)}</td></tr>"
-        for route in ROUTES
-    )
-    served = "".join(
-        f"<tr><td><code>{escape(model['name'])}</code></td><td>{escape(model['machine'])}</td>"
-        f"<td>{model['features']}</td><td>{escape(model['labels'])}</td></tr>"
-        for model in models
-    )
-    return _PAGE.format(rows=rows, models=served, version=escape(__version__))
-
-
-_PAGE = """<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><title>largemargin</title>
-<meta name="viewport" content="width=device-width">
-<style>
-:root {{ color-scheme: light dark; }}
-body {{ font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto;
-  padding: 0 1rem; }}
-table {{ border-collapse: collapse; width: 100%; }}
-td, th {{ text-align: left; padding: .3rem .6rem; border-bottom: 1px solid #8886; }}
-td {{ overflow-wrap: anywhere; }}
-</style></head><body>
-<h1>largemargin {version}</h1>
-<h2>Models</h2>
-<table><thead><tr><th>Name</th><th>Machine</th><th>Features</th><th>Labels</th></tr></thead>
-<tbody>{models}</tbody></table>
-<h2>Routes</h2>
-<table><thead><tr><th>Method</th><th>Path</th><th>What it does</th></tr></thead>
-<tbody>{rows}</tbody></table>
-<p><a href="/openapi.json">The same for programs</a></p>
-</body></html>
-"""

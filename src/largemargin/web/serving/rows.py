@@ -6,6 +6,7 @@ import csv
 import io
 import json
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -37,9 +38,10 @@ def events_of(body: bytes) -> list[str]:
         text = body.decode()
     except UnicodeDecodeError:
         raise Problem(400, "the request is not UTF-8: send JSON in UTF-8") from None
-    lines = [line for line in text.splitlines() if line.strip()]
-    if len(lines) > 1 and lines[0].strip() == "{":  # one object, over several lines
-        return [json.dumps(parse_json(body))]
+    lines = [line for line in text.split("\n") if line.strip()]
+    if len(lines) > 1:
+        with suppress(ValueError, RecursionError):  # one object, over several lines
+            return [json.dumps(json.loads(text))]
     return lines
 
 
@@ -66,27 +68,32 @@ def rows_of_records(served: Served, records: Any, most: int) -> np.ndarray | Tab
     check_count(len(records), most)
     kinds = {type(record) for record in records}
     if kinds == {dict}:
-        return _from_columns(served, _columns_of_objects(served, records))
-    if kinds != {list}:
+        records = _lists_of_objects(served, records)
+    elif kinds == {list}:
+        _check_lengths(served, records)
+    else:
         raise Problem(
             400, "every row must be a list of values, or every row an object by feature name"
         )
-    return _from_columns(served, _columns_of_lists(served, records))
+    return _table(served, records) if served.takes_table else _array(served, records)
 
 
-def _columns_of_lists(served: Served, records: list[list[Any]]) -> list[list[Any]]:
-    width = served.n_features
+def check_width(served: Served, number: int, width: int) -> None:
+    """Refuse a row that has another number of values than the model takes."""
+    if width != served.n_features:
+        raise Problem(
+            400,
+            f"row {number} has {width} values, and the model {served.name} takes "
+            f"{served.n_features}" + (f": {_listed(served.names)}" if served.names else ""),
+        )
+
+
+def _check_lengths(served: Served, records: list[list[Any]]) -> None:
     for number, record in enumerate(records):
-        if len(record) != width:
-            raise Problem(
-                400,
-                f"row {number} has {len(record)} values, and the model {served.name} takes {width}"
-                + (f": {_listed(served.names)}" if served.names else ""),
-            )
-    return [list(column) for column in zip(*records, strict=True)]
+        check_width(served, number, len(record))
 
 
-def _columns_of_objects(served: Served, records: list[dict[str, Any]]) -> list[list[Any]]:
+def _lists_of_objects(served: Served, records: list[dict[str, Any]]) -> list[list[Any]]:
     names = served.names
     if names is None:
         raise Problem(
@@ -99,7 +106,7 @@ def _columns_of_objects(served: Served, records: list[dict[str, Any]]) -> list[l
         missing = [name for name in names if name not in record]
         if missing:
             raise Problem(400, f"row {number} lacks {_listed(missing)}")
-    return [[record[name] for record in records] for name in names]
+    return [[record[name] for name in names] for record in records]
 
 
 def check_names(served: Served, given: set[str]) -> None:
@@ -116,24 +123,28 @@ def check_names(served: Served, given: set[str]) -> None:
         raise Problem(400, " and ".join(told))
 
 
-def _from_columns(served: Served, columns: list[list[Any]]) -> np.ndarray | Table:
-    names = served.names or tuple(map(str, range(len(columns))))
-    if served.takes_table:
-        return Table({name: _column(c) for name, c in zip(names, columns, strict=True)})
-    X = np.empty((len(columns[0]), len(columns)))
-    for k, column in enumerate(columns):
-        for number, value in enumerate(column):
-            if type(value) not in (int, float):
-                raise Problem(
-                    400,
-                    f"row {number} has {_short(json.dumps(value))} in the column "
-                    f"{_short(json.dumps(names[k]))}: send a number",
-                )
-        try:
-            X[:, k] = column
-        except OverflowError:
-            raise Problem(400, f"a number of the column {names[k]} is too large") from None
-    return checked(X)
+def _names(served: Served) -> tuple[str, ...]:
+    return served.names or tuple(map(str, range(served.n_features)))
+
+
+def _table(served: Served, rows: list[list[Any]]) -> Table:
+    columns = zip(_names(served), zip(*rows, strict=True), strict=True)
+    return Table({name: _column(list(values)) for name, values in columns})
+
+
+def _array(served: Served, rows: list[list[Any]]) -> np.ndarray:
+    for number, row in enumerate(rows):
+        if not set(map(type, row)) <= {int, float}:
+            k = next(k for k, value in enumerate(row) if type(value) not in (int, float))
+            raise Problem(
+                400,
+                f"row {number} has {_short(json.dumps(row[k]))} in the column "
+                f"{_short(json.dumps(_names(served)[k]))}: send a number",
+            )
+    try:
+        return checked(np.array(rows, np.float64))
+    except OverflowError:
+        raise Problem(400, "a number is too large: send finite numbers") from None
 
 
 def _column(values: list[Any]) -> np.ndarray:
@@ -179,6 +190,8 @@ def rows_of_csv(served: Served, body: bytes, most: int) -> np.ndarray | Table:
     if served.names is not None and set(header) & set(served.names):
         check_count(len(lines) - 1, most)
         check_names(served, set(header))
+        if len(set(header)) < len(header):
+            raise Problem(400, "two columns of the first line have the same name")
         order = [header.index(name) for name in served.names]
         if any(len(line) != len(header) for line in lines):
             raise Problem(400, f"every line must have {len(header)} cells, as the first one has")

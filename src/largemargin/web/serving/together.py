@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Generic, TypeVar
 
 Asked = TypeVar("Asked")
@@ -21,8 +21,8 @@ class Together(Generic[Asked, Answer]):
     Parameters
     ----------
     work : callable
-        work(list) gives a list of answers, one for each entry; it runs in a thread, one batch after
-        the other.
+        work(list) gives a list of answers, one for each entry, or what is wrong with it as an
+        exception; it runs in a thread, one batch after the other.
     size : callable
         The size of an entry.
     most : int
@@ -30,7 +30,10 @@ class Together(Generic[Asked, Answer]):
     """
 
     def __init__(
-        self, work: Callable[[list[Asked]], list[Answer]], size: Callable[[Asked], int], most: int
+        self,
+        work: Callable[[list[Asked]], Sequence[Answer | Exception]],
+        size: Callable[[Asked], int],
+        most: int,
     ) -> None:
         self._work, self._size, self._most = work, size, most
         self._waiting: deque[tuple[Asked, asyncio.Future[Any]]] = deque()
@@ -55,7 +58,11 @@ class Together(Generic[Asked, Answer]):
                             found.set_exception(error)
                     continue
                 for (_, found), answer in zip(batch, answers, strict=True):
-                    if not found.done():  # whoever asked may have gone
+                    if found.done():  # whoever asked may have gone
+                        continue
+                    if isinstance(answer, Exception):
+                        found.set_exception(answer)
+                    else:
                         found.set_result(answer)
         finally:
             self._working = None

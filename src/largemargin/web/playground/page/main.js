@@ -79,6 +79,8 @@ function presets(panes) {
   const make = () => {
     state.size = Number(byId("size").value);
     state.noise = Number(byId("noise").value);
+    state.names = { x: "x", y: "y", classes: [] };
+    byId("table-choice").hidden = true;
     changePoints(presetPoints(state.preset, state.size, state.noise));
   };
   list.addEventListener("change", () => {
@@ -101,7 +103,6 @@ function showPreset() {
 function usePreset(panes) {
   state.classes = state.preset === "three" ? 3 : 2;
   state.current = 0;
-  state.names = { x: "x", y: "y", classes: [] };
   for (const pane of panes) {
     const known = new Set(pane.machine.controls.map((control) => control.name));
     const suggested = Object.entries(PRESETS[state.preset].suggest).filter(([name, value]) =>
@@ -155,8 +156,7 @@ async function start() {
     setPoints(presetPoints(state.preset, state.size, state.noise));
   }
   showPreset();
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () =>
-    setPoints(state.points));
+  document.addEventListener("look", () => setPoints(state.points));
   document.body.dataset.ready = "true";
 }
 

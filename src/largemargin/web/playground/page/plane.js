@@ -28,7 +28,7 @@ export const path = (segments) => segments
 const place = (v) => (v * SIZE).toFixed(1);
 
 const known = new Map();
-matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => known.clear());
+document.addEventListener("look", () => known.clear());
 
 /** The three numbers of a colour of the page. */
 export function rgb(name) {

@@ -1,5 +1,6 @@
 // The scrubber: what the machine did, frame by frame.
 
+import { gapCurve } from "./gap.js";
 import { ask } from "./talk.js";
 import { state } from "./state.js";
 
@@ -16,7 +17,10 @@ export class Replay {
     this.play = find(".replay-play");
     this.speed = find(".replay-speed");
     this.words = find(".replay-words");
+    this.kinds = find(".replay-kind");
+    this.gap = find(".gap");
     this.slider.setAttribute("aria-label", `Step of pane ${pane.name}`);
+    this.kinds.addEventListener("change", () => this.open(this.kinds.value));
     this.button.addEventListener("click", () => (this.frames ? this.leave() : this.open()));
     this.slider.addEventListener("input", () => this.show(Number(this.slider.value)));
     find(".replay-back").addEventListener("click", () => this.step(-1));
@@ -24,23 +28,37 @@ export class Replay {
     this.play.addEventListener("click", () => this.toggle());
   }
 
-  async open() {
+  async open(kind = null) {
+    this.pause();
     this.button.disabled = true;
     this.pane.fits.drop();
+    const asked = this.asked = Symbol("question");
+    const points = state.points;
     try {
-      const answer = await ask("/replay", this.pane.question, this.pane.name);
-      this.points = state.points;
-      this.answer = answer;
-      this.frames = answer.frames;
-      this.box.hidden = false;
-      this.button.textContent = "Leave the replay";
-      this.slider.max = this.frames.length - 1;
-      this.pane.look(-1);
-      this.show(0);
+      const answer = await ask("/replay", { ...this.pane.question, kind }, this.pane.name);
+      if (this.asked !== asked) return;   // the points or the machine changed meanwhile
+      if (!answer.frames.length) throw new Error("Nothing happened that could be replayed.");
+      this.begin(points, answer);
     } catch (error) {
-      if (error.status !== 409) this.pane.find(".warnings").textContent = error.message;
+      if (this.asked === asked && error.status !== 409) {
+        this.pane.find(".warnings").textContent = error.message;
+      }
+    } finally {
+      if (this.asked === asked) this.button.disabled = false;
     }
-    this.button.disabled = false;
+  }
+
+  begin(points, answer) {
+    Object.assign(this, { points, answer, frames: answer.frames });
+    this.box.hidden = false;
+    this.button.textContent = "Leave the replay";
+    this.slider.max = this.frames.length - 1;
+    const kinds = Object.entries(answer.kinds);
+    this.kinds.replaceChildren(...kinds.map(([name, words]) => new Option(words, name)));
+    this.kinds.value = answer.kind;
+    this.kinds.parentElement.hidden = kinds.length < 2;
+    this.pane.look(-1);
+    this.show(0);
   }
 
   show(at) {
@@ -50,6 +68,7 @@ export class Replay {
     this.slider.setAttribute("aria-valuetext", frame.words);
     this.words.textContent = frame.words;
     this.pane.plane.show(this.points, { ...this.answer.common, ...frame }, frame);
+    gapCurve(this.gap, this.frames.map(({ gap }) => gap), at);
     this.pane.root.dataset.frame = at;
   }
 
@@ -90,6 +109,8 @@ export class Replay {
 
   close() {
     this.pause();
+    this.asked = null;
+    this.button.disabled = false;
     this.frames = null;
     this.box.hidden = true;
     this.button.textContent = "Step through it";

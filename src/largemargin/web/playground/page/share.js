@@ -1,7 +1,7 @@
 // Taking things away: a link, a script, a model file, a picture, the data.
 
 import { PRESETS } from "./presets.js";
-import { on, state, MOST_CLASSES } from "./state.js";
+import { on, placed, state, MOST_CLASSES } from "./state.js";
 import { SIZE } from "./plane.js";
 import { ask } from "./talk.js";
 
@@ -9,6 +9,7 @@ const STYLES = ["fill", "stroke", "stroke-width", "stroke-dasharray", "stroke-li
 
 const toText = (bytes) => btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(""))
   .replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
+const LONGEST = 40_000;  // characters that as many points as are allowed can take
 const fromText = (text) => Uint8Array.from(
   atob(text.replaceAll("-", "+").replaceAll("_", "/")), (letter) => letter.charCodeAt(0));
 
@@ -24,12 +25,13 @@ async function packPoints(points) {
 }
 
 async function unpackPoints(text) {
+  if (text.length > LONGEST) throw new Error("too long");
   const bytes = await through(fromText(text), new DecompressionStream("deflate-raw"));
   const numbers = new Int16Array(bytes.buffer.slice(0, bytes.length - bytes.length % 6));
   const points = [];
   for (let i = 0; i < numbers.length; i += 3) {
     const label = Math.min(MOST_CLASSES - 1, Math.max(0, numbers[i + 2]));
-    points.push([numbers[i] / 1e4, numbers[i + 1] / 1e4, label]);
+    points.push(placed(numbers[i] / 1e4, numbers[i + 1] / 1e4, label));
   }
   return points;
 }
@@ -54,6 +56,12 @@ function valueIn(text, control) {
   return word !== undefined || text === "null" ? word ?? null : Number(text);
 }
 
+/** A number of a link, held to a range. */
+function within(text, least, most, usual) {
+  const value = Number(text);
+  return text === null || Number.isNaN(value) ? usual : Math.min(most, Math.max(least, value));
+}
+
 /** Take the state from the fragment; says whether it held points, a preset, machines or nothing. */
 export async function readLink(machines) {
   const said = new URLSearchParams(location.hash.slice(1));
@@ -65,15 +73,16 @@ export async function readLink(machines) {
     const params = {};
     for (const control of machine.controls) {
       const text = said.get(`${name}.${control.name}`);
-      if (text !== null) params[control.name] = valueIn(text, control);
+      const value = text === null ? NaN : valueIn(text, control);
+      if (!Number.isNaN(value)) params[control.name] = value;
     }
     state.panes[name] = { machine: machine.name, params };
     if (name === "B") state.compare = true;
   }
-  if (said.get("preset") in PRESETS) {
+  if (Object.hasOwn(PRESETS, said.get("preset") ?? "")) {
     state.preset = said.get("preset");
-    state.size = Number(said.get("size")) || state.size;
-    state.noise = said.has("noise") ? Number(said.get("noise")) : state.noise;
+    state.size = Math.round(within(said.get("size"), 10, 1000, state.size));
+    state.noise = within(said.get("noise"), 0, 1, state.noise);
     found = "preset";
   }
   if (said.has("points")) {

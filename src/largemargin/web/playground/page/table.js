@@ -3,11 +3,12 @@
 import { changePoints, state, tell } from "./state.js";
 import { ask } from "./talk.js";
 
+const LARGEST = 6e6;  // bytes of a file
 const byId = (id) => document.getElementById(id);
 let source = null;   // what is sent with each choice: the text, or that it is the file of the command
 let opened = "";     // the name of the file, if a hand chose it
 
-const option = (name, chosen) => new Option(name, name, false, name === chosen);
+const option = (name, chosen) => new Option(name || "none", name, false, name === chosen);
 
 function choice(title, names, chosen, changed) {
   const list = document.createElement("select");
@@ -33,7 +34,7 @@ async function show(chosen = {}) {
   const group = Object.assign(document.createElement("div"), { className: "group" });
   group.append(
     choice("x", answer.columns, answer.x, again), choice("y", answer.columns, answer.y, again),
-    choice("label", answer.labels, answer.label, again));
+    choice("label", ["", ...answer.labels], answer.label ?? "", again));
   const said = Object.assign(document.createElement("p"),
     { className: "soft", textContent: `${opened || answer.name}: ${answer.sentence}` });
   box.replaceChildren(group, said);
@@ -48,6 +49,11 @@ async function show(chosen = {}) {
 
 async function open(file) {
   if (!file) return;
+  if (file.size > LARGEST) {
+    byId("away-words").textContent = `${file.name} has ${Math.round(file.size / 1e6)} MB, and the page `
+      + `takes ${LARGEST / 1e6}: give the file to the command, largemargin playground FILE.`;
+    return;
+  }
   source = { text: await file.text() };
   opened = file.name;
   try {

@@ -5,11 +5,15 @@ const PATIENCE = 250;  // milliseconds until a question that is being answered g
 
 /** The answer to a question, as JSON; an error has the sentence of the server. */
 export async function ask(path, content, lane = "", signal = undefined) {
-  const response = await fetch(path, content === undefined ? { signal } : {
+  const question = content === undefined ? { signal } : {
     method: "POST",
     signal,
     headers: { "content-type": "application/json" },
     body: JSON.stringify({ ...content, lane: `${client} ${lane}` }),
+  };
+  const response = await fetch(path, question).catch((error) => {
+    if (error.name === "AbortError") throw error;
+    throw new Error("The playground does not answer: is its command still running?");
   });
   const kind = response.headers.get("content-type") || "";
   if (!kind.startsWith("application/json")) {

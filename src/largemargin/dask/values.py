@@ -1,0 +1,289 @@
+"""Kernel values of rows on a cluster: what `kernels.fused` has of a matrix.
+
+Sums over many columns come from the workers. Sums over a pool, and the values among the members of
+a working set, are computed here, from rows that were fetched.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from largemargin.dask import shards
+from largemargin.dask.shards import Way
+from largemargin.kernels.engine import fill
+from largemargin.kernels.functions import Kernel, squared_norms
+from largemargin.kernels.fused import (
+    MOST_COLUMNS,
+    USUAL_COST,
+    Columns,
+    FusedRows,
+    entries_per_row,
+    form_of,
+    has_zeros,
+)
+from largemargin.runtime.arrays import Matrix, some_rows
+from largemargin.runtime.threads import Workers
+
+if TYPE_CHECKING:
+    from largemargin.dask.rows import ShardedRows, Shared
+
+MOST_LOCAL = 1 << 15  # columns of a pool that the coordinator has by itself
+
+
+class RowSet:
+    """Some of the rows; `key` tells sets apart, and `counts` is how many of them each shard has."""
+
+    def __init__(self, shared: Shared, rows: np.ndarray) -> None:
+        self.members = np.zeros(shared.n, bool)
+        self.members[rows] = True
+        self.key = blake2b(np.packbits(self.members).tobytes(), digest_size=16).digest()
+        self.counts = [int(self.members[slice(*range_)].sum()) for range_ in shared.ranges]
+
+    def part(self, first: int, end: int) -> np.ndarray:
+        """Which rows of a range are members, a bit each."""
+        return np.packbits(self.members[first:end])
+
+
+@dataclass(frozen=True)
+class Sums:
+    """coefs @ K between vectors, by their slots, and the rows of some sets; of each shard its rows
+    come set by set, in ascending order.
+    """
+
+    way: Way
+    sets: tuple[RowSet, ...]
+    slots: np.ndarray
+    coefs: np.ndarray
+
+
+class ShardedKernel:
+    """What `FusedRows` is of a matrix: sums over all rows come from the workers, those over a pool
+    and the corner among a few examples are computed here.
+    """
+
+    def __init__(
+        self, rows: ShardedRows, kernel: Kernel, dtype: np.dtype, team: Workers,
+        segments: Sequence[np.ndarray] = (),
+    ) -> None:  # fmt: skip
+        self.rows, self.kernel, self.team = rows, kernel, team
+        shared = rows._shared
+        self._cuts = list(segments)
+        if not kernel.on_products:
+            dtype = rows.dtype
+        self.dtype = np.dtype(dtype)
+        self._is_fused = form_of(kernel) is not None and (
+            not shared.sparse or shared.width <= MOST_COLUMNS
+        )
+        if self._is_fused and not kernel.on_products:
+            self.dtype = np.dtype(np.float64)
+        self.width = 1
+        if self._is_fused:
+            from largemargin.kernels.simd import lanes_of
+
+            self.width = 2 * lanes_of(self.dtype)
+
+    @cached_property
+    def is_kept(self) -> bool:
+        """Whether a value is dearer to compute than to keep, and will be used again."""
+        dear = not self._is_fused or entries_per_row(self.rows) > USUAL_COST
+        return dear and bool(self._cuts)
+
+    @cached_property
+    def _segments(self) -> list[RowSet]:
+        shared, numbers = self.rows._shared, self.rows.numbers
+        return [RowSet(shared, numbers(rows)) for rows in self._cuts]
+
+    @cached_property
+    def _segment_of(self) -> np.ndarray:
+        found = np.empty(self.rows.shape[0], np.int64)
+        for k, rows in enumerate(self._cuts):
+            found[rows] = k
+        return found
+
+    def sets(self, rows: np.ndarray) -> tuple[list[RowSet], bool]:
+        """The sets that some rows are made of, and whether their values are kept: those of whole
+        segments are.
+        """
+        if self.is_kept:
+            used = np.unique(self._segment_of[rows])
+            if sum(len(self._cuts[k]) for k in used) == len(rows):
+                return [self._segments[k] for k in used], True
+        return [RowSet(self.rows._shared, self.rows.numbers(rows))], False
+
+    @property
+    def has_pools(self) -> bool:
+        """Whether a part of the columns is better solved here: what workers keep is not here."""
+        return not self.is_kept
+
+    @cached_property
+    def zeros(self) -> bool:
+        return self._is_fused and has_zeros(self.kernel, self.rows)
+
+    def way(self, vectors: str, kept: bool) -> Way:
+        rows = self.rows.dtype.name
+        return Way(self.kernel, self.dtype.name, rows, vectors, self._is_fused, self.zeros, kept)
+
+    def vectors(self, rows: np.ndarray) -> ShardedVectors:
+        return ShardedVectors(self, rows)
+
+    def columns(self, rows: np.ndarray) -> ShardedColumns:
+        return ShardedColumns(self, rows)
+
+    def pool(self, rows: np.ndarray) -> LocalColumns | ShardedColumns:
+        if len(rows) > MOST_LOCAL:
+            return ShardedColumns(self, rows)
+        return LocalColumns(self, rows)
+
+    def local(self, rows: np.ndarray) -> Any:
+        """Some rows here, for the compiled loops or as a matrix."""
+        shared, name = self.rows._shared, self.rows.dtype.name
+        slots = shared.vectors(name, self.rows.numbers(rows))
+        matrix = shared.store(name).basis.take(slots)[0]
+        if not self._is_fused:
+            return matrix
+        return FusedRows(self.kernel, matrix, self.team, self.dtype, zeros=self.zeros)
+
+    def nearby(self) -> NearbyRows:
+        return NearbyRows(self)
+
+    def corners(self) -> ShardedKernel | LastCorner:
+        return LastCorner(self) if self.is_kept else self
+
+    def values(self, vectors: np.ndarray, columns: np.ndarray) -> np.ndarray:
+        """The values of some rows (down) against others (across)."""
+        V, X = self.local(vectors), self.local(columns)
+        if not self._is_fused:
+            return _values(self, V, X)
+        of = X.columns(np.arange(len(columns)))
+        return of.values(V.vectors(np.arange(len(vectors))))
+
+    def corner(self, rows: np.ndarray, room: np.ndarray | None = None) -> np.ndarray:
+        if self._is_fused:
+            return np.asarray(self.local(rows).corner(np.arange(len(rows)), room))
+        matrix = self.local(rows)
+        return _values(self, matrix, matrix)
+
+
+class LastCorner:
+    """Corners of a problem, of which each has many rows of the one before: their values are known.
+
+    A value of `FusedRows` is the same bits in any corner, and k(a, b) = k(b, a).
+    """
+
+    def __init__(self, of: ShardedKernel) -> None:
+        self._of = of
+        self._rows, self._values = np.empty(0, np.int64), np.empty((0, 0), of.dtype)
+
+    def corner(self, rows: np.ndarray, room: np.ndarray | None = None) -> np.ndarray:
+        place = np.full(self._of.rows.shape[0], -1)
+        place[self._rows] = np.arange(len(self._rows))
+        known, new = np.flatnonzero(place[rows] >= 0), np.flatnonzero(place[rows] < 0)
+        out = np.empty((len(rows), len(rows)), self._of.dtype)
+        at = place[rows[known]]
+        out[np.ix_(known, known)] = self._values[np.ix_(at, at)]
+        if len(new):
+            values = self._of.values(rows[new], rows)
+            out[new] = values
+            out[:, new] = values.T
+        self._rows, self._values = rows, out
+        return out
+
+
+class NearbyRows:
+    """Rows for corners of all of them, one after the other: here if they are few, and else fetched
+    for each corner.
+    """
+
+    def __init__(self, of: ShardedKernel) -> None:
+        self._of = of
+        self._rows = some_rows(of.rows, np.arange(of.rows.shape[0]))
+
+    def corner(self, rows: np.ndarray) -> np.ndarray:
+        of, X = self._of, self._rows[rows]
+        if not of._is_fused:
+            return _values(of, X, X)
+        near = FusedRows(of.kernel, X, of.team, of.dtype, zeros=of.zeros)
+        return near.corner(np.arange(len(rows)))
+
+
+class ShardedVectors:
+    """Some rows as vectors of sums."""
+
+    def __init__(self, of: ShardedKernel, rows: np.ndarray) -> None:
+        self.of, self._rows = of, rows
+
+    @cached_property
+    def slots(self) -> np.ndarray:
+        rows = self.of.rows
+        return rows._shared.vectors(rows.dtype.name, rows.numbers(self._rows))
+
+    @cached_property
+    def here(self) -> Any:
+        """The vectors in the memory of this process."""
+        local = self.of.local(self._rows)
+        return local.vectors(np.arange(len(self._rows))) if self.of._is_fused else local
+
+
+class ShardedColumns:
+    """Columns of kernel values on the workers."""
+
+    def __init__(self, of: ShardedKernel, rows: np.ndarray) -> None:
+        self._of, shared = of, of.rows._shared
+        sets, self._kept = of.sets(rows)
+        self._sets = tuple(sets)
+        place = np.empty(shared.n, np.int64)
+        place[of.rows.numbers(rows)] = np.arange(len(rows))
+        # in the order of the answer: by shards, and then by sets
+        found = [
+            first + np.flatnonzero(one.members[first:end])
+            for first, end in shared.ranges
+            for one in sets
+        ]
+        self._order = place[np.concatenate(found)]
+
+    def sums(self, vectors: ShardedVectors, coefs: np.ndarray) -> np.ndarray:
+        way = self._of.way(vectors.of.rows.dtype.name, self._kept)
+        found = self._of.rows._shared.ask(
+            Sums(way, self._sets, vectors.slots, np.ascontiguousarray(coefs))
+        )
+        out = np.empty((len(coefs), len(self._order)))
+        out[:, self._order] = found
+        return out
+
+
+class LocalColumns:
+    """Columns of kernel values in this process: those of a pool, which are used often."""
+
+    def __init__(self, of: ShardedKernel, rows: np.ndarray) -> None:
+        self._of = of
+        self._columns: Columns | Matrix = of.local(rows)
+        if of._is_fused:
+            self._columns = self._columns.columns(np.arange(len(rows)))
+
+    def sums(self, vectors: ShardedVectors, coefs: np.ndarray) -> np.ndarray:
+        if isinstance(self._columns, Columns):
+            return self._columns.sums(vectors.here, coefs)
+        V = vectors.here
+        out = np.zeros((len(coefs), self._columns.shape[0]))
+        for lo in range(0, V.shape[0], shards.PIECE):
+            part = slice(lo, lo + shards.PIECE)
+            out += coefs[:, part] @ _values(self._of, V[part], self._columns)
+        return out
+
+
+def _values(of: ShardedKernel, V: Matrix, X: Matrix) -> np.ndarray:
+    """Kernel values of vectors (down) against rows (across), both here."""
+    by_norm = of.kernel.on_products
+    V, X = (part.astype(of.dtype, copy=False) if by_norm else part for part in (V, X))
+    V_squares, X_squares = (
+        squared_norms(part).astype(of.dtype) if by_norm else np.zeros(part.shape[0])
+        for part in (V, X)
+    )
+    out = np.empty((V.shape[0], X.shape[0]), of.dtype)
+    return fill(of.kernel, of.dtype, (X, X_squares), (V, V_squares), out)

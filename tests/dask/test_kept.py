@@ -1,0 +1,67 @@
+"""What workers and the coordinator keep, and how rows travel: without a cluster."""
+
+import numpy as np
+import pytest
+
+from largemargin.dask.kept import CHUNK, KeptValues
+from largemargin.dask.packing import PackedRows, packed, unpacked
+from largemargin.dask.values import LastCorner
+from largemargin.runtime.threads import Workers
+
+rng = np.random.default_rng(0)
+K = rng.normal(size=(2 * CHUNK, 40)).astype(np.float32)
+
+
+@pytest.mark.parametrize("most", [0, CHUNK + 100, len(K)])
+def test_sums_do_not_depend_on_the_room(most):
+    computed = []
+
+    def compute(slots):
+        computed.extend(slots)
+        return K[slots]
+
+    kept, ample = (
+        KeptValues(K.shape[1], K.dtype, size, f)
+        for size, f in ((most, compute), (len(K), lambda slots: K[slots]))
+    )
+    for count in (3, 700, 700, len(K), 5):
+        slots = rng.permutation(len(K))[:count]
+        coefs = rng.normal(size=(2, count))
+        kept.fetch(np.sort(slots))
+        found = kept.sums(slots, coefs, Workers(2))
+        assert np.allclose(found, coefs @ K[slots].astype(float), atol=1e-4)
+        assert np.array_equal(found, ample.sums(slots, coefs, Workers(1)))
+    if most == len(K):
+        assert len(computed) == len(K)  # each of them once
+
+
+def test_a_corner_takes_what_it_has_from_the_last_one():
+    class Kernel:
+        dtype = np.dtype(np.float64)
+        rows = np.empty((40, 1))
+        n_values = 0
+
+        def values(self, vectors, columns):
+            self.n_values += len(vectors) * len(columns)
+            return 100.0 * np.minimum.outer(vectors, columns) + np.maximum.outer(vectors, columns)
+
+    of = Kernel()
+    corners = LastCorner(of)
+    for rows in ([3, 1, 2], [2, 7, 1], [7, 1], [9, 8]):
+        rows = np.array(rows)
+        assert np.array_equal(corners.corner(rows), Kernel().values(rows, rows))
+    assert of.n_values == 9 + 3 + 0 + 4
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("shape", [(0, 3), (1, 1), (7, 13), (50, 54)])
+@pytest.mark.parametrize("share", [0.0, 0.1, 0.99])
+def test_rows_arrive_as_they_were(dtype, shape, share):
+    X = np.where(rng.random(shape) < share, rng.normal(size=shape), 0.0).astype(dtype)
+    X[:1, :1] = -0.0
+    sent = packed(X)
+    assert isinstance(sent, PackedRows) == (X.size > 13 and share < 0.9)
+    assert unpacked(sent).tobytes() == X.tobytes()
+    assert unpacked(sent).dtype == dtype
+    some = X[:, ::2]
+    assert np.array_equal(unpacked(packed(some)), some)

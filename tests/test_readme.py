@@ -1,0 +1,130 @@
+"""The README and the page Performance are what the results say, and the README's code runs."""
+
+import json
+import os
+import re
+import sys
+from pathlib import Path
+
+import pytest
+from benchmarks import readme, readme_figures, readme_pages
+
+ROOT = Path(__file__).parents[1]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def test_the_pages_are_what_the_results_give():
+    """Regenerate with `python -m benchmarks readme --render`."""
+    for file, text in readme_pages.pages(readme.read(readme.RESULTS)).items():
+        assert file.read_text(encoding="utf-8") == text, file
+
+
+def test_an_edit_by_hand_is_seen():
+    document = readme.read(readme.RESULTS)
+    key = next(iter(readme_figures.HEADLINES))
+    (document["measured"] or document["earlier"])["figures"][key]["ours"] = 12345.0
+    texts = readme_pages.pages(document)
+    for file in (readme_pages.README, readme_pages.PAGE):
+        assert "12,300 s" in texts[file]
+        assert "12,300 s" not in file.read_text(encoding="utf-8")
+
+
+def test_the_readme_is_short_and_has_the_two_commands():
+    assert len(README.splitlines()) < 130
+    assert "\npip install . && largemargin train digits\n" in README
+    assert '\npip install ".[test]" && pytest -n auto\n' in README
+
+
+def test_the_code_of_the_readme_runs(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (code,) = re.findall(r"^```python\n(.*?)^```", README, re.M | re.S)
+    exec(code, {})
+    accuracy, gap = map(float, capsys.readouterr().out.split())
+    assert accuracy > 0.95
+    assert gap < 1e-3
+    assert (tmp_path / "digits.safetensors").exists()
+
+
+def test_no_link_of_the_readme_is_broken():
+    links = re.findall(r"\]\(([^)#:]+)\)|(?:src|srcset)=\"([^\"]+)\"", README)
+    assert len(links) > 20
+    assert [a or b for a, b in links if not (ROOT / (a or b)).exists()] == []
+
+
+def test_every_figure_has_a_place():
+    keys = list(readme_figures.figure_keys())
+    assert len(set(keys)) == len(keys)
+    assert {*readme_figures.CURVE, *readme_figures.HEADLINES} <= set(keys)
+    assert {key.split("/")[0] for key in keys} == set(readme.SECTIONS)
+    parts = {word for line in (*readme.SECTIONS.values(), *readme.LONG.values())
+             for word in line.split()}  # fmt: skip
+    whole = {"voted-perceptron", "interchange", "serve"}  # sections that run all of their parts
+    assert {k.split("/")[1] for k in keys if k.split("/")[0] not in whole} <= parts
+
+
+ROWS = [
+    {"part": "gaussian-60000", "machine": "largemargin", "rows": 60_000, "fit": 6.0, "predict": 2.0,
+     "error": 0.01, "wrong": ""},
+    {"part": "gaussian-60000", "machine": "scikit-learn", "rows": 60_000, "fit": 240.0,
+     "predict": 80.0, "error": 0.01, "wrong": ""},
+    {"part": "gaussian-60000", "machine": "aoclda", "rows": 60_000, "fit": 1.0, "predict": 1.0,
+     "error": 0.4, "wrong": "error"},
+    {"part": "gaussian-60000", "machine": "scikit-learn-intelex", "rows": 60_000,
+     "missing": "over 9 s, stopped"},
+    {"part": "path-10000", "figure": {"name": "path", "ours": 3.0, "unit": "s", "told": "",
+                                      "peers": {"the dearest of the fits": 1.5}}},
+]  # fmt: skip
+
+
+def test_figures_of_rows():
+    found = readme_figures.figures_of("svm", ROWS, "python -m benchmarks svm")
+    fit = found["svm/gaussian-60000/fit"]
+    assert (fit["peer"], fit["ratio"], fit["rows"]) == ("scikit-learn", 40.0, 60_000)
+    assert fit["out"] == {
+        "aoclda": "wrong: error", "scikit-learn-intelex": "over 9 s, stopped"
+    }  # fmt: skip
+    assert found["svm/path-10000/path"]["ratio"] == 2.0  # times as long as one fit
+    assert all(figure["command"] == "python -m benchmarks svm" for figure in found.values())
+
+
+def test_a_new_run_stands_beside_the_earlier_one():
+    document = readme.read(readme.RESULTS)
+    figures = readme_figures.figures_of("svm", ROWS, "python -m benchmarks svm")
+    section = {"date": "2030-01-01", "seconds": 60.0, "commands": ["python -m benchmarks svm"]}
+    here = {**readme.machine(None), "dates": ["2030-01-01"] * 2, "commit": "abcdef"}
+    here["processor"] = "Fast 9"
+    measured = {**here, "sections": {"svm": section}, "figures": figures}
+    page = readme_pages.page({"measured": measured, "earlier": document["earlier"]})
+    assert "2030-01-01 at commit abcdef" in page
+    assert "Fast 9" in page
+    assert "40 times as fast" in page
+    assert "6.48 s, 4.52 times as fast (2026-11-16)" in page
+    with pytest.raises(SystemExit, match="trial"):
+        readme_pages.pages({"measured": {**measured, "trial_rows": 600}, "earlier": None})
+
+
+def test_sections_are_merged_only_with_the_same_code_and_processor(tmp_path):
+    file, here = tmp_path / "readme.json", readme.machine(None)
+    fresh = readme.opened(file, here, alone=True)
+    assert fresh["measured"]["figures"] == {}
+    measured = {**here, "sections": {"lp": {}}, "figures": {"lp/speed-400/fit": {}}}
+    file.write_text(json.dumps({"measured": measured, "earlier": None}))
+    assert readme.opened(file, here, alone=True)["measured"] == measured
+    other = {**here, "commit": "another"}
+    assert "another commit" in readme.opened(file, other, alone=True)
+    assert readme.opened(file, other, alone=False)["earlier"] is None
+    other = {**here, "processor": "another"}
+    assert "another processor" in readme.opened(file, other, alone=True)
+    assert readme.opened(file, other, alone=False)["earlier"] == measured
+
+
+@pytest.mark.full
+@pytest.mark.skipif("LARGEMARGIN_DATA" not in os.environ, reason="set LARGEMARGIN_DATA")
+def test_a_trial_run(tmp_path, monkeypatch):
+    file = tmp_path / "readme.json"
+    monkeypatch.setattr(sys, "stderr", sys.__stderr__)
+    for section in ("lp", "interchange"):
+        assert readme.main([section, "--rows", "300", "--output", str(file)]) == 0
+    measured = readme.read(file)["measured"]
+    assert set(measured["sections"]) == {"lp", "interchange"}
+    assert measured["figures"]["lp/speed-400/fit"]["peers"]["linprog"] > 0
