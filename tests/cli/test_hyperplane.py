@@ -76,7 +76,7 @@ def test_data_that_cannot_be_separated(run, tmp_path):
         ("--model max-margin-hyperplane --norm 0.5", "norm must be a number from 1 to inf"),
         ("--model max-margin-hyperplane --norm nan", "norm must be a number from 1 to inf"),
         ("--model max-margin-hyperplane --norm one", "--norm"),
-        ("--model max-margin-hyperplane --kernel rbf", "--kernel is no option"),
+        ("--model max-margin-hyperplane --kernel rbf", "--kernel is not an option"),
         ("--model max-margin-hyperplane --C 0", "C must be positive"),
         (
             "--model svc --norm 1",

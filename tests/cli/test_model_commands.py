@@ -111,7 +111,7 @@ def test_evaluate_with_labels_of_other_types(run, fails, tmp_path):
 def test_evaluate_counts_unknown_labels(run, model, tmp_path):
     file = table(tmp_path / "more.csv", labels=("ant", "bee", "dog"))
     result = run("evaluate", model, file, "--json")
-    assert "30 rows have labels the model does not know" in result.stderr
+    assert "30 rows have labels that the model does not know" in result.stderr
     assert json.loads(result.stdout)["unknown_labels"] == 30
 
 

@@ -9,6 +9,7 @@ from largemargin.data import read
 
 from .conftest import table
 
+THEORY = "What the theory says about this model"
 NOT_THE_ROWS = "not the rows that the model was trained on"
 
 
@@ -28,7 +29,7 @@ def test_the_page_of_a_model_beside_its_data(run, animals, tmp_path):
     assert known("m", animals) is True
     assert run("report", "m", animals, "-o", "a.html").exit_code == 0
     html = Path("a.html").read_text()
-    assert "What the theory says of this fit" in html
+    assert THEORY in html
     assert NOT_THE_ROWS not in html
     other = table(tmp_path / "other.csv", seed=1)
     assert run("report", "m", animals, "--training", other, "-o", "b.html").exit_code == 0
@@ -65,13 +66,13 @@ def test_a_page_calls_training_rows_what_they_are(run, animals, tmp_path):
         pages[name] = Path("page.html").read_text()
     for name in ("same", "renamed"):
         assert "Training error" in pages[name]
-        assert "What the theory says of this fit" in pages[name]
+        assert THEORY in pages[name]
         assert "The true error lies between" not in pages[name]
         assert NOT_THE_ROWS not in pages[name]
     assert "Test error" in pages["changed"]
     assert "none of which it was trained on" in pages["changed"]
     assert "is not what the model was trained on: these are not the rows" in pages["changed"]
-    assert "What the theory says of this fit" not in pages["changed"]
+    assert THEORY not in pages["changed"]
 
 
 def test_what_is_wrongly_named_is_no_training_set(run, animals, tmp_path):

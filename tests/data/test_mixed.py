@@ -56,7 +56,7 @@ def test_as_arrays():
         ({}, "at least one column"),
         ({"a": np.zeros(2), "b": np.zeros(3)}, "equally long, got 3 values of 'b' beside 2"),
         ({"a": np.zeros(2, np.float32)}, "the column 'a' must be .* got float32"),
-        ({"a": np.zeros((2, 2))}, "the column 'a' must be a line"),
+        ({"a": np.zeros((2, 2))}, "the column 'a' must be a one-dimensional array"),
     ],
 )
 def test_what_is_no_table(columns, message):

@@ -236,7 +236,7 @@ def test_what_is_for_classifiers():
     model = OneClassSVM().fit(X)
     with pytest.raises(ValueError, match="margins are those of a classifier, and OneClassSVM"):
         margins(model, X, y)
-    with pytest.raises(ValueError, match="model must be a classifier of largemargin"):
+    with pytest.raises(ValueError, match="OneClassSVM learns without labels: leave out y_test"):
         fit_report(model, X, y)
     with pytest.raises((ValueError, TypeError)):
         AdaBoost(OneClassSVM()).fit(X, y)

@@ -299,7 +299,7 @@ def make_estimator(model: str, options: dict[str, Any]) -> Any:
             owners = [other.command for other in CARDS if name in parameters_of(other.name)]
             raise ValueError(
                 f"--{name.replace('_', '-')} is not an option of {model}: it belongs to "
-                f"{' and '.join(owners)}"
+                f"{', '.join(owners)}"
             )
     if "estimator" in given:
         given["estimator"] = _base_learner(given["estimator"])
