@@ -102,7 +102,7 @@ def test_choosing_by_cross_validation(run, animals, tmp_path):
         ("adaboost --n-rounds 0", "n_rounds must be a positive integer, got 0"),
         ("rbf-network --n-rounds 5", "--n-rounds is not an option of rbf-network"),
         ("rbf-network --n-centers 0", "n_centers must be an integer of at least 1, got 0"),
-        ("svc --regularization 1", "it belongs to adaboost and rbf-network"),
+        ("svc --regularization 1", "it belongs to adaboost, rbf-network"),
     ],
 )
 def test_mistakes(options, words, fails, animals, tmp_path):

@@ -158,5 +158,8 @@ def test_a_full_disk_is_told_in_a_sentence(fails, monkeypatch):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     monkeypatch.setattr("largemargin.cli.app.emit", full)
-    told = "the output cannot be written: No space left on device; make room on the disk, or write it elsewhere"
+    told = (
+        "the output cannot be written: No space left on device; make room on the disk, or write it "
+        "elsewhere"
+    )
     assert fails("--version") == f"error: {told}"

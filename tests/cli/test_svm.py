@@ -197,7 +197,7 @@ def test_two_classes_and_capped_nu(run, fails, tmp_path):
         ("--model nu-svc --C 1", "--C is not an option of nu-svc"),
         ("--model nu-svc --slack squared", "--slack is not an option of nu-svc: it belongs to svc"),
         ("--model kernel-adatron --class-weight balanced", "--class-weight is not an option"),
-        ("--model kernel-adatron --min-margin 1", "belongs to svc and nu-svc"),
+        ("--model kernel-adatron --min-margin 1", "belongs to svc, nu-svc"),
         ("--model svc --C 0", "C must be positive"),
         ("--model svc --C nan", "C must be positive"),
         ("--model svc --C much", "--C"),

@@ -144,7 +144,7 @@ def test_a_file_is_overwritten(run, animals, tmp_path):
         (["animals.csv", "--max-seconds", "-1"], "max_seconds must be"),
         (["animals.csv", "--scale", "log"], "--scale must be one of"),
         (["animals.csv", "--model", "svm"], "--model must be one of voted-perceptron, svc, nu-svc"),
-        (["animals.csv", "--C", "1"], "belongs to svc and kernel-adatron"),
+        (["animals.csv", "--C", "1"], "belongs to svc, kernel-adatron"),
         (["animals.csv", "--tol", "1e-3"], "--tol is not an option of voted-perceptron"),
         (["animals.csv", "--cv", "degree"], "NAME=V1,V2"),
         (["animals.csv", "--cv", "degree=1,,2"], "NAME=V1,V2"),

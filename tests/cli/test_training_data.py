@@ -70,7 +70,7 @@ def test_a_page_calls_training_rows_what_they_are(run, animals, tmp_path):
         assert "The true error lies between" not in pages[name]
         assert NOT_THE_ROWS not in pages[name]
     assert "Test error" in pages["changed"]
-    assert "none of which it was trained on" in pages["changed"]
+    assert "drawn independently and not trained on" in pages["changed"]
     assert "is not what the model was trained on: these are not the rows" in pages["changed"]
     assert THEORY not in pages["changed"]
 
