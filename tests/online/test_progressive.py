@@ -48,7 +48,7 @@ def go(model, X, y, labelled, cuts, path):
 @pytest.mark.parametrize("sparse", [False, True])
 @pytest.mark.parametrize("name", MODELS)
 def test_not_one_bit_depends_on_the_chunks(name, sparse, tmp_path):
-    n = 160
+    n = 80
     X, y, labelled = a_stream(n, sparse)
     expected = go(
         clone(MODELS[name]).set_params(random_state=0), X, y, labelled, [0, n], tmp_path / "m"
