@@ -1,6 +1,7 @@
 """How the suite runs: which cases of a crossing the usual run keeps, threads, and Ctrl-C."""
 
 import os
+import shutil
 import signal
 from collections import Counter, defaultdict
 
@@ -59,3 +60,16 @@ def _beyond_a_cover(items):
 def _news(values, seen):
     """How many of the values did not occur yet, and how seldom the others did."""
     return sum(not seen[value] for value in values), -sum(seen[value] for value in values)
+
+
+@pytest.fixture(scope="session")
+def browser():
+    """Debian's chromium without a window; without one the tests that need it say so."""
+    path = shutil.which("chromium") or shutil.which("chromium-browser")
+    if path is None:
+        pytest.skip("there is no chromium: install it (Debian: apt-get install chromium)")
+    playwright = pytest.importorskip("playwright.sync_api", reason="pip install playwright")
+    with playwright.sync_playwright() as started:
+        found = started.chromium.launch(executable_path=path, args=["--no-sandbox"])
+        yield found
+        found.close()

@@ -1,7 +1,6 @@
 """The pages of papers and of a comparison in a real browser: wide and narrow, light and dark."""
 
 import os
-import shutil
 
 import pytest
 
@@ -14,23 +13,11 @@ from tests.papers.test_rendering import COMMITTED
 
 pytestmark = pytest.mark.browser
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 SHOTS = os.environ.get("LARGEMARGIN_SHOTS")  # a folder for pictures to look at
 # of a table the first group of rows stands for the others, which are many and alike; what is in a
 # picture is not read but its label is
 ALIKE = {"exclude": [[".results tbody:nth-of-type(n+2)"], [".drawn svg > *"], ["svg.scatter > *"]]}
 WIDTHS, SCHEMES = (1280, 390), ("light", "dark")
-
-
-@pytest.fixture(scope="module")
-def browser():
-    if CHROMIUM is None:
-        pytest.skip("there is no chromium: install it (Debian: apt-get install chromium)")
-    playwright = pytest.importorskip("playwright.sync_api", reason="pip install playwright")
-    with playwright.sync_playwright() as started:
-        found = started.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield found
-        found.close()
 
 
 def comparison():

@@ -1,22 +1,16 @@
-"""A browser, and small pictures to train on."""
+"""Visits of pages, and small pictures to train on."""
 
-import warnings
+import functools
 
 import pytest
 
 
-@pytest.fixture(scope="session")
-def browser():
-    """Chromium, for all pages; without one the tests that need it say so in a warning."""
-    from .browser import Browser, find_chromium
+@pytest.fixture
+def visit(browser):
+    """Opens a page and tells what happened."""
+    from .browser import visit_of
 
-    if find_chromium() is None:
-        said = "no chromium on this machine, so no page was rendered: apt-get install chromium"
-        warnings.warn(said, stacklevel=1)
-        pytest.skip(said)
-    opened = Browser()
-    yield opened
-    opened.close()
+    return functools.partial(visit_of, browser)
 
 
 @pytest.fixture(scope="session")

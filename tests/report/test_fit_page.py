@@ -33,13 +33,13 @@ def page_of(model, training, test, **more):
 
 
 @pytest.mark.parametrize("name", our_classes())
-def test_every_estimator_has_a_page_that_renders(name, browser, three_digits, tmp_path):
+def test_every_estimator_has_a_page_that_renders(name, visit, three_digits, tmp_path):
     training, test = three_digits
     model = fitted(name, training)
     file = tmp_path / "page.html"
     file.write_text(page_of(model, training, test, info={"data": "three digits"}))
     for width, dark in ((390, False), (1200, True)):
-        seen = browser.visit(file, width=width, dark=dark)
+        seen = visit(file, width=width, dark=dark)
         assert seen.complaints == []
         # the page itself, and the pictures that it holds: nothing from anywhere else
         others = [url for url in seen.requests if not url.startswith("data:")]
@@ -53,21 +53,21 @@ def test_every_estimator_has_a_page_that_renders(name, browser, three_digits, tm
         assert heading in seen.text
 
 
-def test_dark_and_light_differ(browser, three_digits, tmp_path):
+def test_dark_and_light_differ(visit, three_digits, tmp_path):
     training, test = three_digits
     file = tmp_path / "page.html"
     file.write_text(page_of(fitted("SVC", training), training, test))
-    light, dark = (browser.visit(file, dark=dark).screenshot for dark in (False, True))
+    light, dark = (visit(file, dark=dark).screenshot for dark in (False, True))
     assert light != dark
 
 
-def test_the_browser_test_can_fail(browser, tmp_path):
+def test_the_browser_test_can_fail(visit, tmp_path):
     file = tmp_path / "page.html"
     file.write_text(
         '<div style="width: 600px">x</div><script>undefined_name()</script>'
         '<img src="data:,nothing"><img src="file:///nowhere.png" alt="lost">'
     )
-    seen = browser.visit(file, width=390)
+    seen = visit(file, width=390)
     assert seen.complaints
     assert "file:///nowhere.png" in seen.requests
     assert seen.width > 390
@@ -163,7 +163,7 @@ def test_a_kernel_matrix_has_no_pictures(three_digits):
     assert describe_fit(model, test=Rows("K", X @ X.T, y)).galleries == ()
 
 
-def test_many_support_vectors_make_a_small_page(browser, tmp_path):
+def test_many_support_vectors_make_a_small_page(visit, tmp_path):
     n = 20_000
     numbers = np.random.default_rng(0)
     blocks = numbers.integers(0, 256, (n, 4, 4)).astype(np.float32) / 255
@@ -175,7 +175,7 @@ def test_many_support_vectors_make_a_small_page(browser, tmp_path):
     file = tmp_path / "page.html"
     file.write_text(page_of(model, (X, y), (X[:500], y[:500])))
     assert file.stat().st_size < 5e6
-    seen = browser.visit(file)
+    seen = visit(file)
     assert "20,000 training examples; a sample: the 48 of largest weight" in seen.text
     assert "the theorem is about policy='distill'" in seen.text
     assert seen.complaints == []
@@ -232,7 +232,7 @@ def test_intervals_cover():
     assert str(ErrorRate(0, 100)) == "0.00 % (0.00 to 3.63)"
 
 
-def test_the_page_of_a_comparison_renders(browser, tmp_path):
+def test_the_page_of_a_comparison_renders(visit, tmp_path):
     good = Result("SVC", "largemargin", "SVC", chosen={"C": 10.0}, error=ErrorRate(3, 50),
                   support_vectors=1234, fit_seconds=0.5, predict_seconds=0.001, size=81_234,
                   certificate=Certified("xi-alpha", 0.25, "always", "At most 25 %."))  # fmt: skip
@@ -242,7 +242,7 @@ def test_the_page_of_a_comparison_renders(browser, tmp_path):
     file = tmp_path / "page.html"
     file.write_text(compared(found, "largemargin compare data"))
     for width, dark in ((390, False), (1200, True)):
-        seen = browser.visit(file, width=width, dark=dark)
+        seen = visit(file, width=width, dark=dark)
         assert seen.complaints == []
         assert [url for url in seen.requests if not url.startswith("data:")] == [file.as_uri()]
         assert seen.width <= width

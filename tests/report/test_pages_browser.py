@@ -1,7 +1,6 @@
 """The page of every family of machines in a real browser: wide and small, light and dark."""
 
 import os
-import shutil
 
 import numpy as np
 import pytest
@@ -16,7 +15,6 @@ from largemargin.tables import TablePreprocessor
 
 pytestmark = pytest.mark.browser
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 SHOTS = os.environ.get("LARGEMARGIN_SHOTS")  # a folder for pictures to look at
 WIDTHS, SCHEMES = (1280, 390), ("light", "dark")
 JUDGED = ((1280, "light"), (390, "dark"))  # by axe: each width and each scheme once
@@ -113,14 +111,10 @@ def pages(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def page():
-    if CHROMIUM is None:
-        pytest.skip("there is no chromium: install it (Debian: apt-get install chromium)")
-    playwright = pytest.importorskip("playwright.sync_api", reason="pip install playwright")
-    with playwright.sync_playwright() as started:
-        browser = started.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield browser.new_page()
-        browser.close()
+def page(browser):
+    found = browser.new_page()
+    yield found
+    found.close()
 
 
 NAMES = [*(family.__name__ for family in FAMILIES), "untested", "detector"]

@@ -3,7 +3,6 @@
 import contextlib
 import os
 import re
-import shutil
 import signal
 import subprocess
 import sys
@@ -16,7 +15,6 @@ from sklearn.datasets import load_iris
 
 from largemargin import MIRA, SVC, save
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 SHOTS = os.environ.get("LARGEMARGIN_SHOTS")  # a folder for pictures to look at
 
 
@@ -91,17 +89,6 @@ def server(folder):
 @pytest.fixture(scope="session")
 def rows():
     return np.array(load_iris().data)
-
-
-@pytest.fixture(scope="session")
-def browser():
-    if CHROMIUM is None:
-        pytest.skip("there is no chromium: install it (Debian: apt-get install chromium)")
-    playwright = pytest.importorskip("playwright.sync_api", reason="pip install playwright")
-    with playwright.sync_playwright() as started:
-        found = started.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield found
-        found.close()
 
 
 @pytest.fixture
