@@ -125,7 +125,7 @@ def test_in_a_real_terminal(animals, columns):
     except OSError:  # the other side has ended
         pass
     assert os.waitpid(process, 0)[1] == 0
-    assert out.startswith(b"reading ")
+    assert out.startswith(b"reading")
     assert b"\x1b[1mtest error" in out
     last = re.sub(rb"\x1b\[[\d;?]*[a-zA-Z]", b"", out.partition(b"trained")[2]).decode()
     assert all(len(line) <= columns for line in last.splitlines())

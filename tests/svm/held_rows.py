@@ -59,7 +59,7 @@ class HeldRows(DistantRows):
     def taken(self, rows):
         return HeldRows(self._X, self._n_holders, self._rows[rows], self.fetched)
 
-    def fused(self, kernel, dtype, team):
+    def fused(self, kernel, dtype, team, segments=()):
         return FusedRows(kernel, self._X[self._rows], team, dtype)
 
     def together(self, work, items):
