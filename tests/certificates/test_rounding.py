@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy.stats import binom
 
@@ -47,6 +47,7 @@ def test_fractions_out_of_range():
 
 @quick
 @given(st.floats(allow_nan=False), st.integers(1, 17))
+@example(5.960464477539063e-08, 16)
 def test_what_is_written(value, digits):
     assert float(at_least(value, digits)) <= value <= float(at_most(value, digits))
     if np.isfinite(value) and digits == 17:

@@ -94,8 +94,9 @@ def _written(value: float, digits: int, rounding: str) -> str:
     if not isfinite(value):
         return str(value)
     written = Decimal(repr(value))  # 0.1, not the 0.1000000000000000055 that is stored
-    rounded = Context(prec=digits, rounding=rounding).create_decimal(written)
-    return f"{float(rounded):.{digits}g}"
+    rounded = float(Context(prec=digits, rounding=rounding).create_decimal(written))
+    text = f"{rounded:.{digits}g}"
+    return text if float(text) == rounded else repr(rounded)  # from 16 digits on they may differ
 
 
 def percent_within(low: float, high: float) -> tuple[str, str]:
