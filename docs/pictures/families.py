@@ -18,6 +18,14 @@ def perceptron(figure):
         points(ax, X, y)
 
 
+def fitted(ax, model, X, y):
+    """The points, what the model decides, and its support vectors."""
+    window(ax, X)
+    decision(ax, model.decision_function)
+    points(ax, X, y)
+    rings(ax, X[model.support_])
+
+
 def svm(figure):
     """What C does to one example on the wrong side."""
     X, y = make_blobs(50, centers=[[-1.5, 0], [1.5, 0.5]], cluster_std=0.55, random_state=1)
@@ -25,10 +33,7 @@ def svm(figure):
     for ax, C in zip(figure.subplots(1, 2), (0.1, 1000.0), strict=True):
         model = SVC(kernel="linear", C=C).fit(X, y)
         bare(ax, f"C = {C:g}: margin {model.margin_[0]:.2f}")
-        window(ax, X)
-        decision(ax, model.decision_function)
-        points(ax, X, y)
-        rings(ax, X[model.support_])
+        fitted(ax, model, X, y)
 
 
 def online(figure):
@@ -57,10 +62,7 @@ def linear_programming(figure):
     for ax, machine in zip(figure.subplots(1, 2), (SVC(gamma=1.0), LPSVC(gamma=1.0)), strict=True):
         model = machine.fit(X, y)
         bare(ax, f"{type(model).__name__}: {model.n_support_} vectors")
-        window(ax, X)
-        decision(ax, model.decision_function)
-        points(ax, X, y)
-        rings(ax, X[model.support_])
+        fitted(ax, model, X, y)
 
 
 def hyperplanes(figure):

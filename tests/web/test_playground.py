@@ -259,19 +259,21 @@ def test_a_file_of_the_command_line():
     assert "73 % of their variance" in answer["sentence"]
 
 
+def until_stopped():
+    """Work that ends only when it is stopped, and gives the reason."""
+    from largemargin.runtime.progress import Watch
+
+    with Watch("a test", None) as watch:
+        while not watch.look():
+            time.sleep(0.01)
+        return watch.stopped
+
+
 def test_a_newer_request_takes_the_place_of_an_older():
     async def meet():
         lanes, stopped = Lanes(5.0), []
 
-        def slow():
-            from largemargin.runtime.progress import Watch
-
-            with Watch("a test", None) as watch:
-                while not watch.look():
-                    time.sleep(0.01)
-                stopped.append(watch.stopped)
-
-        older = asyncio.ensure_future(lanes.run("a", slow))
+        older = asyncio.ensure_future(lanes.run("a", lambda: stopped.append(until_stopped())))
         await asyncio.sleep(0.05)
         beside = await lanes.run("b", lambda: "beside")
         newer = await lanes.run("a", lambda: "newer")
@@ -287,16 +289,8 @@ def test_whoever_leaves_ends_the_work():
     async def leave():
         lanes, stopped = Lanes(5.0), []
 
-        def slow():
-            from largemargin.runtime.progress import Watch
-
-            with Watch("a test", None) as watch:
-                while not watch.look():
-                    time.sleep(0.01)
-                stopped.append(watch.stopped)
-
         with pytest.raises(Problem, match="gone"):
-            await lanes.run("a", slow, asyncio.sleep(0.05))
+            await lanes.run("a", lambda: stopped.append(until_stopped()), asyncio.sleep(0.05))
         assert await lanes.run("a", lambda: "next") == "next"
         lanes.close()
         return stopped
