@@ -152,6 +152,30 @@ def test_a_sum_depends_on_its_own_column_and_problem_alone(dtype, team):
         assert np.array_equal(some, together[:, few])
 
 
+@pytest.mark.bits
+@pytest.mark.parametrize("dtype", TYPES)
+@pytest.mark.parametrize("name", KERNELS)
+def test_sums_among_some_rows_are_those_of_all_values(name, dtype, monkeypatch):
+    """Each value is computed once, for its row and its column; the same bits on any threads."""
+    monkeypatch.setattr(fused, "TASK", 100)
+    rng = np.random.default_rng(0)
+    for n, d, density in ((1, 3, 1.0), (6, 2, 1.0), (77, 13, 0.9), (300, 9, 1.0), (130, 40, 0.1)):
+        X = rng.normal(size=(n + 20, d)) * (rng.random((n + 20, d)) < density)
+        rows, coefs = rng.permutation(n + 20)[:n], rng.normal(size=(3, n))
+        kernel = KERNELS[name](1 / d, 0.3)
+        with workers(1) as team:
+            of = FusedRows(kernel, X, team, np.dtype(dtype))
+            plain = computed(kernel, X, dtype, team, rows, rows, coefs)
+            found = of.sums_among(rows, coefs)
+            values = computed(kernel, X, dtype, team, rows, rows)
+        sizes = np.abs(coefs) @ np.abs(values.astype(float))
+        assert (np.abs(found - plain) <= 2 * UNIT * fused.roundings(n) * sizes).all()
+        for n_jobs in (2, 3):
+            with workers(n_jobs) as team:
+                again = FusedRows(kernel, X, team, np.dtype(dtype)).sums_among(rows, coefs)
+            assert np.array_equal(found, again)
+
+
 @pytest.mark.parametrize("dtype", TYPES)
 @pytest.mark.parametrize("name", ["rbf", "laplacian", "matern 0.5", "matern 1.5", "matern 2.5"])
 def test_equal_rows_and_rows_far_apart(name, dtype, team):
@@ -219,6 +243,8 @@ def test_nothing_to_sum(dtype, team):
     none = np.empty(0, np.int64)
     assert computed(Gaussian(), X[:0], dtype, team, none, none, np.ones((2, 0))).shape == (2, 0)
     assert not computed(Gaussian(), X, dtype, team, none, np.arange(9), np.ones((2, 0))).any()
+    rows = FusedRows(Gaussian(), X, team, np.dtype(dtype))
+    assert rows.sums_among(none, np.ones((2, 0))).shape == (2, 0)
     assert computed(Gaussian(), X, dtype, team, [1, 2], none, np.ones((2, 2))).shape == (2, 0)
     assert not computed(Gaussian(), X, dtype, team, [1, 2], [4, 5, 6], np.zeros((3, 2))).any()
 

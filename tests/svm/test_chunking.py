@@ -178,6 +178,7 @@ def test_rows_looked_at_a_few_at_a_time_change_no_bit():
     for rows in (7, 1 << 14):
         with in_chunks(), pytest.MonkeyPatch.context() as patch:
             patch.setattr(session, "LOOK_ROWS", rows)
+            patch.setattr(chunking, "AT_ONCE", 0)
             models.append(SVC(C=2.0).fit(X, y))
     same_bits(*models)
 
@@ -187,7 +188,7 @@ def timed(press=None):
     """A clock that kernel values move; or at the sum of this number Ctrl-C is pressed."""
     calls = []
     with driven_clock() as clock, pytest.MonkeyPatch.context() as patch:
-        for name in ("sums", "values", "square"):
+        for name in ("sums", "values", "square", "square_sums"):
             original = getattr(Columns, name)
 
             def moved(self, vectors, *args, work=original):

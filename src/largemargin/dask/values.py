@@ -170,6 +170,13 @@ class ShardedKernel:
         return _values(self, matrix, matrix)
 
 
+    def sums_among(self, rows: np.ndarray, coefs: np.ndarray) -> np.ndarray:
+        """sum_i coefs[p, i] k(x_i, x_j) among some rows, computed here unless workers keep them."""
+        if self.is_kept or not self._is_fused:
+            return self.columns(rows).sums(self.vectors(rows), coefs)
+        return np.asarray(self.local(rows).sums_among(np.arange(len(rows)), coefs))
+
+
 class LastCorner:
     """Corners of a problem, of which each has many rows of the one before: their values are known.
 

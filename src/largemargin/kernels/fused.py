@@ -42,6 +42,7 @@ MANY_ROWS = 1 << 15
 MOST_COLUMNS = 512  # columns up to which sparse rows are packed as dense ones
 LEAST_ZEROS = 8  # features of a row that are zero, in the mean, from which on zeros are left out
 TASK = 1 << 18  # kernel values that are worth a task of their own
+SQUARE_PARTS = 4  # how much larger tasks are that end with sums over all examples
 LEAST_PANELS = 8  # panels of a task, over which vectors pass while they are in cache
 
 
@@ -144,6 +145,13 @@ def single_enough(kernel: Kernel, square: float) -> bool:
     return kernel.on_products and fits and kernel.exact_in(single, square)
 
 
+def roundings(count: int) -> float:
+    """How many roundings a sum of so many values goes through at most: terms are added in groups of
+    six, or in at least four sums side by side, and those on a diagonal one by one.
+    """
+    return count / 4 + 40
+
+
 def has_zeros(kernel: Kernel, X: Matrix) -> bool:
     """Whether features that are zero in a group of vectors are worth leaving out."""
     n, d = X.shape
@@ -243,6 +251,19 @@ class FusedRows:
         if self.in_order:
             return columns.square(vectors, room)
         return np.ascontiguousarray(columns.values(vectors, room))
+
+    def sums_among(self, rows: np.ndarray, coefs: np.ndarray) -> np.ndarray:
+        """sum_i coefs[p, i] k(x_i, x_j) among some rows; each value is computed once."""
+        order = np.arange(len(rows))
+        if self._patterns is not None:  # columns in the order of the vectors
+            order = np.argsort(self._patterns[rows], kind="stable")
+        if self.dtype != np.float64:  # lanes of fewer digits would be summed for too long
+            return self.columns(rows).sums(self.vectors(rows), coefs)
+        found = np.empty((len(coefs), len(rows)))
+        sorted_rows = rows[order]
+        columns, vectors = self.columns(sorted_rows), self.vectors(sorted_rows)
+        found[:, order] = columns.square_sums(vectors, coefs[:, order])
+        return found
 
     @property
     def in_order(self) -> bool:
@@ -369,6 +390,28 @@ class Columns:
         # the last columns meet most vectors: whoever begins with them is not left alone at the end
         of.team.map(fill, self._parts(self.n)[::-1])
         return out
+
+    def square_sums(self, vectors: Vectors, coefs: np.ndarray) -> np.ndarray:
+        """`sums` where the vectors are the columns, in their order: half of the values are
+        computed, and each is used for its row and for its column.
+        """
+        of, form, parts = self._of, self._of.form, self._parts(self.n // SQUARE_PARTS)
+        shape = len(coefs), len(self._norms) + GROUP
+        given, out = np.zeros(shape), np.zeros(shape)
+        given[:, : self.n] = coefs
+        above = np.zeros((len(parts), *shape))  # of each part by itself, for a fixed order of sums
+
+        def add(k: int) -> None:
+            _loops().add_square_sums(
+                vectors.flat, vectors.norms, vectors.features, vectors.starts, self.d, self._flat,
+                self._norms, form.kind, of.numbers, form.degree, given, self.n, *parts[k], out,
+                above[k],
+            )  # fmt: skip
+
+        of.team.map(add, range(len(parts))[::-1])  # as in `square`
+        for part in above:
+            out += part
+        return out[:, : self.n]
 
     def _taken(self, room: np.ndarray | None, height: int, width: int) -> np.ndarray:
         """An array of this shape, in `room` if it is long enough."""

@@ -321,6 +321,95 @@ def fill_square(
             _mirror(tile, height, right - left, out, left, top)
 
 
+@njit(cache=True, nogil=True, inline="always")
+def _add_across(found, i, column, width, weights, stride, across):
+    """Add the twelve registers, times the coefficients of their columns, to the lanes of their six
+    vectors: row i of `across` has as many for each problem.
+    """
+    a0, a1, b0, b1, c0, c1, d0, d1, e0, e1, f0, f1 = found
+    n_problems = len(weights) // stride
+    for p in range(n_problems):
+        x0 = load(weights, p * stride + column)
+        x1 = load(weights, p * stride + column + width)
+        at = (i * n_problems + p) * width
+        step = n_problems * width
+        store(across, at, add(load(across, at), fma(a1, x1, multiply(a0, x0))))
+        at += step
+        store(across, at, add(load(across, at), fma(b1, x1, multiply(b0, x0))))
+        at += step
+        store(across, at, add(load(across, at), fma(c1, x1, multiply(c0, x0))))
+        at += step
+        store(across, at, add(load(across, at), fma(d1, x1, multiply(d0, x0))))
+        at += step
+        store(across, at, add(load(across, at), fma(e1, x1, multiply(e0, x0))))
+        at += step
+        store(across, at, add(load(across, at), fma(f1, x1, multiply(f0, x0))))
+
+
+@njit(cache=True, nogil=True)
+def add_square_sums(
+    V, own, features, starts, d, panels, norms, kind, numbers, degree, coefs, n, first, last, out,
+    above,
+):  # fmt: skip
+    """out[p, j] += sum_i coefs[p, i] k(x_i, x_j) for the columns j of the panels `first` to `last`
+    and all i <= j, and above[p, i] += sum_j coefs[p, j] k(x_i, x_j) for the same j and all i < j:
+    each value is computed once. Vectors and columns are the same n examples, in the same order, in
+    float64; `coefs`, `out` and `above` have zeros behind them for whole panels and groups.
+    """
+    width = lanes(V)
+    n_problems, stride = out.shape
+    weights, by_vector = coefs.reshape(-1), coefs.T.copy().reshape(-1)
+    sums, used = out.reshape(-1), np.ones(n_problems, np.bool_)
+    block = np.empty(2 * GROUP * width, V.dtype)
+    across = np.zeros(len(own) * n_problems * width)
+    run = max(1, VECTORS_IN_CACHE // (d * GROUP))
+    n_groups = -(-min(2 * last * width, n) // GROUP)
+    for begin in range(0, n_groups, run):
+        for j in range(first, last):
+            column = 2 * j * width
+            at, right = column * d, min(column + 2 * width, n)
+            for g in range(begin, min(begin + run, -(-right // GROUP))):
+                i = g * GROUP
+                if kind == GAUSSIAN:
+                    found = _products(V, features, starts[g], starts[g + 1], panels, at, width)
+                    found = _gaussians(found, own, i, norms, column, width, numbers)
+                else:
+                    if kind == LAPLACIAN:
+                        _distances(V, features, starts[g], starts[g + 1], panels, at, width, block)
+                    else:
+                        found = _products(V, features, starts[g], starts[g + 1], panels, at, width)
+                        _write(found, block, width)
+                    _transform(kind, numbers, degree, own, i, norms, column, width, block)
+                    found = _read(block, width)
+                if i + GROUP <= column:
+                    _add(found, i, column, width, used, by_vector, stride, sums, V)
+                    _add_across(found, i, column, width, weights, stride, across)
+                    continue
+                _write(found, block, width)  # on the diagonal
+                for p in range(n_problems):
+                    for r in range(min(GROUP, n - i)):
+                        for c in range(max(column, i + r), right):
+                            value = block[2 * r * width + c - column]
+                            out[p, c] += coefs[p, i + r] * value
+                            if c > i + r:
+                                above[p, i + r] += coefs[p, c] * value
+    for i in range(n_groups * GROUP):
+        for p in range(n_problems):
+            for lane in range(width):
+                above[p, i] += across[(i * n_problems + p) * width + lane]
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _read(block, width):
+    """The twelve registers that are in a block."""
+    return (
+        load(block, 0 * width), load(block, 1 * width), load(block, 2 * width),
+        load(block, 3 * width), load(block, 4 * width), load(block, 5 * width),
+        load(block, 6 * width), load(block, 7 * width), load(block, 8 * width),
+        load(block, 9 * width), load(block, 10 * width), load(block, 11 * width),
+    )  # fmt: skip
+
+
 @njit(cache=True, nogil=True)
 def _mirror(tile, height, width, out, row, column):
     """out[row + j, column + i] = tile[i, j]"""

@@ -25,9 +25,8 @@ from functools import partial
 
 import numpy as np
 
-from largemargin.kernels.engine import GROUP
 from largemargin.kernels.functions import UNIT
-from largemargin.kernels.fused import Columns, FusedRows
+from largemargin.kernels.fused import Columns, FusedRows, roundings
 from largemargin.svm.active_set import refine
 from largemargin.svm.dense_solver import solve_block
 from largemargin.svm.problem import Optimality, Problem, Solution, smo_loops
@@ -40,6 +39,7 @@ EARLY = 0.3  # a violation at which a portion is solved well enough to go on to 
 LOCAL = 0.1  # the violation left in a part of the columns, relative to the one it was selected for
 POOL_ROUNDS = 100  # rounds after which a pool is left as it is: another one may be worth more
 LOOK_ROWS = 1 << 14  # rows looked at between two looks at the time
+AT_ONCE = 1 << 14  # rows up to which all are looked at together, and the values among some once
 SPARE = 0.1  # the fraction of the time taken that may be spent on looking at the rest
 SPARE_SECONDS = 0.5  # seconds that may be spent on it in any case
 # What a problem is expected to take, for a warning of hours: support vectors grow with the power of
@@ -255,12 +255,16 @@ class Chunking:
 
     def _sums_up_to(self, end: int, used: np.ndarray, to_the_end: bool) -> np.ndarray:
         """Add what is missing of the gradient, some rows at a time, as long as there is time."""
-        vectors = self.kernel.vectors(self.examples[used])
         changes = self._changes(self.examples[used], np.zeros(len(used)), self.beta[used])
+        at_once = self.seen == 0 and end == len(self.beta) <= AT_ONCE
+        vectors = None if at_once else self.kernel.vectors(self.examples[used])
         found = []
         while self.seen < end:
             part = slice(self.seen, min(self.seen + self._look_rows, end))
-            sums = self.kernel.columns(self.examples[part]).sums(vectors, changes)
+            if vectors is None:
+                part, sums = slice(0, end), self._all_sums(used, changes)
+            else:
+                sums = self.kernel.columns(self.examples[part]).sums(vectors, changes)
             self.grad[part] += sums[0]
             self.sizes[part] = sums[-1]
             found.append(sums)
@@ -268,6 +272,18 @@ class Chunking:
             if not to_the_end and self.effort.stopped():
                 break
         return np.concatenate(found, axis=1)
+
+    def _all_sums(self, used: np.ndarray, changes: np.ndarray) -> np.ndarray:
+        """Changes of some variables times kernel values, over all: the values among those that
+        changed are computed once.
+        """
+        sums = np.empty((len(changes), len(self.beta)))
+        sums[:, used] = self.kernel.sums_among(self.examples[used], changes)
+        others = np.setdiff1d(np.arange(len(self.beta)), used)
+        if len(others):
+            vectors = self.kernel.vectors(self.examples[used])
+            sums[:, others] = self.kernel.columns(self.examples[others]).sums(vectors, changes)
+        return sums
 
     def _without_start(self) -> bool:
         """There is no time to look at anything: a start that the user gave is read from its own
@@ -382,23 +398,28 @@ class Chunking:
         """Add to `drift` what rounding may have done in a sum, and in adding it to `sums`."""
         if self._norms is not None:
             summed = float(np.abs(delta) @ self._norms[examples]) * float(self._norms.max())
-            self.drift += UNIT * (len(delta) / GROUP + 16) * summed
+            self.drift += UNIT * roundings(len(delta)) * summed
             largest = max(float(np.abs(one).max(initial=0.0)) for one in sums)
             self.drift += 4 * UNIT * (2 + largest)
 
-    def continued(self, kernel: FusedRows) -> Chunking:
+    def continued(
+        self, kernel: FusedRows, weights: np.ndarray | None, which: np.ndarray | None = None
+    ) -> Chunking:
         """Go on with other kernel values, those of a longer type: from where this one has come,
-        and then to the exact solution.
+        and then to the exact solution; if some variables are named, of these, the others being
+        zero.
         """
-        effort = self.effort
-        problem = replace(self.problem, start=self.beta)
+        effort, every = self.effort, np.arange(len(self.beta))
+        problem = self.problem if which is None else _taken(self.problem, which)
+        which = every if which is None else which
         other = Chunking(
-            problem, self.examples, self.ends[-1:], kernel, self.tol, effort.max_steps,
-            self._norms, self._weights, effort.stopped, True, self._report, self._look_rows,
+            replace(problem, start=self.beta[which]), self.examples[which],
+            np.array([len(which)]), kernel, self.tol, effort.max_steps, self._norms, weights,
+            effort.stopped, True, self._report, self._look_rows,
         )  # fmt: skip
-        other.effort, other.entered = effort, self.entered
+        other.effort, other.entered = effort, self.entered[which]
         if effort.stopped():
-            left = int(np.count_nonzero(self.beta)) * len(self.beta)
+            left = int(np.count_nonzero(self.beta)) * len(which)
             if not (self.is_complete and self._has_time_for(left)):
                 return self
             other._look_to_the_end()
@@ -409,6 +430,26 @@ class Chunking:
         if other.converged and not effort.stopped():
             other.refine()
         return other
+
+    def take(self, at: Solution) -> None:
+        """Take over what was found by other means, in kernel values of the same type."""
+        self.beta, self.grad, self.violation = at.beta, at.grad, at.violation
+        self.converged, self.seen = at.converged, len(at.beta)
+        self.effort.n_steps += at.n_steps
+        used = np.flatnonzero(at.beta)
+        self._note_drift(self.examples[used], at.beta[used], at.grad)
+
+    def move(self, which: np.ndarray, to: np.ndarray) -> None:
+        """Give some variables other values."""
+        columns, before = self._whole(len(self.beta)), self.beta[which]
+        changed = np.flatnonzero(to != before)
+        if len(changed):
+            which, step = which[changed], (to - before)[changed]
+            columns.beta[which] = to[changed]
+            columns.grad[which] += self.problem.ridge[which] * step
+            columns.add(self.examples[which], step[None])
+            self.effort.n_values += len(changed) * len(columns)
+            self._note_drift(self.examples[which], step, columns.grad)
 
     def refine(self) -> None:
         """Go on to the exact solution, if the active set method can have it."""
@@ -425,10 +466,10 @@ class Chunking:
         exact = refine(self.problem, self.solution(), gram, products, stopped=self.effort.stopped)
         self.beta, self.grad, self.violation = exact.beta, exact.grad, exact.violation
         changed = np.flatnonzero(self.beta != before)
-        if self._weights is not None and len(changed):
+        if self._weights is not None and self._norms is not None:  # what they may have grown by
             examples = self.examples[changed]
-            changes = self._changes(examples, before[changed], self.beta[changed])
-            self.sizes += columns.sums(examples, changes[1:])[0]
+            grown = np.abs(self.beta - before)[changed] * self._weights[examples]
+            self.sizes += float(grown @ self._norms[examples]) * self._norms[self.examples]
 
     def solution(self) -> Solution:
         seen = None

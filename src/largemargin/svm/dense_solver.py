@@ -25,10 +25,6 @@ SMO_STEPS_PER_VARIABLE = 200
 UNBOUNDED = 1e100  # a variable of this size shows that the dual has no bounded solution
 SMO_EXTRA = 1e-8  # SMO goes on to this fraction of the tolerance, as long as that is cheap
 NEARLY = 1e-2  # the same for a start in float32, from where the active set method goes on
-# What a step of SMO costs per variable, in units of what factorising costs per cubed one; and the
-# steps per free variable without which they are not begun
-STEP_OVER_FACTOR = 48
-STEPS_PER_FREE = 20
 PART = 512  # columns that are summed together
 ROUNDING = 4e-14  # the least violation that rounding lets SMO reach, if all goes well
 # Rounds in a row that do not halve the violation and are tolerated: one more ends the solver.
@@ -52,20 +48,6 @@ def solve_nearly(
 ) -> Solution:
     """SMO until the tolerance is met, and as much further as makes the next step easy."""
     return _descend(problem, K, tol, NEARLY * tol, max_steps, watch, team)[0]
-
-
-def take_steps(
-    problem: Problem, K: np.ndarray, tol: float, watch: Watch, team: Workers
-) -> Solution:
-    """SMO towards the exact solution, as long as it takes no more time than to factorise the matrix
-    of the free variables; and no step where that is soon done.
-    """
-    n_free = int(np.count_nonzero((problem.lo < problem.start) & (problem.start < problem.hi)))
-    budget = n_free**3 // (STEP_OVER_FACTOR * len(problem))
-    if budget < STEPS_PER_FREE * n_free:
-        budget = 0
-    closer = _exact_enough(problem, tol)
-    return _descend(problem, K, closer, closer, budget, watch, team)[0]
 
 
 def _descend(

@@ -152,13 +152,18 @@ class Evaluation:
             chosen = np.union1d(np.flatnonzero(near(first.values, first.errors)), stored.used)
             share = COMPUTED_SHARE if self.session.computed else SHARE
             budget = CHEAP + (self.session.n_asked + STEP * n_steps) // share
-            if used * len(chosen) * n_readings > budget:
+            if self._values_of(used, len(chosen)) > budget:
                 return [first]
         found = [self._again(stored, V, Z, chosen, first) for V, Z in self._readings]
         if n_readings > 1:  # w.w is of the vectors alone
             own = found[-1]
             found[1] = replace(found[1], square=own.square, square_error=own.square_error)
         return found
+
+    def _values_of(self, used: int, chosen: int) -> int:
+        """How many kernel values all readings take for some examples, the vectors among them."""
+        halves = sum(V is Z for V, Z in self._readings) if self.session.computed else 0
+        return used * chosen * len(self._readings) - halves * used**2 // 2
 
     def rough(self, stored: Stored, scale: float) -> list[Outputs]:
         """What the solver's own outputs show, where there is no time to look at kernel values
@@ -357,10 +362,22 @@ class Evaluation:
         """
         given = coefs if weights is None else np.concatenate([coefs, weights])
         double, team = np.dtype(np.float64), self.session.team
-        if not isinstance(Z, DistantRows):  # a copy of all rows in float64 would be large
-            V, Z, vectors, rows = V[vectors], Z[rows], np.arange(len(vectors)), np.arange(len(rows))
-        of, on = (fused_rows(self.kernel, part, team, double) for part in (V, Z))
-        sums = on.columns(rows).sums(of.vectors(vectors), given)
+        if isinstance(Z, DistantRows):
+            of, on = (fused_rows(self.kernel, part, team, double) for part in (V, Z))
+            sums = on.columns(rows).sums(of.vectors(vectors), given)
+        else:  # a copy of all rows in float64 would be large
+            of = fused_rows(self.kernel, V[vectors], team, double)
+            sums, every = np.empty((len(given), len(rows))), np.arange(len(vectors))
+            others = np.ones(len(rows), bool)
+            if V is Z:  # values among the vectors are computed once
+                own = np.flatnonzero(np.isin(rows, vectors))
+                others[own] = False
+                place = np.empty(self.session.n, np.int64)
+                place[vectors] = every
+                sums[:, own] = of.sums_among(every, given)[:, place[rows[own]]]
+            on = fused_rows(self.kernel, Z[rows[others]], team, double)
+            columns = on.columns(np.arange(np.count_nonzero(others)))
+            sums[:, others] = columns.sums(of.vectors(every), given)
         return sums[: len(coefs)], None if weights is None else sums[len(coefs) :]
 
     def _summed_again(

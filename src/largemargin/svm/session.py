@@ -50,7 +50,7 @@ from largemargin.svm.linear.rows import products_by_weights
 from largemargin.svm.linear.solver import in_order_of_data, solve_few_columns
 from largemargin.svm.multiclass import SEGMENT, Layout, Split
 from largemargin.svm.problem import Solution, smo_loops
-from largemargin.svm.single_first import Values, may_pay, solve_single_first
+from largemargin.svm.single_first import may_pay, solve_near
 
 ZERO_COEF = 1e-13  # a coefficient below this fraction of the largest part of w is zero
 SMO_FIRST_ROWS = 512  # rows up to which SMO is tried before solving in few features
@@ -205,21 +205,54 @@ class Session:
         """Solve a problem in float32, and in float64 from there as far as it counts; or go on from
         there in the usual way.
         """
-        values = Values.of(self, one.job.split, one.examples)
+        K = self.quick.corner(one.examples)
+        self.n_computed += K.size
+        target = tol if self._is_rough else tol / 2
+        at = solve_nearly(one.problem, K, target, max_steps, watch, self.team)
         if self._is_rough:
             watch.advance(1)
-            return solve_nearly(one.problem, values.single, tol, max_steps, watch, self.team)
-        at = solve_single_first(one.problem, values, tol, max_steps, watch, self.team)
-        self.n_computed += at.n_values
-        if at.is_exact:
+            return at
+        solver = self._chunking(one, tol, max_steps, watch)
+        solver.take(at)
+        found = self._solve_near(one, solver)
+        self.n_computed += solver.effort.n_values
+        if found is not None:
             watch.advance(1)
-            return at.solution
-        steps = at.solution.n_steps
-        start = replace(one.problem, start=at.solution.beta)
+            return found
+        steps = solver.effort.n_steps
+        start = replace(one.problem, start=solver.beta)
         (found,) = self._solve_in_double(
             [replace(one, problem=start)], tol, max_steps - steps, watch
         )
         return replace(found, n_steps=found.n_steps + steps)
+
+    def _chunking(
+        self, one: StatedProblem, tol: float, max_steps: float, watch: Watch
+    ) -> Chunking:
+        """The solver of a problem over values that are computed, used and forgotten; those of the
+        exact solution in float32 first, without the sizes of sums, which are wanted in the end.
+        """
+        distant = isinstance(self.X, DistantRows)  # sums come from afar: as few as can be
+        return Chunking(
+            one.problem, one.examples, self.layout.ends(one.job.split), self.quick, tol, max_steps,
+            norms=self.sizes,
+            weights=None if distant or self._finishes else self.evaluation.size_weights,
+            stopped=watch.look,
+            given=one.job.start is not None,
+            report=Forecast(watch, tol, partial(self._gap_on_the_way, one)),
+            look_rows=self.n if distant else LOOK_ROWS,
+        )  # fmt: skip
+
+    def _solve_near(self, one: StatedProblem, solver: Chunking) -> Solution | None:
+        """The exact solution from one in float32, if that leads there."""
+        if one.problem.relative or self.quick is self.fused:
+            return None
+
+        def error(beta: np.ndarray) -> np.ndarray:
+            stored = Stored(one.job.split, one.examples, beta[None])
+            return self.evaluation.errors_of_single(stored)[0]
+
+        return solve_near(solver, self.fused, self.sizes, self.evaluation.size_weights, error)
 
     def _solve_in_double(
         self, stated: Sequence[StatedProblem], tol: float, max_steps: float, watch: Watch
@@ -279,30 +312,23 @@ class Session:
         """Solve all problems over kernel values that are computed, used and forgotten: those in
         float64 in float32 first, as far as the tolerance.
         """
-        quick = self.quick
+        _ = self.quick  # not by several threads at once
         found: list[Any] = [None] * len(stated)
-        distant = isinstance(self.X, DistantRows)  # sums come from afar: as few as can be
-        weights = None if distant and not self.exact else self.evaluation.size_weights
 
         def run(k: int) -> None:
             one = stated[k]
-            args = one.examples, self.layout.ends(one.job.split)
-            more: dict[str, Any] = {
-                "norms": self.sizes, "weights": weights,
-                "stopped": watch.look, "given": one.job.start is not None,
-                "report": Forecast(watch, tol, partial(self._gap_on_the_way, one)),
-                "look_rows": self.n if distant else LOOK_ROWS,
-            }  # fmt: skip
-            solver = Chunking(one.problem, *args, quick, tol, max_steps, **more)
+            solver = self._chunking(one, tol, max_steps, watch)
             solver.run()
-            if self._finishes:
-                solver = solver.continued(self.fused)
+            at = self._solve_near(one, solver) if self._finishes else None
+            if at is None:
+                if self._finishes:
+                    solver = solver.continued(self.fused, self.evaluation.size_weights)
+                at = solver.solution()
+                if solver.kernel.dtype != self.fused.dtype:  # no time for float64, or no wish
+                    stored = Stored(one.job.split, one.examples, at.beta[None])
+                    at = replace(at, drift=at.drift + self.evaluation.error_of_single(stored))
             self._n_computed[k] = solver.effort.n_values
-            watch.advance(int(solver.converged))
-            at = solver.solution()
-            if solver.kernel.dtype != self.fused.dtype:  # no time for float64, or no wish
-                stored = Stored(one.job.split, one.examples, at.beta[None])
-                at = replace(at, drift=at.drift + self.evaluation.error_of_single(stored))
+            watch.advance(int(at.converged))
             found[k] = at
 
         self._n_computed = np.zeros(len(stated), np.int64)
