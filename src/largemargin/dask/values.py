@@ -169,7 +169,6 @@ class ShardedKernel:
         matrix = self.local(rows)
         return _values(self, matrix, matrix)
 
-
     def sums_among(self, rows: np.ndarray, coefs: np.ndarray) -> np.ndarray:
         """sum_i coefs[p, i] k(x_i, x_j) among some rows, computed here unless workers keep them."""
         if self.is_kept or not self._is_fused:

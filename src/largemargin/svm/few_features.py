@@ -33,6 +33,7 @@ from largemargin.svm.interior_point import RIDGE, Solver, minimise, sum_rows, wi
 from largemargin.svm.problem import Optimality, Problem, Solution
 
 MOST_FEATURES = 256  # features up to which problems are solved in their space
+TOO_MANY_FEATURES = 2048  # and up to which they may be, where coordinate descent does not end
 ROWS = 2048  # rows of a block
 AT_ONCE = 32  # blocks whose normal matrices are held at the same time
 
@@ -40,6 +41,11 @@ AT_ONCE = 32  # blocks whose normal matrices are held at the same time
 def has_few_features(X: Matrix, kernel: Kernel) -> bool:
     """Whether solving in the space of the features is less work than in that of the examples."""
     return isinstance(kernel, Linear) and 2 * X.shape[1] <= min(X.shape[0], 2 * MOST_FEATURES)
+
+
+def may_be_solved_in_features(X: Matrix) -> bool:
+    """Whether solving in the space of the features is possible, if nothing better ends."""
+    return not sp.issparse(X) and 2 * X.shape[1] <= min(X.shape[0], 2 * TOO_MANY_FEATURES)
 
 
 class Stopped(LinAlgError):

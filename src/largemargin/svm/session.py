@@ -1,11 +1,10 @@
 """A training session: data, kernel rows and threads, and any number of machines trained on them.
 
 Small data has its whole Gram matrix, in which `dense_solver` solves each problem; larger data goes
-through `decomposition`; the linear kernel of few features, or of many sparse ones, through
-`linear`. (Coordinate descent, which is for sparse rows, goes from one row to the next: of rows in
-other processes each would be waited for, and kernel values are used instead.) Whatever is trained
-in the same session shares kernel values: the classes, the values of C of a path, the folds of a
-cross-validation.
+through `decomposition`; the linear kernel through `linear`. (Coordinate descent, which is for many
+features, goes from one row to the next: of rows in other processes each would be waited for, and
+kernel values are used instead.) Whatever is trained in the same session shares kernel values: the
+classes, the values of C of a path, the folds of a cross-validation.
 """
 
 from __future__ import annotations
@@ -17,7 +16,6 @@ from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from largemargin.kernels.engine import SMALL_PROBLEM, largest_square
 from largemargin.kernels.functions import Kernel, Linear
@@ -42,7 +40,7 @@ from largemargin.svm.dense_solver import (
     solve_nearly,
 )
 from largemargin.svm.evaluation import Evaluation, Outputs, Stored, of_sum, sum_loops
-from largemargin.svm.few_features import has_few_features
+from largemargin.svm.few_features import has_few_features, may_be_solved_in_features
 from largemargin.svm.forecast import Forecast
 from largemargin.svm.jobs import Job, StatedProblem, TrainedProblem
 from largemargin.svm.linear.coordinate_descent import fits, solve_by_coordinates
@@ -164,8 +162,12 @@ class Session:
             and max_steps > SMO_STEPS + SMO_STEPS_PER_VARIABLE * self.n
         ):
             found = [self._solve_in_features(one, tol, watch) for one in stated]
-        elif self._has_sparse_rows and max_steps == np.inf:
+        elif self._has_rows_at_hand and max_steps == np.inf:
             found = self._solve_by_coordinates(stated, tol, watch)
+            if may_be_solved_in_features(self.X):
+                for k, at in enumerate(found):
+                    if at and not (at.converged or watch.stopped):
+                        found[k] = self._solve_in_features(stated[k], tol, watch)
         left = [k for k, at in enumerate(found) if not (at and (at.converged or watch.stopped))]
         solutions = self._solve([stated[k] for k in left], tol, max_steps, watch)
         for k, at in zip(left, solutions, strict=True):
@@ -226,9 +228,7 @@ class Session:
         )
         return replace(found, n_steps=found.n_steps + steps)
 
-    def _chunking(
-        self, one: StatedProblem, tol: float, max_steps: float, watch: Watch
-    ) -> Chunking:
+    def _chunking(self, one: StatedProblem, tol: float, max_steps: float, watch: Watch) -> Chunking:
         """The solver of a problem over values that are computed, used and forgotten; those of the
         exact solution in float32 first, without the sizes of sums, which are wanted in the end.
         """
@@ -250,7 +250,7 @@ class Session:
 
         def error(beta: np.ndarray) -> np.ndarray:
             stored = Stored(one.job.split, one.examples, beta[None])
-            return self.evaluation.errors_of_single(stored)[0]
+            return np.asarray(self.evaluation.errors_of_single(stored)[0])
 
         return solve_near(solver, self.fused, self.sizes, self.evaluation.size_weights, error)
 
@@ -387,9 +387,12 @@ class Session:
         return at
 
     @property
-    def _has_sparse_rows(self) -> bool:
-        """Whether a row's product with w is cheaper than a kernel row."""
-        return isinstance(self.kernel, Linear) and sp.issparse(self.X) and not self.whole
+    def _has_rows_at_hand(self) -> bool:
+        """Whether a row's product with w is cheaper than a kernel row, and does not come from
+        afar.
+        """
+        near = not isinstance(self.X, DistantRows)
+        return isinstance(self.kernel, Linear) and near and not self.whole
 
     def _solve_by_coordinates(
         self, stated: Sequence[StatedProblem], tol: float, watch: Watch
@@ -401,7 +404,7 @@ class Session:
             at = found[k] = in_order_of_data(
                 stated[k].problem, stated[k].examples, self.X,
                 lambda problem, X: solve_by_coordinates(
-                    problem, X, tol, self._finishes, watch.look
+                    problem, X, tol, self._finishes, self.team, watch.look
                 ),
             )  # fmt: skip
             watch.advance(int(at.converged))

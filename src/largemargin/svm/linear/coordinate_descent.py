@@ -1,4 +1,4 @@
-"""Many sparse columns: dual coordinate descent with shrinking (Hsieh et al. 2008), and a threshold.
+"""Many columns: dual coordinate descent with shrinking (Hsieh et al. 2008), and a threshold.
 
     minimise 1/2 w.w + 1/2 b'diag(ridge)b + p.b,   w = X'b,   lo <= b <= hi,   sum of b = 0
 
@@ -23,10 +23,14 @@ import numpy as np
 import scipy.sparse as sp
 
 from largemargin.kernels.functions import squared_norms
+from largemargin.runtime.arrays import Matrix
+from largemargin.runtime.threads import Workers
 from largemargin.svm.active_set import group_sums, refine, with_kept_sums
+from largemargin.svm.linear.rows import Rows
 from largemargin.svm.problem import Optimality, Problem, Solution
 
 PASSES = 1000  # passes at most, each as long as one over all entries
+DENSE_PASSES = 300  # the same where there are other methods, which take as long as so many
 SEED = 88172645463325252  # any number but zero
 SHARE = 1.5  # gradients of one pass, relative to the tolerance; those of its end are smaller
 BALANCE = 0.1  # of the tolerance that a level may be off
@@ -41,17 +45,18 @@ def fits(problem: Problem) -> bool:
 
 
 def solve_by_coordinates(
-    problem: Problem, X: sp.csr_array, tol: float, exact: bool, stopped: Callable[[], object]
-) -> Solution:
+    problem: Problem, X: Matrix, tol: float, exact: bool, team: Workers,
+    stopped: Callable[[], object],
+) -> Solution:  # fmt: skip
     """The solution to the tolerance, beyond it if `exact`; or the best point found until stopped,
     or after so many passes that another method is worth trying.
     """
-    search = _Descent(problem, X)
+    search = _Descent(problem, X, team)
     limit, at = tol, None
     while True:
         search.run(limit, stopped)
         at = search.read(tol, at)
-        if at.converged or stopped() or search.passes >= PASSES:
+        if at.converged or stopped() or search.passes >= search.most_passes:
             break
         limit /= 2
     if exact and at.converged and not stopped():
@@ -64,10 +69,11 @@ class _Part:
 
     def __init__(self, descent: _Descent, rows: np.ndarray) -> None:
         problem, everything = descent.problem, len(rows) == descent.n
-        X = descent.X if everything else descent.X[rows]
+        X: Any = descent.X if everything else descent.X[rows]
         self.rows, self.active = rows, np.arange(len(rows))
-        # without a sign no index needs a test for one
-        self.matrix = X.data, X.indices.view(f"u{X.indices.itemsize}"), X.indptr
+        self.matrix: tuple[np.ndarray, ...] = (X,)
+        if sp.issparse(X):  # without a sign no index needs a test for one
+            self.matrix = X.data, X.indices.view(f"u{X.indices.itemsize}"), X.indptr
         fixed = problem.p, problem.lo, problem.hi, problem.ridge, descent.diagonal
         self.fixed = tuple(part if everything else part[rows] for part in fixed)
         self.beta = descent.beta[rows]
@@ -77,8 +83,8 @@ class _Part:
 class _Descent:
     """The variables, w and the level."""
 
-    def __init__(self, problem: Problem, X: sp.csr_array) -> None:
-        self.problem, self.X = problem, X
+    def __init__(self, problem: Problem, X: Matrix, team: Workers) -> None:
+        self.problem, self.X, self._rows = problem, X, Rows(X, team)
         self.n = len(problem)
         squares = squared_norms(X)
         self.stiffness = float(squares.mean()) if problem.threshold else 0.0
@@ -88,11 +94,19 @@ class _Descent:
         self.w = self._weights(self.beta)
         self.level = 0.0
         self.state = SEED
+        self.most_passes = PASSES if sp.issparse(X) else DENSE_PASSES
         self.passes = 0.0  # rows looked at, relative to all
         self.n_steps = 0
 
     def _weights(self, beta: np.ndarray) -> np.ndarray:
-        return np.asarray(self.X.T @ beta, np.float64)
+        if sp.issparse(self.X):
+            return np.asarray(self.X.T @ beta, np.float64)
+        return self._rows.turned(beta)
+
+    def _outputs(self, w: np.ndarray) -> np.ndarray:
+        if sp.issparse(self.X):
+            return np.asarray(self.X @ w, np.float64)
+        return self._rows.times(w)
 
     def run(self, tol: float, stopped: Callable[[], object]) -> None:
         """Descend until gradients that can be followed are within the tolerance, and the level
@@ -103,7 +117,7 @@ class _Descent:
         part = whole = _Part(self, moving)
         above, below = np.inf, -np.inf
         base = self.level  # t; `level` is t + k (sum b - its target)
-        while self.passes < PASSES and not stopped():
+        while self.passes < self.most_passes and not stopped():
             is_whole = len(part.active) == len(moving)
             most, least = self._pass(part, above, below)
             off = abs(self.level - base)
@@ -135,7 +149,7 @@ class _Descent:
         self.n_steps += 1
         part.left_out[part.active] = False
         self.state = loops.shuffle(part.active, np.uint64(self.state))
-        descend: Any = loops.descend
+        descend: Any = loops.descend if sp.issparse(self.X) else loops.descend_dense
         most, least, self.level, _ = descend(
             *part.matrix, *part.fixed, part.beta, self.w, self.level, self.stiffness, part.active,
             part.left_out, above, below,
@@ -152,7 +166,7 @@ class _Descent:
 
     def _judged(self, beta: np.ndarray, tol: float) -> Solution:
         problem = self.problem
-        grad = problem.p + problem.ridge * beta + self.X @ self._weights(beta)
+        grad = problem.p + problem.ridge * beta + self._outputs(self._weights(beta))
         optimality = Optimality.of(problem, beta, grad, self.n)
         return Solution(beta, grad, optimality.violation, self.n_steps, optimality.meets(tol))
 
@@ -160,11 +174,11 @@ class _Descent:
         """The exact solution near by, if the active set method can have it."""
 
         def gram(F: np.ndarray) -> np.ndarray:
-            rows = self.X[F].astype(np.float64)
-            return np.asarray((rows @ rows.T).toarray())
+            rows: Any = self.X[F].astype(np.float64)
+            return np.asarray((rows @ rows.T).toarray() if sp.issparse(rows) else rows @ rows.T)
 
         def products(F: np.ndarray, d: np.ndarray) -> np.ndarray:
-            return np.asarray(self.X @ np.asarray(self.X[F].T @ d, np.float64), np.float64)
+            return self._outputs(np.asarray(self.X[F].T @ d, np.float64))
 
         found = refine(self.problem, at, gram, products, stopped=stopped)
         return replace(self._judged(found.beta, tol), n_steps=at.n_steps)

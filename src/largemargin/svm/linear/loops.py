@@ -1,4 +1,4 @@
-"""Compiled passes of dual coordinate descent over the rows of a CSR matrix."""
+"""Compiled passes of dual coordinate descent over the rows of a CSR matrix, or of an array."""
 
 from __future__ import annotations
 
@@ -63,16 +63,11 @@ def descend(
         for e in range(whole, last):
             g0 += data[e] * w[indices[e]]
         g = (g0 + g1) + (g2 + g3)
-        if old <= lo[i]:
-            if g >= 0.0:
-                left_out[i] = g > above
-                continue
-        elif old >= hi[i] and g <= 0.0:
-            left_out[i] = g < below
+        new, can_move = _stepped(g, old, lo[i], hi[i], diagonal[i])
+        if not can_move:
+            left_out[i] = g > above or g < below
             continue
-        most = max(most, g)
-        least = min(least, g)
-        new = min(max(old - g / diagonal[i], lo[i]), hi[i])
+        most, least = max(most, g), min(least, g)
         change = new - old
         if change != 0.0:
             beta[i] = new
@@ -80,3 +75,44 @@ def descend(
             for e in range(first, last):
                 w[indices[e]] += change * data[e]
     return most, least, level, touched
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _stepped(g, old, lo, hi, diagonal):
+    """A variable after its step against the gradient g, and whether it can go that way at all."""
+    if (old <= lo and g >= 0.0) or (old >= hi and g <= 0.0):
+        return old, False
+    return min(max(old - g / diagonal, lo), hi), True
+
+
+@njit(cache=True, nogil=True)
+def descend_dense(
+    X, p, lo, hi, ridge, diagonal, beta, w, level, stiffness, active, left_out, above, below
+):
+    """`descend` over the rows of an array."""
+    most, least = 0.0, 0.0
+    for k in range(len(active)):
+        i = active[k]
+        row, old = X[i], beta[i]
+        g = ridge[i] * old + p[i] + level + _product(row, w)
+        new, can_move = _stepped(g, old, lo[i], hi[i], diagonal[i])
+        if not can_move:
+            left_out[i] = g > above or g < below
+            continue
+        most, least = max(most, g), min(least, g)
+        change = new - old
+        if change != 0.0:
+            beta[i] = new
+            level += stiffness * change
+            for e in range(len(row)):
+                w[e] += change * row[e]
+    return most, least, level, 0.0
+
+
+@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+def _product(row, w):
+    """row.w in float64, in as many sums side by side as the processor has room for."""
+    total = 0.0
+    for e in range(len(row)):
+        total += row[e] * w[e]
+    return total

@@ -1,5 +1,5 @@
-"""Linear machines of many sparse columns by coordinate descent: the answer of kernel values and of
-a general quadratic program, and the same bits whatever the threads.
+"""Linear machines of many columns, sparse or dense, by coordinate descent: the answer of kernel
+values and of a general quadratic program, and the same bits whatever the threads.
 """
 
 import math
@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from largemargin.svm import SVC, session, verified_sums
+from largemargin.runtime.threads import workers
+from largemargin.svm import SVC, few_features, session, verified_sums
 from largemargin.svm.formulations import HINGE, SQUARED_HINGE, SoftMargin
 from largemargin.svm.linear import coordinate_descent, loops
 from largemargin.svm.linear.coordinate_descent import solve_by_coordinates
@@ -43,14 +44,22 @@ FORMULATIONS = {
 }
 
 
+@pytest.fixture
+def team():
+    with workers(1) as team:
+        yield team
+
+
+@pytest.mark.parametrize("dense", [False, True])
 @pytest.mark.parametrize("exact", [False, True])
 @pytest.mark.parametrize("name", FORMULATIONS)
-def test_against_a_quadratic_program(name, exact):
+def test_against_a_quadratic_program(name, exact, dense, team):
     formulation = FORMULATIONS[name]
     X, y = texts(0)
     weight = np.random.default_rng(1).uniform(0.5, 2, len(y))
     problem = formulation.problem(y, weight)
-    ours = solve_by_coordinates(problem, X, 1e-3, exact, lambda: "")
+    given = X.toarray() if dense else X
+    ours = solve_by_coordinates(problem, given, 1e-3, exact, team, lambda: "")
     assert ours.converged
     assert (problem.lo <= ours.beta).all()
     assert (ours.beta <= problem.hi).all()
@@ -83,19 +92,26 @@ def test_the_answer_of_kernel_values(slack, without_matrix, monkeypatch):
 
 
 def test_more_passes_than_it_may_make(without_matrix, monkeypatch):
-    """Kernel values take over."""
+    """Kernel values take over, or systems of as many equations as dense rows have columns."""
     X, y = texts(3, n=120)
     truth = SVC(kernel="linear").fit(X, y)
-    monkeypatch.setattr(coordinate_descent, "PASSES", 2)
-    model = SVC(kernel="linear").fit(X, y)
-    assert model.converged_
-    assert np.allclose(model.coef_, truth.coef_, rtol=0, atol=1e-8)
+    monkeypatch.setattr(few_features, "MOST_FEATURES", 10)
+    for name in ("PASSES", "DENSE_PASSES"):
+        monkeypatch.setattr(coordinate_descent, name, 2)
+    for given in (X, X.toarray(), X.toarray()[:, :50]):
+        if given.shape != X.shape:
+            truth = SVC(kernel="linear").fit(sp.csr_array(given), y)
+        model = SVC(kernel="linear").fit(given, y)
+        assert model.converged_
+        assert np.allclose(model.coef_, truth.coef_, rtol=0, atol=1e-8)
 
 
 @pytest.mark.bits
 @pytest.mark.parametrize("precision", ["float32", "float64"])
-def test_threads_do_not_change_a_bit(precision, without_matrix):
+@pytest.mark.parametrize("dense", [False, True])
+def test_threads_do_not_change_a_bit(precision, dense, without_matrix):
     X, y = texts(4, n=200)
+    X = X.toarray() if dense else X
     y = y + 2 * (np.arange(200) % 3 == 0)
     params = {"kernel": "linear", "precision": precision}
     first = SVC(n_jobs=1, **params).fit(X, y)
@@ -108,12 +124,12 @@ def test_threads_do_not_change_a_bit(precision, without_matrix):
 
 
 @pytest.mark.parametrize("looks", [0, 1, 3, 10])
-def test_stopped_at_any_time_the_point_is_feasible(looks):
+def test_stopped_at_any_time_the_point_is_feasible(looks, team):
     X, y = texts(5)
     problem = FORMULATIONS["large C"].problem(y, np.ones(len(y)))
     asked = iter(range(10**6))
     found = solve_by_coordinates(
-        problem, X, 1e-3, True, lambda: "late" if next(asked) >= looks else ""
+        problem, X, 1e-3, True, team, lambda: "late" if next(asked) >= looks else ""
     )
     assert (problem.lo <= found.beta).all()
     assert (found.beta <= problem.hi).all()
@@ -122,12 +138,13 @@ def test_stopped_at_any_time_the_point_is_feasible(looks):
     assert np.allclose(found.grad, K @ found.beta + problem.p)
 
 
-def test_rows_without_entries():
+def test_rows_without_entries(team):
     X, y = texts(6)
     X = sp.csr_array(sp.vstack([X, sp.csr_array((20, X.shape[1]))]))
     y = np.append(y, np.arange(20) % 2 * 2 - 1.0)
     problem = FORMULATIONS["linear"].problem(y, np.ones(len(y)))
-    assert solve_by_coordinates(problem, X, 1e-3, False, lambda: "").converged
+    for given in (X, X.toarray()):
+        assert solve_by_coordinates(problem, given, 1e-3, False, team, lambda: "").converged
 
 
 def descend_twin(X, p, lo, hi, ridge, diagonal, beta, w, level, stiffness, active):
@@ -153,28 +170,34 @@ def test_a_pass_against_its_twin(dtype):
     assert not np.array_equal(active, np.arange(40))
     assert np.array_equal(np.sort(active), np.arange(40))
     assert state != 1
-    ours, theirs = beta.copy(), beta.copy()
-    w, other = X.T @ beta, X.T @ beta
-    matrix = X.data, X.indices.view(np.uint32), X.indptr
-    most, least, level, _ = loops.descend(
-        *matrix, *fixed, ours, w, 0.3, 0.5, active, np.zeros(40, bool), np.inf, -np.inf
-    )
-    dense = X.toarray().astype(float)
-    assert level == pytest.approx(descend_twin(dense, *fixed, theirs, other, 0.3, 0.5, active))
-    assert most > 0 > least
-    assert np.allclose(ours, theirs)
-    assert np.allclose(w, other)
+    theirs, other = beta.copy(), X.T @ beta
+    twin_level = descend_twin(X.toarray().astype(float), *fixed, theirs, other, 0.3, 0.5, active)
+    for descend, matrix in (
+        (loops.descend, (X.data, X.indices.view(np.uint32), X.indptr)),
+        (loops.descend_dense, (X.toarray(),)),
+    ):
+        ours, w = beta.copy(), X.T @ beta
+        most, least, level, _ = descend(
+            *matrix, *fixed, ours, w, 0.3, 0.5, active, np.zeros(40, bool), np.inf, -np.inf
+        )
+        assert level == pytest.approx(twin_level)
+        assert most > 0 > least
+        assert np.allclose(ours, theirs)
+        assert np.allclose(w, other)
 
 
 def test_rows_far_from_the_margin_are_left_out():
-    X = sp.csr_array(np.eye(3))
-    ones, left_out = np.ones(3), np.zeros(3, bool)
-    loops.descend(
-        X.data, X.indices.view(np.uint32), X.indptr, np.array([5.0, 0.1, -5.0]), 0 * ones, ones,
-        0 * ones, ones, np.array([0.0, 0.0, 1.0]), np.zeros(3), 0.0, 0.0, np.arange(3), left_out,
-        1.0, -1.0,
-    )  # fmt: skip
-    assert left_out.tolist() == [True, False, True]
+    X, ones = sp.csr_array(np.eye(3)), np.ones(3)
+    for descend, matrix in (
+        (loops.descend, (X.data, X.indices.view(np.uint32), X.indptr)),
+        (loops.descend_dense, (X.toarray(),)),
+    ):
+        left_out = np.zeros(3, bool)
+        descend(
+            *matrix, np.array([5.0, 0.1, -5.0]), 0 * ones, ones, 0 * ones, ones,
+            np.array([0.0, 0.0, 1.0]), np.zeros(3), 0.0, 0.0, np.arange(3), left_out, 1.0, -1.0,
+        )  # fmt: skip
+        assert left_out.tolist() == [True, False, True]
 
 
 def test_sums_over_sparse_rows():
