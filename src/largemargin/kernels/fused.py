@@ -42,7 +42,7 @@ MANY_ROWS = 1 << 15
 MOST_COLUMNS = 512  # columns up to which sparse rows are packed as dense ones
 LEAST_ZEROS = 8  # features of a row that are zero, in the mean, from which on zeros are left out
 TASK = 1 << 18  # kernel values that are worth a task of their own
-SQUARE_PARTS = 4  # how much larger tasks are that end with sums over all examples
+SQUARE_PARTS = 32  # tasks at most that each end with sums over all examples
 LEAST_PANELS = 8  # panels of a task, over which vectors pass while they are in cache
 
 
@@ -395,7 +395,10 @@ class Columns:
         """`sums` where the vectors are the columns, in their order: half of the values are
         computed, and each is used for its row and for its column.
         """
-        of, form, parts = self._of, self._of.form, self._parts(self.n // SQUARE_PARTS)
+        of, form = self._of, self._of.form
+        step = max(LEAST_PANELS, 4 * TASK // max(1, self.n * self._width))
+        step = max(step, -(-self._count // SQUARE_PARTS))
+        parts = [(k, min(k + step, self._count)) for k in range(0, self._count, step)]
         shape = len(coefs), len(self._norms) + GROUP
         given, out = np.zeros(shape), np.zeros(shape)
         given[:, : self.n] = coefs

@@ -29,6 +29,7 @@ from largemargin.kernels.functions import UNIT
 from largemargin.kernels.fused import Columns, FusedRows, roundings
 from largemargin.svm.active_set import refine
 from largemargin.svm.dense_solver import solve_block
+from largemargin.svm.extrapolation import Extrapolation, Position
 from largemargin.svm.problem import Optimality, Problem, Solution, smo_loops
 
 # Variables of a working set; up to twice as many if many are free, or if the set is large
@@ -333,12 +334,15 @@ class Chunking:
         """Solve over a set of columns until it is good enough, or there is no time left."""
         last, end = np.empty(0, np.int64), self.effort.n_rounds + max_rounds
         pools = self.kernel.has_pools and len(columns) > 2 * POOL
+        ahead = Extrapolation(columns.problem, partial(self._sums_of, columns))
         while True:
             at = columns.optimality()
             if columns.is_whole:
                 self.violation = at.violation
             if enough(at) or self.effort.is_over or self.effort.n_rounds >= end:
                 return
+            if not pools and self._goes_ahead(columns, ahead):
+                at = columns.optimality()
             self.effort.n_rounds += 1
             size = max(POOL, int(POOL_SHARE * len(columns))) if pools else columns.working_set
             which = columns.select(size, last, at, self.effort.n_rounds)
@@ -370,6 +374,32 @@ class Chunking:
             self._note_drift(examples, changes[0], columns.grad, columns.sizes)
             last = which
             self._report(self)
+
+    def _goes_ahead(self, columns: ColumnSet, ahead: Extrapolation) -> bool:
+        """Go where the last working sets lead, if that is known and better."""
+        before = self.drift
+        position = Position(columns.beta, columns.grad, columns.sizes, before)
+        found = ahead.step(position, columns.working_set)
+        if found is None:
+            return False
+        columns.beta[:], columns.grad[:], columns.sizes[:] = found.beta, found.grad, found.sizes
+        if np.isfinite(before):
+            self.drift += found.drift - before
+        return True
+
+    def _sums_of(
+        self, columns: ColumnSet, variables: np.ndarray, changes: np.ndarray
+    ) -> np.ndarray:
+        """Changes of some variables, none of which crosses zero, times kernel values."""
+        examples = columns.examples[variables]
+        given = changes[None]
+        if self._weights is not None:
+            side = np.where(columns.problem.hi[variables] <= 0, -1.0, 1.0)
+            given = np.stack([changes, side * changes * self._weights[examples]])
+        self.effort.n_values += len(variables) * len(columns)
+        sums = columns.sums(examples, given)
+        self._note_drift(examples, changes, sums)
+        return sums
 
     def _solved(self, columns: ColumnSet, which: np.ndarray, aim: float) -> np.ndarray:
         """Some variables after they were solved for in the matrix of the values among them."""
