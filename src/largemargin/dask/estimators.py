@@ -105,6 +105,11 @@ class OnCluster:
         )
         cls.__init__ = __init__  # type: ignore[method-assign]
 
+    def _look_at_scale(self, X: MatrixLike, y: VectorLike, sample_weight: VectorLike) -> None:
+        """Rows on workers stay there: nothing is said of their columns."""
+        if not (is_lazy(X) or is_lazy(y)):
+            super()._look_at_scale(X, y, sample_weight)  # type: ignore[misc]
+
     def __sklearn_clone__(self) -> Any:
         """With the same client, which cannot be copied."""
         return type(self)(**self.get_params(deep=False))  # type: ignore[attr-defined]

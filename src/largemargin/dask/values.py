@@ -170,8 +170,10 @@ class ShardedKernel:
         return _values(self, matrix, matrix)
 
     def sums_among(self, rows: np.ndarray, coefs: np.ndarray) -> np.ndarray:
-        """sum_i coefs[p, i] k(x_i, x_j) among some rows, computed here unless workers keep them."""
-        if self.is_kept or not self._is_fused:
+        """sum_i coefs[p, i] k(x_i, x_j) among some rows, computed here unless workers keep them or
+        they are many.
+        """
+        if self.is_kept or not self._is_fused or len(rows) > MOST_LOCAL:
             return self.columns(rows).sums(self.vectors(rows), coefs)
         return np.asarray(self.local(rows).sums_among(np.arange(len(rows)), coefs))
 

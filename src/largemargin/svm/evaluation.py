@@ -362,22 +362,23 @@ class Evaluation:
         """
         given = coefs if weights is None else np.concatenate([coefs, weights])
         double, team = np.dtype(np.float64), self.session.team
-        if isinstance(Z, DistantRows):
-            of, on = (fused_rows(self.kernel, part, team, double) for part in (V, Z))
-            sums = on.columns(rows).sums(of.vectors(vectors), given)
-        else:  # a copy of all rows in float64 would be large
-            of = fused_rows(self.kernel, V[vectors], team, double)
-            sums, every = np.empty((len(given), len(rows))), np.arange(len(vectors))
-            others = np.ones(len(rows), bool)
-            if V is Z:  # values among the vectors are computed once
-                own = np.flatnonzero(np.isin(rows, vectors))
-                others[own] = False
-                place = np.empty(self.session.n, np.int64)
-                place[vectors] = every
-                sums[:, own] = of.sums_among(every, given)[:, place[rows[own]]]
-            on = fused_rows(self.kernel, Z[rows[others]], team, double)
-            columns = on.columns(np.arange(np.count_nonzero(others)))
-            sums[:, others] = columns.sums(of.vectors(every), given)
+        sums, others = np.empty((len(given), len(rows))), np.ones(len(rows), bool)
+        if V is Z:  # values among the vectors are computed once
+            own = np.flatnonzero(np.isin(rows, vectors))
+            others[own] = False
+            place = np.empty(self.session.n, np.int64)
+            place[vectors] = np.arange(len(vectors))
+        rest = rows[others]
+        if not isinstance(Z, DistantRows):  # a copy of all rows in float64 would be large
+            V_rows, Z_rows = V[vectors], Z[rest]
+            vectors, rest = np.arange(len(vectors)), np.arange(len(rest))
+        else:
+            V_rows, Z_rows = V, Z
+        of, on = (fused_rows(self.kernel, part, team, double) for part in (V_rows, Z_rows))
+        if V is Z:
+            sums[:, own] = of.sums_among(vectors, given)[:, place[rows[own]]]
+        if len(rest):
+            sums[:, others] = on.columns(rest).sums(of.vectors(vectors), given)
         return sums[: len(coefs)], None if weights is None else sums[len(coefs) :]
 
     def _summed_again(
