@@ -21,7 +21,7 @@ from largemargin.runtime.showing import percent
 
 ROWS = 400  # rows that are looked at
 UNUSUAL = 30.0  # a ratio of sizes from which on scaling is worth a try
-LEARNED = 0.5  # a model that errs on less than so much of what guessing does has learned
+LEARNED = 0.3  # a model that errs on less than so much of what guessing does has learned
 
 
 def warn_if_unscaled(model: Any, X: Any, y: Any) -> None:
@@ -34,7 +34,7 @@ def warn_if_unscaled(model: Any, X: Any, y: Any) -> None:
         X = np.asarray(X)
     sample = _safe_indexing(X.tocsr() if sp.issparse(X) else X, rows)
     why = unusual(sample)
-    if why is None:
+    if why is None or _is_all_the_same(model, why):
         return
     error, guess = learned(*map(as_common_labels, (y[rows], model.predict(sample))))
     if error is not None:
@@ -97,6 +97,15 @@ def learned(truth: np.ndarray, answers: np.ndarray) -> tuple[float | None, float
     by_class = float(np.mean(np.bincount(numbers, weights=wrong) / counts))
     fine = wrong.mean() < LEARNED * guess or by_class < LEARNED * (1 - 1 / len(classes))
     return None if fine else float(wrong.mean()), float(guess)
+
+
+def _is_all_the_same(model: Any, why: str) -> bool:
+    """Whether a kernel follows the size of all columns, or does not look at where they lie."""
+    kernel, gamma = getattr(model, "kernel", None), getattr(model, "gamma", None)
+    follows = isinstance(gamma, str) and gamma in ("scale", "stream") and isinstance(kernel, str)
+    if "far from 0" in why:
+        return follows and kernel in ("rbf", "laplacian", "matern")
+    return follows and "about" in why and kernel != "linear"
 
 
 def _hint(model: Any, why: str) -> str:
