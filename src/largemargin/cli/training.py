@@ -106,6 +106,8 @@ class Run:
             order = replace(
                 order, test_size=self.earlier.test_size(), seed=noted.get("seed", order.seed)
             )
+        if is_table(data.X):
+            order = replace(order, table=order.table.named(data))
         self.order = replace(order, scale=scale)
         self.pairwise = machine.get_params(deep=False).get("kernel") == "precomputed"
         fraction = 0.0 if self.in_shards else order.test_size
