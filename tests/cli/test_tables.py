@@ -80,6 +80,19 @@ def test_positions_are_those_of_the_file(run, fails, people, tmp_path):
     assert "there are 'id', 'age', 'job', 'town'" in fails(*args, "--drop", 5)
 
 
+@pytest.mark.parametrize("row", range(8))
+def test_a_bad_cell_has_the_row_of_the_file(row, run, people, tmp_path):
+    """Whether it is held out or not."""
+    lines = people.read_text().splitlines()
+    cells = lines[1 + row].split(",")
+    lines[1 + row] = ",".join([cells[0], "12x", *cells[2:]])
+    (tmp_path / "bad.csv").write_text("\n".join(lines))
+    result = run("train", "bad.csv", *SVM)
+    assert result.exit_code == 2
+    assert f"'12x' in row {row}, counted from 0" in result.stderr
+    assert "name the column with --categorical or --drop" in result.stderr
+
+
 def test_columns_are_remembered(run, fails, people, tmp_path):
     run("train", people, *SVM)
     expected = run("predict", "m", people).stdout

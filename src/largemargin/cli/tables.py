@@ -6,6 +6,8 @@ file of numbers alone stays an array behind a scaler, unless something is to be 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -209,6 +211,19 @@ def _names(
                 )
             found.append(name)
     return tuple(found)
+
+
+@contextmanager
+def rows_of_the_file(X: Any, options: TableOptions) -> Iterator[None]:
+    """Around work on parts of a table: what is wrong with a row of a part is met again in the
+    whole, where the row has the number that it has in the file.
+    """
+    try:
+        yield
+    except ValueError:
+        if is_table(X):
+            preprocessor(X, options, "none").fit(X)
+        raise
 
 
 def preprocessor_of(model: Any) -> Any:
