@@ -152,7 +152,9 @@ def _training_words(facts: dict[str, Any]) -> list[tuple[str, Any]]:
         return [("centres", facts["n_basis"])]
     if "online_errors" in facts:
         names = ("n_seen", "online_errors", "margin_errors", "n_insertions", "n_removals")
-        return [(name.removeprefix("n_").replace("_", " "), facts.get(name)) for name in names]
+        told = [(name.removeprefix("n_").replace("_", " "), facts.get(name)) for name in names]
+        chosen = [(name, facts[name]) for name in ("policy", "averages") if name in facts]
+        return told + chosen
     if "largest_gap" not in facts:
         mistakes = sum(facts.get("n_mistakes", []))
         rows = [("mistakes", mistakes), ("epochs", facts.get("n_epochs"))]
