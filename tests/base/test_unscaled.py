@@ -47,6 +47,25 @@ def test_what_helps_where_all_columns_are_large():
         assert model.score(1000 * X, y) > 0.85
 
 
+@pytest.mark.parametrize("name", ["SVC", "MIRA", "LPSVC"])
+def test_half_of_what_is_to_be_learned(name):
+    """One column of two alone tells the classes in part, and hides the other."""
+    X, y = make_moons(300, noise=0.25, random_state=0)
+    with pytest.warns(UserWarning, match=r"errs on [12].* where .* 50\.00 %.* standardise"):
+        getattr(largemargin, name)().fit(X * [1, 1e6], y)
+
+
+def test_silent_where_the_kernel_follows_the_columns():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 2))
+    y = X[:, 0] + rng.normal(size=300) > 0
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for rows in (1000 * X, X + 1000):
+            assert largemargin.SVC().fit(rows, y).score(rows, y) < 0.85
+            largemargin.MIRA(budget=50).fit(rows, y)
+
+
 def test_silent_where_it_learned_or_scaling_is_not_the_reason():
     X, y = IRIS
     noise = np.random.default_rng(0).permutation(y)

@@ -37,6 +37,22 @@ def test_the_power_is_found(clock):
     assert forecast.seconds_for(Slow, few, 0) is None
 
 
+@pytest.mark.parametrize(
+    ("parameters", "power"), [({"kernel": "rbf"}, 1.5), ({"kernel": "rbf", "budget": 9}, 1.0),
+                              ({"kernel": "linear"}, 1.0)],
+)  # fmt: skip
+def test_few_rows_do_not_show_how_support_vectors_grow(parameters, power, clock):
+    class Linear(Slow):
+        def get_params(self, deep=True):
+            return parameters
+
+        def fit(self, X, y):
+            time.perf_counter.now += 1e-4 * len(y)
+
+    data = Dataset(np.zeros((102_400, 1)), np.arange(102_400) % 2)
+    assert forecast.seconds_for(Linear, data, 0) == pytest.approx(0.64 * 16**power)
+
+
 def test_loading_code_is_no_part_of_the_time(clock):
     """A solver for many rows is loaded at its first use."""
     loaded = []

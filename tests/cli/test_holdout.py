@@ -58,6 +58,7 @@ def test_rows_of_training_are_known_again(run, animals, tmp_path):
     run("train", animals, *SVM)
     shown = run("evaluate", "m", animals).stdout
     assert "training error" in shown
+    assert "interval" not in shown
     assert "The model was trained on these rows" in shown
     assert "measured before it was fitted on all rows" in shown
     assert run("evaluate", "m", animals, "--report", "a.html").exit_code == 0
@@ -78,7 +79,8 @@ def test_the_page_is_of_the_model_that_was_measured(run, animals):
 
 
 @pytest.mark.parametrize(
-    ("n", "rare", "words"), [(12, 6, "12 rows are too few"), (40, 1, "a class has one row only")]
+    ("n", "rare", "words"),
+    [(12, 6, "12 rows are too few"), (40, 1, "only one class has more than one row")],
 )
 def test_too_few_rows(n, rare, words, run, tmp_path):
     lines = [f"{k % 7},{k % 5},{'ab'[k < rare]}\n" for k in range(n)]
@@ -86,6 +88,13 @@ def test_too_few_rows(n, rare, words, run, tmp_path):
     result = run("train", "few.csv", *SVM)
     assert result.exit_code == 0
     assert f"no test data, {words}" in result.stdout
+
+
+def test_the_only_row_of_a_class_stays(run, animals, tmp_path):
+    (tmp_path / "one.csv").write_text(animals.read_text() + "9,9,9,zebra\n")
+    result = run("train", "one.csv", *SVM)
+    assert "of 24 held-out rows" in result.stdout
+    assert "classes of one row only: 'zebra'" in result.stdout
 
 
 def test_kernel_values_lose_columns_too(run, tmp_path):
@@ -162,3 +171,16 @@ def test_pictures_and_sparse_data_are_not_scaled(run, animals, tmp_path):
     assert json.loads(run("train", "a.svm", "--json", "-o", "m").stdout)["scale"] == "none"
     assert "the default for pictures" in run("train", "digits", "--epochs", 1, "-o", "m").stdout
     assert json.loads(run("train", animals, *PLAIN, "--json").stdout)["scale"] == "none"
+
+
+def test_the_label_is_named(run, fails, animals, tmp_path):
+    run("train", animals, *SVM)
+    assert "label           kind" in run("evaluate", "m", animals).stdout
+    assert "label            kind" in run("inspect", "m").stdout
+    lines = animals.read_text().splitlines()
+    (tmp_path / "other.csv").write_text("\n".join([lines[0], *(f"{x}s" for x in lines[1:])]))
+    assert "in the column 'kind', are not those the model knows" in fails(
+        "evaluate", "m", "other.csv"
+    )
+    (tmp_path / "none.csv").write_text("\n".join(x.rsplit(",", 1)[0] for x in lines))
+    assert "is called 'kind'" in fails("evaluate", "m", "none.csv")

@@ -7,9 +7,12 @@ import numpy as np
 import pytest
 from sklearn import metrics
 
-from largemargin import load
+from largemargin import SVC, load
 from largemargin.base.strata import held_out
+from largemargin.cli.measuring import advice
 from largemargin.data import read
+from largemargin.report.intervals import ErrorRate
+from largemargin.report.measures import Measures
 
 
 @pytest.fixture
@@ -51,6 +54,7 @@ def test_a_rare_class(run, rare):
     assert "balanced error" in shown.stdout
     assert "AUC" in shown.stdout
     assert "look at the balanced error" not in shown.stderr
+    assert "no better than a guess" not in shown.stderr
     page = Path("a.html").read_text()
     for words in ("hardly change the error above", "balanced error", "AUC"):
         assert words in page
@@ -66,6 +70,15 @@ def test_no_better_than_a_guess(run, noise):
         assert "--kernel linear" in told
         assert "--class-weight balanced" in told
     assert "no better than that" in Path("a.html").read_text()
+
+
+def test_weights_that_were_asked_for_are_no_fault():
+    counts = ErrorRate(12, 100), 0.05, "no", "yes", 0.05, True, 0.12
+    found = Measures(*counts, {"no": 0.88, "yes": 0.8}, 0.9)
+    [told] = advice(found, SVC(class_weight="balanced"), "")
+    assert "finds 80.00 % of the class 'yes' instead; leave out --class-weight" in told
+    [told] = advice(found, SVC(), "")
+    assert "no better than a guess" in told
 
 
 @pytest.mark.full

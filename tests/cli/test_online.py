@@ -20,6 +20,13 @@ MODELS = {
 }
 
 
+def test_inspect_says_what_auto_was(run, animals):
+    run("train", animals, *PLAIN, "--model", "mira", "--budget", 20, "-o", "m")
+    shown = run("inspect", "m").stdout
+    assert "policy           projectron" in shown
+    assert "averages         yes" in shown
+
+
 @pytest.mark.parametrize("name", MODELS)
 def test_train_is_fit(name, run, animals):
     X, y = data.read(animals)

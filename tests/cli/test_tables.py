@@ -60,10 +60,37 @@ def test_options_of_tables(run, fails, people):
     told = " ".join(describe("m")["info"]["decisions"])
     assert "'id' and 'job' are dropped as asked for" in told
     assert "'town' (4 values)" in told
-    found = json.loads(run("train", people, *SVM, "--missing", "drop", "--json").stdout)
-    assert found["rows"] == 120 - 14
+    result = run("train", people, *SVM, "--missing", "drop", "--json")
+    assert "note: 14 of 120 rows have a missing value and are left out" in result.stderr
+    assert json.loads(result.stdout)["rows"] == 120 - 14
     assert "trained with --missing drop" in fails("predict", "m", people)
     assert "give --missing impute" in fails("train", people, *SVM, "--missing", "refuse")
+
+
+def test_positions_are_those_of_the_file(run, fails, people, tmp_path):
+    lines = [line.rsplit(",", 1) for line in people.read_text().splitlines()]
+    (tmp_path / "first.csv").write_text("\n".join(f"{y},{row}" for row, y in lines))
+    args = ("train", "first.csv", *SVM, "--label", 0)
+    run(*args, "--drop", 2, "--categorical", 4)
+    told = " ".join(describe("m")["info"]["decisions"])
+    assert "'age' is dropped as asked for" in told
+    assert "'town' (4 values)" in told
+    for label in (0, "rich"):
+        assert "the column 'rich' holds the labels" in fails(*args, "--drop", label)
+    assert "there are 'id', 'age', 'job', 'town'" in fails(*args, "--drop", 5)
+
+
+@pytest.mark.parametrize("row", range(8))
+def test_a_bad_cell_has_the_row_of_the_file(row, run, people, tmp_path):
+    """Whether it is held out or not."""
+    lines = people.read_text().splitlines()
+    cells = lines[1 + row].split(",")
+    lines[1 + row] = ",".join([cells[0], "12x", *cells[2:]])
+    (tmp_path / "bad.csv").write_text("\n".join(lines))
+    result = run("train", "bad.csv", *SVM)
+    assert result.exit_code == 2
+    assert f"'12x' in row {row}, counted from 0" in result.stderr
+    assert "name the column with --categorical or --drop" in result.stderr
 
 
 def test_columns_are_remembered(run, fails, people, tmp_path):

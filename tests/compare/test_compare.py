@@ -302,7 +302,8 @@ def test_the_page(found):
         ({"max_seconds": 0}, "max_seconds must be a positive number, got 0"),
         ({"search_rows": 0}, "search_rows must be at least 1, got 0"),
         ({"folds": 1}, "folds must be at least 2, got 1"),
-        ({"folds": 40}, "fewer than the 40 folds"),
+        ({"folds": 40}, r"has 38 rows to train on of the class 0, fewer than the 40 folds"),
+        ({"folds": 40, "label": "kind"}, r"of the class 0 of the column 'kind', fewer"),
     ],
 )
 def test_bad_tasks(options, message):

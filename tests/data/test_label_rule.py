@@ -95,7 +95,7 @@ def test_last_columns_that_are_none(raw, seen):
 
 def test_no_candidate():
     choice = choose_label("a.csv", None, None, 2)
-    with pytest.raises(DataError, match="no column has few values"):
+    with pytest.raises(DataError, match="no column has few values, so add one"):
         check_labels("a.csv", choice, "x1", np.arange(50) / 7, {"x0": np.arange(50) / 3})
 
 

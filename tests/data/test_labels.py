@@ -91,6 +91,7 @@ def test_position(label, names, expected):
         (-5, None, "label=-5 is not a column"),
         ("kind", None, "no header line to find label='kind'"),
         ("kin", ["kind", "b", "c", "d"], "no column called 'kin'; did you mean 'kind'"),
+        ("nope", ["age", "income"], "'nope'; the columns are 'age', 'income'"),
         ("zzz", ["a", "b", "c", "d"], "the columns are 'a', 'b', 'c', 'd'"),
         ("a", ["a", "a", "c", "d"], "2 columns are called 'a'"),
     ],

@@ -65,7 +65,7 @@ def test_policies_that_have_none(policy):
         ([[1.0, 2.0], [3.0, 4.0]], [0, 1, 1], "inconsistent"),
         ([[1.0, 2.0], [3.0, 4.0]], [0.5, 1.7], "continuous"),
         ([1.0, 2.0], [0, 1], "2D"),
-        ([["a", "b"], ["c", "d"]], [0, 1], "could not convert"),
+        ([["a", "b"], ["c", "d"]], [0, 1], "could not convert .*TablePreprocessor"),
         ([[1e200, 0.0], [0.0, 1e200]], [0, 1], "scale the data"),
     ],
 )

@@ -58,6 +58,14 @@ def test_decisions():
     ]
 
 
+def test_money():
+    amounts = np.random.default_rng(0).normal(scale=1e4, size=50).round(2).tolist()
+    written = [f"{'-' * (a < 0)}${abs(a):,.2f}" for a in amounts]
+    found = TablePreprocessor(scale="none").fit({"price": written})
+    np.testing.assert_array_equal(found.transform({"price": written})[:, 0], amounts)
+    assert "The column 'price' has signs of money, which are left out." in found.decisions_
+
+
 def test_a_sentence_with_many_columns():
     draw = np.random.default_rng(0)
     (told,) = TablePreprocessor().fit({f"c{i}": draw.normal(size=9) for i in range(50)}).decisions_

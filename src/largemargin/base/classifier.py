@@ -113,10 +113,18 @@ class Estimator(BaseEstimator):
             return X, y
         if sp.issparse(X):
             X = checked_sparse(X)
-        checked = validate_data(
-            self, X, "no_validation" if plain else y, reset=reset,
-            accept_sparse=self._accepts_sparse, dtype=[np.float64, np.float32],
-        )  # fmt: skip
+        try:
+            checked = validate_data(
+                self, X, "no_validation" if plain else y, reset=reset,
+                accept_sparse=self._accepts_sparse, dtype=[np.float64, np.float32],
+            )  # fmt: skip
+        except ValueError as error:
+            if "could not convert string to float" not in str(error):
+                raise
+            raise ValueError(
+                f"{error}: {type(self).__name__} takes numbers; for text, dates and missing values "
+                "put a largemargin.tables.TablePreprocessor before it, in a Pipeline"
+            ) from error
         if plain:
             if len(y) != checked.shape[0]:
                 check_consistent_length(checked, y)

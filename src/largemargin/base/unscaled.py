@@ -22,6 +22,7 @@ from largemargin.runtime.showing import percent
 ROWS = 400  # rows that are looked at
 UNUSUAL = 30.0  # a ratio of sizes from which on scaling is worth a try
 LEARNED = 0.5  # a model that errs on less than so much of what guessing does has learned
+LEARNED_BY_KERNEL = 0.3  # the same where large columns hide others; weights can make up for them
 
 
 def warn_if_unscaled(model: Any, X: Any, y: Any) -> None:
@@ -34,9 +35,11 @@ def warn_if_unscaled(model: Any, X: Any, y: Any) -> None:
         X = np.asarray(X)
     sample = _safe_indexing(X.tocsr() if sp.issparse(X) else X, rows)
     why = unusual(sample)
-    if why is None:
+    if why is None or _is_all_the_same(model, why):
         return
-    error, guess = learned(*map(as_common_labels, (y[rows], model.predict(sample))))
+    share = LEARNED if getattr(model, "kernel", "linear") == "linear" else LEARNED_BY_KERNEL
+    truth, answers = as_common_labels(y[rows]), as_common_labels(model.predict(sample))
+    error, guess = learned(truth, answers, share)
     if error is not None:
         warnings.warn(
             f"{type(model).__name__} errs on {percent(error)} of its training rows, where always "
@@ -83,8 +86,10 @@ def unusual(X: Any) -> str | None:
     return None
 
 
-def learned(truth: np.ndarray, answers: np.ndarray) -> tuple[float | None, float]:
-    """The error of answers, None if it is well below that of a guess, and the latter.
+def learned(
+    truth: np.ndarray, answers: np.ndarray, share: float = LEARNED
+) -> tuple[float | None, float]:
+    """The error of answers, None if it is below a share of that of a guess, and the latter.
 
     Answers that are good for each class alike, as `class_weight="balanced"` asks for, count as
     learned too.
@@ -95,8 +100,17 @@ def learned(truth: np.ndarray, answers: np.ndarray) -> tuple[float | None, float
         return None, 0.0
     guess = 1 - counts.max() / len(truth)
     by_class = float(np.mean(np.bincount(numbers, weights=wrong) / counts))
-    fine = wrong.mean() < LEARNED * guess or by_class < LEARNED * (1 - 1 / len(classes))
+    fine = wrong.mean() < share * guess or by_class < share * (1 - 1 / len(classes))
     return None if fine else float(wrong.mean()), float(guess)
+
+
+def _is_all_the_same(model: Any, why: str) -> bool:
+    """Whether a kernel follows the size of all columns, or does not look at where they lie."""
+    kernel, gamma = getattr(model, "kernel", None), getattr(model, "gamma", None)
+    follows = isinstance(gamma, str) and gamma in ("scale", "stream") and isinstance(kernel, str)
+    if "far from 0" in why:
+        return follows and kernel in ("rbf", "laplacian", "matern")
+    return follows and "about" in why and kernel != "linear"
 
 
 def _hint(model: Any, why: str) -> str:

@@ -184,7 +184,9 @@ def _task(
     for sentence in training.notes:
         note(f"note: {in_options(sentence)}")
     if is_table(training.X):
-        settings["preprocessor"] = preprocessor(training.X, table, settings["scale"])
+        settings["preprocessor"] = preprocessor(
+            training.X, table.named(training), settings["scale"]
+        )
     X_test, y_test = training.X_test, training.y_test
     if test is not None:
         X_test, y_test = read_test_data(test, training, reading)

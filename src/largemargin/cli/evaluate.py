@@ -12,7 +12,7 @@ from largemargin.cli.options import Decimal, Encoding, Header, Json, Label, Read
 from largemargin.cli.output import command_line, emit_json, note, tell_reading
 from largemargin.cli.report import ReportFile, Training, check_report, parts_for, write_report
 from largemargin.cli.tabulating import emit_facts, emit_table, fits
-from largemargin.runtime.showing import percent
+from largemargin.runtime.showing import percent, shown
 
 if TYPE_CHECKING:
     import numpy as np
@@ -64,12 +64,12 @@ def evaluate(
     reading = Reading(label, header, sep, encoding, decimal)
     found = read_whole_for(fitted, info, data, reading)
     if found.y is None and found.y_test is None:
-        raise ValueError(f"{data} has no labels to compare with: name their column with --label")
+        raise _no_labels(data, info.get("label"))
     found, seen = divided_again(fitted, info, found)
     X, y = (found.X, found.y) if found.X_test is None else (found.X_test, found.y_test)
     if y is None:
-        raise ValueError(f"{data} has no labels to compare with: name their column with --label")
-    truth = numbers_of(y, fitted.classes_, data)
+        raise _no_labels(data, info.get("label"))
+    truth = numbers_of(y, fitted.classes_, data, found.label_name)
     unknown = int((truth < 0).sum())
     if unknown:
         note(
@@ -81,6 +81,7 @@ def evaluate(
     result = {
         "model": model,
         "data": data,
+        "label": found.label_name,
         "rows": len(truth),
         "errors": int((predicted != truth).sum()),
         "error": float((predicted != truth).mean()),
@@ -105,6 +106,13 @@ def evaluate(
         write_report(
             report, fitted, info, test=test, training=known, command=command, model_file=model
         )
+
+
+def _no_labels(data: str, label: Any) -> ValueError:
+    there_was = f" (that of the training data is called {shown(label)})" if label else ""
+    return ValueError(
+        f"{data} has no labels to compare with: name their column with --label{there_was}"
+    )
 
 
 def _predictions(
@@ -159,13 +167,14 @@ def _error_facts(result: dict[str, Any], measures: Measures) -> list[tuple[str, 
     """The error, called after the rows that it is of, beside that of a guess."""
     from largemargin.report.fit.training_rows import ALL, SOME
 
-    error = f"{error_words(measures)}, {result['errors']} of {result['rows']} rows"
+    counted = f"{result['errors']} of {result['rows']} rows"
+    error = f"{error_words(measures)}, {counted}"
     name, held_out = "error", result["held_out"]
     told: list[tuple[str, Any]] = []
     if result["training_rows"] == SOME:
         name, error = "held-out error", f"{error} that the model was not trained on"
     if result["training_rows"] == ALL:
-        name = "training error"
+        name, error = "training error", f"{percent(measures.error)}, {counted}"
         told.append(("", "The model was trained on these rows: this says little of new rows."))
     if result["training_rows"] == ALL and held_out:
         recorded = f"{percent(held_out['error'])} of {held_out['rows']} rows"
@@ -175,6 +184,7 @@ def _error_facts(result: dict[str, Any], measures: Measures) -> list[tuple[str, 
         *told,
         ("guess's error", guess_words(measures)),
         *imbalance_facts(measures),
+        *([("label", result["label"])] if result["label"] else []),
     ]
 
 

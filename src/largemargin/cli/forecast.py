@@ -1,8 +1,9 @@
 """What a long training will take, said before it begins, from fits of a few rows.
 
 The time of a fit grows like a power of the rows, between 1 and 2. It is measured on small samples,
-each with twice the rows of the one before, from which the power is found by least squares. What is
-told is a range, from half to twice of that.
+each with twice the rows of the one before, from which the power is found by least squares. Where
+the support vectors grow with the rows it is taken to be 1.5 at least: few rows do not show it yet.
+What is told is a range, from half to twice of that.
 """
 
 from __future__ import annotations
@@ -48,16 +49,26 @@ def seconds_for(make: Callable[[], Any], data: Dataset, seed: int) -> float | No
         if found is not None and times[-1] is not None and found > JUMP * times[-1]:
             found = _timed(make(), data, order[:rows])  # the first time loaded compiled code
         times.append(found)
-    return extrapolated(times, rows, n)
+    return extrapolated(times, rows, n, _least_power(final_step(make())))
 
 
-def extrapolated(times: list[float | None], rows: int, n: int) -> float | None:
+def _least_power(machine: Any) -> float:
+    parameters = machine.get_params(deep=False)
+    bounded = parameters.get("budget") is not None
+    return 1.0 if bounded or parameters.get("kernel", "linear") == "linear" else MIDDLE_POWER
+
+
+def extrapolated(
+    times: list[float | None], rows: int, n: int, least_power: float = 1.0
+) -> float | None:
     """The time of n rows, from those of samples that double up to so many rows.
 
     >>> round(extrapolated([0.2, 0.4, 0.8], 1000, 4000), 6)
     3.2
     >>> round(extrapolated([0.01, 0.02, 0.4, 0.8], 1000, 4000), 6)  # from 500 rows on, another way
     3.2
+    >>> round(extrapolated([0.2, 0.4, 0.8], 1000, 4000, least_power=1.5), 6)
+    6.4
     """
     import numpy as np
 
@@ -69,7 +80,8 @@ def extrapolated(times: list[float | None], rows: int, n: int) -> float | None:
     logs = logs[jumps[-1] + 1 :] if len(jumps) else logs  # of the way that many rows take
     power = MIDDLE_POWER
     if len(logs) > 1:
-        power = float(np.clip(np.polyfit(np.arange(len(logs)), logs, 1)[0], 1.0, MOST_POWER))
+        slope = np.polyfit(np.arange(len(logs)), logs, 1)[0]
+        power = float(np.clip(slope, least_power, MOST_POWER))
     return float(known[-1] * (n / rows) ** power)
 
 

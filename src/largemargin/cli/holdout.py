@@ -41,6 +41,14 @@ class Parts:
     def held_out(self) -> bool:
         return not self.why_none
 
+    @property
+    def untested(self) -> list[Any]:
+        """The classes of one row, none of which is held out."""
+        import numpy as np
+
+        classes, counts = np.unique(np.asarray(self.whole.y), return_counts=True)
+        return list(classes[counts == 1].tolist())
+
 
 def check_fraction(fraction: float) -> None:
     """Refuse what is no share of the rows."""
@@ -52,7 +60,7 @@ def check_fraction(fraction: float) -> None:
 
 
 def divided(data: Dataset, fraction: float, seed: int, pairwise: bool = False) -> Parts:
-    """Hold rows out, as many of each class as its share asks for.
+    """Hold rows out, as many of each class as its share asks for; the only row of a class stays.
 
     `pairwise` is data that are kernel values, of which columns are held out as well.
     """
@@ -67,11 +75,11 @@ def divided(data: Dataset, fraction: float, seed: int, pairwise: bool = False) -
     n, counts = len(data.y), np.unique(data.y, return_counts=True)[1]
     if n < FEWEST_ROWS:
         return Parts(data, data, f"{n} rows are too few")
-    if counts.min() < 2:
-        return Parts(data, data, "a class has one row only")
     rows, others = held_out(data.y, fraction, seed)
     if not len(others) or len(np.unique(data.y[rows])) < len(counts):
         return Parts(data, data, f"--test-size {fraction:g} of {n} rows leaves a part without rows")
+    if len(np.unique(data.y[others])) < 2:
+        return Parts(data, data, "only one class has more than one row")
     if pairwise:
         X, X_test = data.X[np.ix_(rows, rows)], data.X[np.ix_(others, rows)]
     else:
@@ -89,7 +97,8 @@ def divided_again(model: Any, info: dict[str, Any], data: Dataset) -> tuple[Data
 
     if data.y is None or data.X_test is not None:
         return data, "none"
-    which = trained_on(model, info, data.X, numbers_of(data.y, model.classes_, data.name))
+    truth = numbers_of(data.y, model.classes_, data.name, data.label_name)
+    which = trained_on(model, info, data.X, truth)
     if which == SOME:
         noted = held_out_of(info)
         data = divided(data, noted["fraction"], noted["seed"]).training

@@ -61,7 +61,7 @@ def read_test_data(source: str, training: Dataset, reading: Reading) -> tuple[Ma
     X, y = (data.X, data.y) if data.X_test is None else (data.X_test, data.y_test)
     if y is None:
         raise ValueError(f"{source} has no labels to test with: name their column with --label")
-    numbers_of(y, np.unique(training.y), source)
+    numbers_of(y, np.unique(training.y), source, data.label_name)
     return X, y
 
 
@@ -95,8 +95,12 @@ def read_whole_for(
     return read_for(source, reading, Columns.of_model(model, info), no_label=no_label)
 
 
-def numbers_of(labels: VectorLike, classes: np.ndarray, source: str) -> np.ndarray:
-    """The class number of each label, -1 for a label that the model does not know."""
+def numbers_of(
+    labels: VectorLike, classes: np.ndarray, source: str, column: str | None = None
+) -> np.ndarray:
+    """The class number of each label, -1 for a label that the model does not know; `column` is
+    what they were read from.
+    """
     import numpy as np
 
     from largemargin.base.labels import numbers_in
@@ -109,8 +113,9 @@ def numbers_of(labels: VectorLike, classes: np.ndarray, source: str) -> np.ndarr
     if known is None or not known.any():
         few = ", ".join(shown(str(label))[1:-1] for label in classes[:10].tolist())
         few += ", ..." * (len(classes) > 10)
+        where = f"{source}, in the column {shown(column)}," if column else source
         raise ValueError(
-            f"the labels of {source} are not those the model knows ({few}): name the column of the "
+            f"the labels of {where} are not those the model knows ({few}): name the column of the "
             "labels with --label"
         )
     return numbers

@@ -17,7 +17,8 @@ from largemargin.runtime.showing import percent, shown, text
 _TOLD_APART = (
     "cv", "versions", "feature_names", "warnings", "decisions", "held_out",
     "column_kinds", "data", "rows", "features", "trained", "seconds", "test_error", "test_rows",
-    "guess_error", "classes", "converged", "epochs", "mistakes", "support_vectors", "scale",
+    "guess_error", "label", "classes", "converged", "epochs", "mistakes", "support_vectors",
+    "scale",
 )  # fmt: skip
 _LABELS_SHOWN = 12
 
@@ -113,6 +114,8 @@ def _data_words(info: dict[str, Any]) -> list[tuple[str, Any]]:
         return []
     size = f", {info['rows']} rows" if isinstance(info.get("rows"), int) else ""
     told: list[tuple[str, Any]] = [("trained on", f"{text(info['data'])}{size}")]
+    if info.get("label"):
+        told.append(("label", text(info["label"])))
     took = info.get("seconds")
     if "trained" in info:
         seconds = f", in {took:.2f} s" if isinstance(took, float) else ""
@@ -149,7 +152,9 @@ def _training_words(facts: dict[str, Any]) -> list[tuple[str, Any]]:
         return [("centres", facts["n_basis"])]
     if "online_errors" in facts:
         names = ("n_seen", "online_errors", "margin_errors", "n_insertions", "n_removals")
-        return [(name.removeprefix("n_").replace("_", " "), facts.get(name)) for name in names]
+        told = [(name.removeprefix("n_").replace("_", " "), facts.get(name)) for name in names]
+        chosen = [(name, facts[name]) for name in ("policy", "averages") if name in facts]
+        return told + chosen
     if "largest_gap" not in facts:
         mistakes = sum(facts.get("n_mistakes", []))
         rows = [("mistakes", mistakes), ("epochs", facts.get("n_epochs"))]

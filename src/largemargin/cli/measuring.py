@@ -75,7 +75,14 @@ def imbalance_facts(found: Measures) -> list[tuple[str, Any]]:
 def advice(found: Measures, model: Any, scale: str) -> list[str]:
     """Warnings where a model is no better than a guess, or a rare class may be lost."""
     told = []
-    if not found.beats_guess:
+    if not found.beats_guess and found.finds_rare and not _weights_missing(model):
+        told.append(
+            f"the model errs on {percent(found.error)} of the rows, and always answering "
+            f"{shown(found.commonest)} on {percent(found.guess_error)}: with class weights it "
+            f"finds {percent(found.recalls[found.rarest])} of the class {shown(found.rarest)} "
+            "instead; leave out --class-weight if every error counts alike"
+        )
+    elif not found.beats_guess:
         told.append(
             "the model is no better than a guess: it errs on "
             f"{percent(found.error)}, and always answering {shown(found.commonest)} on "

@@ -103,6 +103,7 @@ _IN_OPTIONS = (
         r"missing is 'drop': a transformer cannot drop rows.*",
         "the model was trained with --missing drop: fill it in, or train with --missing impute",
     ),
+    (r"name the column in categorical or in drop", "name the column with --categorical or --drop"),
     (r"pass (sep|encoding|decimal)=", r"give --\1 "),
     (r"\b(sep|encoding|decimal)= (?=if|and|are)", r"--\1 "),
     (

@@ -6,6 +6,8 @@ file of numbers alone stays an array behind a scaler, unless something is to be 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -61,6 +63,18 @@ class TableOptions:
             )
         return cls(tuple(drop or ()), tuple(categorical or ()), missing)
 
+    def named(self, data: Dataset) -> TableOptions:
+        """The same with the names of columns in place of their positions in the file."""
+        names = list(as_table(data).names)
+        label, position = data.label_name, data.label_position
+        if label is not None and position is not None:
+            names.insert(position, label)
+        return replace(
+            self,
+            drop=_names(self.drop, names, "--drop", label),
+            categorical=_names(self.categorical, names, "--categorical", label),
+        )
+
     @property
     def given(self) -> bool:
         return bool(self.drop or self.categorical)
@@ -104,7 +118,7 @@ def prepared(data: Dataset, options: TableOptions) -> Dataset:
 
     if not is_table(data.X) and not _needs_table(data, options):
         return data
-    table = as_table(data)
+    options, table = options.named(data), as_table(data)
     X_test = None if data.X_test is None else as_table(replace(data, X=data.X_test))
     if options.missing == "drop":
         rows = preprocessor(table, options, "none").complete_rows(table)
@@ -113,6 +127,9 @@ def prepared(data: Dataset, options: TableOptions) -> Dataset:
                 f"every row of {data.name} has a missing value, so --missing drop leaves none: "
                 "give --missing impute, or leave out columns with --drop"
             )
+        if not rows.all():
+            told = f"{(~rows).sum()} of {len(rows)} rows have a missing value and are left out"
+            data = replace(data, notes=(*data.notes, told))
         table, y = table[rows], None if data.y is None else data.y[rows]
     else:
         y = data.y
@@ -165,28 +182,48 @@ def preprocessor(table: Table, options: TableOptions, scale: str) -> Any:
     from largemargin.tables import TablePreprocessor
 
     return TablePreprocessor(
-        drop=_names(options.drop, table, "--drop"),
-        categorical=_names(options.categorical, table, "--categorical"),
+        drop=list(options.drop) or None,
+        categorical=list(options.categorical) or None,
         missing=options.missing,
         scale=scale,
     )
 
 
-def _names(given: tuple[str, ...], table: Table, option: str) -> list[str] | None:
+def _names(
+    given: tuple[str, ...], names: list[str], option: str, label: str | None
+) -> tuple[str, ...]:
     """The columns that are meant, each by its name or its position."""
     found = []
     for one in given:
-        for name in [one] if one in table.names else one.split(","):
+        for name in [one] if one in names else one.split(","):
             name = name.strip()
-            if name not in table.names and name.isdecimal() and int(name) < len(table.names):
-                name = table.names[int(name)]
-            if name not in table.names:
+            if name not in names and name.isdecimal() and int(name) < len(names):
+                name = names[int(name)]
+            if name == label:
+                raise ValueError(
+                    f"{option}: the column {shown(name)} holds the labels; name another column, or "
+                    "other labels with --label"
+                )
+            if name not in names:
                 raise ValueError(
                     f"{option}: there is no column {shown(name)}; there are "
-                    f"{listed(table.names, 30)[1:-1]}"
+                    f"{listed([n for n in names if n != label], 30)[1:-1]}"
                 )
             found.append(name)
-    return found or None
+    return tuple(found)
+
+
+@contextmanager
+def rows_of_the_file(X: Any, options: TableOptions) -> Iterator[None]:
+    """Around work on parts of a table: what is wrong with a row of a part is met again in the
+    whole, where the row has the number that it has in the file.
+    """
+    try:
+        yield
+    except ValueError:
+        if is_table(X):
+            preprocessor(X, options, "none").fit(X)
+        raise
 
 
 def preprocessor_of(model: Any) -> Any:

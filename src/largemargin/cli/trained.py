@@ -10,7 +10,7 @@ from largemargin.cli.measuring import TEST_ERROR, error_words, guess_words, imba
 from largemargin.cli.output import command_line, emit_json
 from largemargin.cli.tabulating import emit_facts
 from largemargin.report.fit.words import kernel_words, learned_words, machine_words
-from largemargin.runtime.showing import percent
+from largemargin.runtime.showing import listed, percent
 
 if TYPE_CHECKING:
     from largemargin.cli.training import Order, Run
@@ -138,7 +138,10 @@ def held_out_facts(run: Run) -> Facts:
         return []
     n, order = run.parts.training.X_test.shape[0], run.order
     drawn = f"{n} of {run.parts.whole.X.shape[0]} rows, drawn by class with --seed {order.seed}"
-    return [("held out", f"{drawn}; --test-size 0 for none"), ("model kept", run.words)]
+    facts = [("held out", f"{drawn}; --test-size 0 for none"), ("model kept", run.words)]
+    if single := run.parts.untested:
+        facts.insert(1, ("not tested", f"classes of one row only: {listed(single, 5)[1:-1]}"))
+    return facts
 
 
 def page_command(order: Order, trained: bool) -> str:

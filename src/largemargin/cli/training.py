@@ -23,7 +23,14 @@ from largemargin.cli.options import Reading, in_options
 from largemargin.cli.output import note, watched
 from largemargin.cli.resuming import earlier
 from largemargin.cli.scaling import resolved, scaler_for
-from largemargin.cli.tables import TableOptions, decisions_of, is_table, prepared, preprocessor
+from largemargin.cli.tables import (
+    TableOptions,
+    decisions_of,
+    is_table,
+    prepared,
+    preprocessor,
+    rows_of_the_file,
+)
 from largemargin.report.fit.words import learned
 
 if TYPE_CHECKING:
@@ -106,6 +113,8 @@ class Run:
             order = replace(
                 order, test_size=self.earlier.test_size(), seed=noted.get("seed", order.seed)
             )
+        if is_table(data.X):
+            order = replace(order, table=order.table.named(data))
         self.order = replace(order, scale=scale)
         self.pairwise = machine.get_params(deep=False).get("kernel") == "precomputed"
         fraction = 0.0 if self.in_shards else order.test_size
@@ -315,12 +324,13 @@ def run(order: Order) -> Run:
     grid = parse_grid(order.cv)
     with cluster(order.dask) as client:
         found = Run(order, client)
-        if grid:
-            found.choose(grid)
-            if not (order.json or order.quiet):
-                from largemargin.cli.search import emit_search
+        with rows_of_the_file(found.parts.whole.X, found.order.table):
+            if grid:
+                found.choose(grid)
+                if not (order.json or order.quiet):
+                    from largemargin.cli.search import emit_search
 
-                emit_search(found.found)
-        found.foretell()
-        found.train()
+                    emit_search(found.found)
+            found.foretell()
+            found.train()
     return found

@@ -137,16 +137,17 @@ def make_task(
         raise ValueError(f"folds must be at least 2, got {shown(folds)}")
     if search_rows < 1:
         raise ValueError(f"search_rows must be at least 1, got {shown(search_rows)}")
-    smallest = int(np.unique(y, return_counts=True)[1].min())
     drawn = X_test is None
-    if drawn and smallest >= 2:
+    if drawn:
         rows, others = strata.held_out(y, held_out, seed)
         X, X_test, y, y_test = X[rows], X[others], y[rows], y[others]
-        smallest = int(np.unique(y, return_counts=True)[1].min())
-    if smallest < folds:
+    classes, counts = np.unique(y, return_counts=True)
+    if counts.min() < folds:
+        column = f" of the column {shown(label)}" if label else ""
         raise ValueError(
-            f"{name} has a class with {smallest} training examples, fewer than the {folds} folds "
-            "of the search: give more data, or fewer folds"
+            f"{name} has {counts.min()} rows to train on of the class "
+            f"{shown(classes.tolist()[counts.argmin()])}{column}, fewer than the {folds} folds of "
+            "the search: give more rows of it, leave it out, or use fewer folds, 2 at least"
         )
     assert y_test is not None
     return Task(

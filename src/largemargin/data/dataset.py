@@ -33,6 +33,8 @@ class Dataset:
         x0 the first.
     label_reason : str
         Why this column was taken for the labels, where a rule decided it.
+    label_position : int, or None
+        The position of that column in the file, from 0, where it is one of a table.
     notes : tuple of str
         What else was decided while the file was read, a sentence each.
 
@@ -56,6 +58,7 @@ class Dataset:
     label_name: str | None = None
     label_reason: str = ""
     notes: tuple[str, ...] = ()
+    label_position: int | None = None
 
     def __iter__(self) -> Iterator[Any]:
         yield self.X

@@ -200,14 +200,14 @@ def _no_label(
     path: str | PathLike[str], last: str, values: _Values, others: Mapping[str, Any]
 ) -> DataError:
     found = [name for name, column in others.items() if _could_be_label(column)]
-    hint = f"columns with few values are {listed(found)[1:-1]}" if found else (
-        "no column has few values"
-    )  # fmt: skip
+    what = "pass label=NAME, or the position of the column from 0: columns with few values are "
+    what += listed(found)[1:-1]
+    if not found:
+        what = "no column has few values, so add one with a class for each row, such as low or high"
     return broken(
         path,
         "which column holds the labels? None is called label, target or class, and the last one, "
-        f"{shown(last)}, has {values.count} different {_plural(values.kind)}; pass "
-        f"label=NAME, or the position of the column from 0: {hint}",
+        f"{shown(last)}, has {values.count} different {_plural(values.kind)}; {what}",
     )
 
 

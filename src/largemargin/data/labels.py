@@ -93,9 +93,11 @@ def _named_position(path: str | PathLike[str], label: str, names: Sequence[str] 
         raise broken(path, f"{count} columns are called {shown(label)}; give the position of one")
     if label in names:
         return list(names).index(label)
-    close = difflib.get_close_matches(label, names, n=1)
-    hint = f"did you mean {shown(close[0])}?" if close else f"the columns are {_listed(names)}"
-    raise broken(path, f"there is no column called {shown(label)}; {hint}")
+    close = difflib.get_close_matches(label, names, n=1, cutoff=0.7)
+    hint = f"did you mean {shown(close[0])}? The" if close else "the"
+    raise broken(
+        path, f"there is no column called {shown(label)}; {hint} columns are {_listed(names)}"
+    )
 
 
 def _listed(names: Sequence[str], most: int = 10) -> str:

@@ -92,15 +92,16 @@ def label_name(reader: Reader) -> str | None:
 def _with_labels(
     data: Dataset, raw: RawLabels, labels: LabelKind | None, source: Source, reader: Reader
 ) -> Dataset:
-    name, reason = label_name(reader), ""
+    name, reason, position = label_name(reader), "", None
     if name is not None and reader.label_choice is not None:
+        position = reader.label_choice.position
         others = _columns(data.X, [n for n in reader.column_names if n != name])
         reason = check_labels(source.path, reader.label_choice, name, raw, others)
         if (at := first_bad_label(raw)) is not None:
             problem = label_problem(str(raw[at])) or "expected a label"
             raise broken(source.path, problem, row=at + 1, column=name)
     y = parse_labels(raw, labels, source.path)
-    return replace(data, y=y, label_name=name, label_reason=reason)
+    return replace(data, y=y, label_name=name, label_reason=reason, label_position=position)
 
 
 def _columns(X: Any, names: list[str]) -> dict[str, Any]:

@@ -14,6 +14,7 @@ import numpy as np
 
 from largemargin.report.intervals import ErrorRate
 
+LEARNED = 0.5  # of the balanced error of a guess, below which rare classes are found too
 RARE = 0.2  # a class of two is rare below this share; of more classes below 2 / classes of it
 
 
@@ -57,6 +58,12 @@ class Measures:
     @property
     def beats_guess(self) -> bool:
         return self.error < self.guess_error
+
+    @property
+    def finds_rare(self) -> bool:
+        """Whether the classes are told apart though one is rare, whatever the error is."""
+        guess = 1 - 1 / len(self.recalls)
+        return self.imbalanced and self.balanced_error < LEARNED * guess
 
     def as_json(self) -> dict[str, Any]:
         return {

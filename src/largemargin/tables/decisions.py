@@ -52,6 +52,7 @@ class Findings:
     percents: Collection[str] = ()  # columns of numbers that have percent signs
     separated: Collection[str] = ()  # columns of numbers that have separators of thousands
     sparse: bool = False
+    money: Collection[str] = ()  # columns of numbers that have signs of money
 
 
 def sentences(plans: Sequence[Plan], scale: str, found: Findings) -> list[str]:
@@ -66,6 +67,8 @@ def sentences(plans: Sequence[Plan], scale: str, found: Findings) -> list[str]:
               " separators of thousands"),
         _told([p for p in numbers if p.name in found.percents], "has", "have",
               " percent signs: 12 % is read as 0.12"),
+        _told([p for p in numbers if p.name in found.money], "has", "have",
+              " signs of money, which are left out"),
         _told(dates, "is a date", "are dates", f", in days since 1970-01-01, {scaled}"),
         _told([p for p in dates if p.form.split(" ")[0] in MONTH_FIRST], "is", "are",
               " read with the month before the day"),

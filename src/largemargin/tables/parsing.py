@@ -26,6 +26,8 @@ _UNSEEN = {
     POINT: str.maketrans("", "", f",{_SPACES}"),
     COMMA: str.maketrans(",", ".", f".{_SPACES}"),
 }
+_CURRENCY = "[$\u00a3\u00a5\u20ac]"  # dollar, pound, yen, euro
+_MONEY = re.compile(rf"^([+-]?){_CURRENCY}\s*|\s*{_CURRENCY}$")
 _TRUTHS = (("true", "false"), ("yes", "no"), ("t", "f"), ("y", "n"), ("on", "off"))
 TRUTHS = {word: i == 0 for pair in _TRUTHS for i, word in enumerate(pair)} | {"1": True, "0": False}
 # The first form that reads all dates of a column is taken: of 3/4/2020 the month is 3.
@@ -42,12 +44,15 @@ _HAS_DATE = re.compile(r"\d{4}-\d")
 
 
 def number(text: str, form: str = POINT) -> float | None:
-    """Text as a number, or None: with separators of thousands, and of percent the hundredth part.
+    """Text as a number, or None: with separators of thousands, of percent the hundredth part, and
+    of money the amount.
 
     >>> number("1,234.5"), number("12 %"), number("1.234,5", "comma"), number("a")
     (1234.5, 0.12, 1234.5, None)
+    >>> number("-$1,234.50"), number("12 \u20ac"), number("$")
+    (-1234.5, 12.0, None)
     """
-    found = _NUMBERS[form].fullmatch(text)
+    found = _NUMBERS[form].fullmatch(_MONEY.sub(r"\1", text, count=1))
     if found is None:
         return None
     digits, exponent, percent = found.groups()
@@ -61,8 +66,17 @@ def has_separators(text: str, form: str) -> bool:
     >>> has_separators("1,234.5", "point"), has_separators("1,5", "comma")
     (True, False)
     """
-    digits = text.rstrip("% ")
+    digits = _MONEY.sub(r"\1", text, count=1).rstrip("% ")
     return len(digits.translate(_UNSEEN[form])) < len(digits)
+
+
+def is_money(text: str) -> bool:
+    """Whether a sign of money stands before or after a number.
+
+    >>> is_money("$5"), is_money("5")
+    (True, False)
+    """
+    return _MONEY.search(text) is not None
 
 
 def truth(text: str) -> bool | None:

@@ -25,6 +25,7 @@ from largemargin.tables.parsing import (
     form_of_dates,
     form_of_numbers,
     has_separators,
+    is_money,
     number,
     truth,
 )
@@ -85,11 +86,12 @@ class Plan:
         return numbers
 
     def signs_in(self, values: np.ndarray) -> str:
-        """Of the signs % and comma those that numbers in text have, one for any separators."""
+        """Of the signs %, $ and comma those that numbers in text have, one for any separators."""
         if self.kind != NUMBER or values.dtype.kind != "O":
             return ""
         texts = {text for text in values if text is not None}
         percent = "%" * any("%" in text for text in texts)
+        percent += "$" * any(is_money(text) for text in texts)
         return percent + "," * any(has_separators(text, self.form) for text in texts)
 
     def _read_text(self, values: np.ndarray) -> np.ndarray:

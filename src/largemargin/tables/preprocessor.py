@@ -406,6 +406,7 @@ class TablePreprocessor(TransformerMixin, BaseEstimator):
             [name for name, found in signs.items() if "%" in found],
             [name for name, found in signs.items() if "," in found],
             self.sparse_,
+            [name for name, found in signs.items() if "$" in found],
         )
 
 
