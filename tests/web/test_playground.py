@@ -87,6 +87,16 @@ def test_the_page_and_its_files(page):
     assert [machine["name"] for machine in machines] == [card.name for card in CARDS]
 
 
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("card", CARDS, ids=lambda card: card.name)
+def test_every_word_beside_a_slider_is_taken(page, card):
+    (machine,) = (m for m in page.get("/machines").json() if m["name"] == card.name)
+    for control in machine["controls"]:
+        for word in control["words"] if control["kind"] == "number" else []:
+            answer = page.post("/fit", json=question(card.name, **{control["name"]: word}))
+            assert answer.status_code == 200, (control["name"], word, answer.text)
+
+
 @pytest.mark.parametrize(
     ("body", "status", "words"),
     [
