@@ -27,7 +27,7 @@ Work = Callable[[dict[str, Any]], Any]
 
 SECONDS = 10.0  # of a request
 MOST_SECONDS = 5.0  # of a fit, after which it is drawn as it is
-BODY = 8 << 20
+BODY = 16 << 20  # a file of 6 MB, each letter escaped, and what else is sent
 KINDS = {"html": "text/html", "js": "text/javascript", "css": "text/css", "svg": "image/svg+xml"}
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; "

@@ -9,6 +9,7 @@ import { on, state } from "./state.js";
 import { Newest } from "./talk.js";
 
 const REST = 700;  // milliseconds without a change after which certificates are asked for
+const TRIES = 6;   // of a fit that took too long, as the first does, which is compiled
 
 export class Pane {
   constructor(name, machines, changed) {
@@ -82,7 +83,7 @@ export class Pane {
     return { points: state.points, machine, params };
   }
 
-  fit(moving = false) {
+  fit(moving = false, tries = 1) {
     if (!this.visible) return;
     this.replay.close();
     clearTimeout(this.resting);
@@ -101,7 +102,8 @@ export class Pane {
       if (!this.fits.waiting) delete this.root.dataset.busy;
       if (error) this.fail(error);
       else this.show(points, answer, waited);
-      if (!moving) this.rest();
+      if (error?.status === 503 && tries < TRIES) this.fit(moving, tries + 1);
+      else if (!moving) this.rest();
     });
   }
 
