@@ -137,6 +137,13 @@ def test_bodies_that_are_not_plain(server):
     assert "tensors in binary are not taken here" in answer.json()["error"]
 
 
+def test_a_cell_that_only_python_calls_a_number(server):
+    kind = {"content-type": "text/csv"}
+    answer = server.client.post("/predict/iris", content="1_0,3.5,1.4,0.2\n", headers=kind)
+    assert answer.status_code == 400
+    assert 'row 0 has "1_0"' in answer.json()["error"]
+
+
 def test_a_foreign_host_and_a_wrong_method(server):
     answer = server.client.get("/v2", headers={"host": "evil.example"})
     assert answer.status_code == 421
@@ -191,6 +198,10 @@ def test_a_token_is_needed_for_other_hosts(folder):
     done = subprocess.run([*command, "--port", "99999"], cwd=folder, capture_output=True, text=True)
     assert done.returncode == 2
     assert done.stderr == "error: --port must be a number from 0 to 65535, got 99999\n"
+    done = subprocess.run(
+        [*command, "--max-seconds", "nan"], cwd=folder, capture_output=True, text=True
+    )
+    assert done.stderr == "error: --max-seconds must be larger than 0, got nan\n"
     with serving("iris.safetensors", cwd=folder, env={"LARGEMARGIN_TOKEN": "s3cret"}) as server:
         assert server.client.get("/v2/health/live").status_code == 200
         assert server.client.get("/v2").status_code == 401
