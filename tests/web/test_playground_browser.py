@@ -311,6 +311,12 @@ def test_a_file_of_the_command(opened):
         page = opened(base=base)
         assert n_points(page) == 150 - 38
         assert "setosa" in page.inner_text("#classes")
+        point = pane(page).locator(".point.c0").first.bounding_box()
+        page.mouse.move(point["x"] + point["width"] / 2, point["y"] + point["height"] / 2)
+        page.wait_for_function(
+            "() => /setosa: .*answered setosa, which/.test("
+            "document.querySelector('.looked').textContent)"
+        )
 
 
 def test_take_away(opened, tmp_path):

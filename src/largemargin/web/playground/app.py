@@ -157,8 +157,11 @@ def _page_files() -> dict[str, Response]:
 def make_app(describe: Describe, file: str | None = None, seconds: float = SECONDS) -> Guard:
     """The application with its guard; `file` is data to begin with, a name or a file."""
     table = None if file is None else tables.of_file(file)
-    if table is not None:
-        tables.points(table)  # whatever is wrong with it is told now
+    if table is not None:  # whatever is wrong with it is told now
+        try:
+            tables.points(table)
+        except Problem as problem:
+            raise ValueError(f"{file}: {problem.sentence}") from None
     playground = Playground(describe, table, seconds)
 
     @asynccontextmanager

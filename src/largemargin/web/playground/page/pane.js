@@ -190,8 +190,11 @@ export class Pane {
     this.waiting = setTimeout(() => {
       this.withouts.ask({ ...this.question, index: i }, (answer, error) => {
         if (this.looked !== i) return;
-        box.textContent = `${told} ${error ? error.message : answer.sentence}`;
-        if (error) return;
+        if (error) {
+          box.textContent = `${told} ${error.message}`;
+          return;
+        }
+        box.textContent = `${told} ${answer.sentence.replace(/class \d/, nameOf(answer.answer))}`;
         const grids = unpacked(answer.grid, answer.problems, answer.side);
         const lines = grids.length === 1 ? contour(grids[0], answer.side, 0)
           : leadsOf(grids).flatMap((lead) => contour(lead, answer.side, 0));
@@ -202,13 +205,14 @@ export class Pane {
 
   told(i, point) {
     const { support, coefficients, margins } = this.answer;
-    const name = state.names.classes[point[2]] ?? `class ${point[2] + 1}`;
     const k = support ? support.indexOf(i) : -1;
     const own = k >= 0 ? coefficients.map((row) => short(row[k])).join(", ") : "";
-    return `Point ${i + 1}, ${name}: margin ${short(margins[i])}`
+    return `Point ${i + 1}, ${nameOf(point[2])}: margin ${short(margins[i])}`
       + (support ? (k >= 0 ? `, coefficient ${own}.` : ", no support vector.") : ".");
   }
 }
+
+const nameOf = (label) => state.names.classes[label] ?? `class ${label + 1}`;
 
 const ms = (value) => `${value < 10 ? value.toFixed(1) : Math.round(value)} ms`;
 
