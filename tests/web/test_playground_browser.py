@@ -163,6 +163,9 @@ def test_two_thousand_points_of_five_classes(opened):
     assert "2000 points (400 + 400 + 400 + 400 + 400), which is the limit" in (
         page.inner_text("#count")
     )
+    rings = pane(page).locator(".support")
+    sizes = rings.evaluate_all("all => all.map((ring) => Number(ring.getAttribute('r')))")
+    assert 5 < min(sizes) <= max(sizes) < 11  # so many rings must not hide the points
     page.mouse.click(*at(page, 0.98, -0.98))
     settled(page)
     assert n_points(page) == 2000

@@ -39,6 +39,7 @@ export class Pane {
     });
     this.find(".certificate-box").addEventListener("toggle", () => this.rest());
     on("points", ({ moving }) => {
+      if (!this.visible) return;
       this.plane.points(state.points);
       this.fit(moving);
     });
