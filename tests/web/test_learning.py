@@ -19,6 +19,7 @@ from largemargin import load
 from largemargin.web.problems import Problem
 from largemargin.web.serving.journal import Journal, Line
 from largemargin.web.serving.learning import Learner
+from largemargin.web.serving.models import Models
 
 from .conftest import serving
 
@@ -73,6 +74,25 @@ def test_bad_and_repeated_examples(path):
     assert problem.status == 409
     with pytest.raises(ValueError, match="another server learns in"):
         learner_of(path)
+
+
+def test_null_is_no_id(path):
+    learner = learner_of(path)
+    sent = [json.dumps({**json.loads(event), "id": None}) for event in events(2)]
+    answers = learner.learn([*sent, sent[0]])
+    assert all(json.loads(answer)["id"] is None for answer in answers)
+    assert learner.n_learned == 3
+
+
+def test_the_nearest_are_those_of_one_moment(path, rows):
+    served = Models({"mira": path}, lambda name, rows: None, "mira")["mira"]
+    asking = threading.Thread(target=served.nearest, args=(rows[:1], 3))
+    with served.learner.lock:  # as while it learns
+        asking.start()
+        asking.join(0.3)
+        assert asking.is_alive()
+    asking.join(20)
+    assert not asking.is_alive()
 
 
 def test_a_lesson_of_many_is_that_of_each(path, tmp_path):

@@ -16,6 +16,7 @@ import pytest
 from largemargin import SVC, AdaBoost, load
 from largemargin.cli.model_options import parameters_of
 from largemargin.machines import CARDS
+from largemargin.web.playground import tables
 from largemargin.web.playground.app import make_app
 from largemargin.web.playground.lanes import Lanes
 from largemargin.web.playground.replay import weights_of_rounds
@@ -85,6 +86,16 @@ def test_the_page_and_its_files(page):
     assert page.get("/../guard.py").status_code == 404
     machines = page.get("/machines").json()
     assert [machine["name"] for machine in machines] == [card.name for card in CARDS]
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("card", CARDS, ids=lambda card: card.name)
+def test_every_word_beside_a_slider_is_taken(page, card):
+    (machine,) = (m for m in page.get("/machines").json() if m["name"] == card.name)
+    for control in machine["controls"]:
+        for word in control["words"] if control["kind"] == "number" else []:
+            answer = page.post("/fit", json=question(card.name, **{control["name"]: word}))
+            assert answer.status_code == 200, (control["name"], word, answer.text)
 
 
 @pytest.mark.parametrize(
@@ -377,3 +388,13 @@ def test_a_wrong_file_is_told_in_one_line(tmp_path):
     done = subprocess.run([*command, "--no-browser", "--port", "0"], capture_output=True, text=True)
     assert done.returncode == 2
     assert len(done.stderr.strip().splitlines()) == 1
+
+
+def test_a_file_of_the_command_is_read_as_one_that_is_dropped(tmp_path):
+    path = tmp_path / "two.csv"
+    path.write_text("a,b\n1.5,2.5\n3.25,4.5\n3.75,1.5\n")
+    for found in (tables.of_file(str(path)), tables.of_text(path.read_text())):
+        assert (list(found.columns), found.label) == (["a", "b"], None)
+    path.write_text("a,b\nred,round\nblue,square\n")
+    with pytest.raises(ValueError, match=r"two\.csv: the table needs two columns of numbers"):
+        make_app(parameters_of, str(path))

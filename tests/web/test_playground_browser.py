@@ -1,6 +1,7 @@
 """The playground in a real browser: drawn, dragged, compared, stepped, shared, small and dark."""
 
 import contextlib
+import math
 import re
 import subprocess
 import sys
@@ -134,6 +135,49 @@ def test_draw_drag_erase_undo(opened):
     assert n_points(page) > 9
 
 
+def test_undo_while_a_hand_is_at_it(opened):
+    page = opened()
+    page.click("#clear")
+    page.mouse.move(*at(page, 0, 0))
+    page.mouse.down()
+    page.keyboard.press("Control+z")
+    page.keyboard.press("Control+Shift+z")
+    page.keyboard.press("Control+z")
+    page.mouse.move(*at(page, 0.5, 0.5), steps=3)
+    page.mouse.up()
+    assert n_points(page) == 0
+    page.focus(".pane[data-pane=A] .plane svg")
+    for key in ("Enter", "m", "Control+z", "Control+z", "ArrowLeft", "m", "Delete", "ArrowLeft"):
+        page.keyboard.press(key)
+    assert n_points(page) == 0
+
+
+def test_two_thousand_points_of_five_classes(opened):
+    page = opened()
+    five = [(math.cos(1.2566 * k), math.sin(1.2566 * k), k) for k in range(5)]
+    rows = [f"{x + i / 999},{y + i % 37 / 99},{'abcde'[k]}" for i in range(400) for x, y, k in five]
+    upload(page, "five.csv", "\n".join(["x,y,kind", *rows]))
+    page.wait_for_selector("#table-choice select")
+    settled(page)
+    assert n_points(page) == 2000
+    assert "2000 points (400 + 400 + 400 + 400 + 400), which is the limit" in (
+        page.inner_text("#count")
+    )
+    rings = pane(page).locator(".support")
+    sizes = rings.evaluate_all("all => all.map((ring) => Number(ring.getAttribute('r')))")
+    assert 5 < min(sizes) <= max(sizes) < 11  # so many rings must not hide the points
+    page.mouse.click(*at(page, 0.98, -0.98))
+    settled(page)
+    assert n_points(page) == 2000
+    page.click("[data-tool=erase]")
+    point = pane(page).locator(".point").first.bounding_box()
+    page.mouse.click(point["x"] + point["width"] / 2, point["y"] + point["height"] / 2)
+    settled(page)
+    assert n_points(page) == 1999
+    assert "limit" not in page.inner_text("#count")
+    shot(page, "five")
+
+
 @pytest.mark.parametrize("card", CARDS, ids=lambda card: card.name)
 def test_choose_each_machine_and_step_through_it(opened, card):
     page = opened("#preset=overlap&size=60")
@@ -192,6 +236,16 @@ def test_a_link_opens_the_same_picture(opened):
 
     assert seen(page) == seen(other)
     assert seen(other)[0] == "NuSVC"
+
+
+def test_another_link_in_the_same_window(opened):
+    page = opened("#preset=banana&A=NuSVC")
+    page.click("#copy-link")
+    page.wait_for_function("() => location.hash.includes('points=')")
+    assert page.input_value("#preset") == "banana"
+    page.evaluate("location.hash = 'preset=xor&A=LPSVC'")
+    page.wait_for_selector(".pane[data-pane=A][data-machine=LPSVC]")
+    assert page.input_value("#preset") == "xor"
 
 
 FAMILIES = sorted((Path(__file__).parents[2] / "docs" / "machines").glob("*.rst"))
@@ -260,6 +314,12 @@ def test_a_file_of_the_command(opened):
         page = opened(base=base)
         assert n_points(page) == 150 - 38
         assert "setosa" in page.inner_text("#classes")
+        point = pane(page).locator(".point.c0").first.bounding_box()
+        page.mouse.move(point["x"] + point["width"] / 2, point["y"] + point["height"] / 2)
+        page.wait_for_function(
+            "() => /setosa: .*answered setosa, which/.test("
+            "document.querySelector('.looked').textContent)"
+        )
 
 
 def test_take_away(opened, tmp_path):
@@ -310,12 +370,16 @@ def replaying(page):
     page.wait_for_selector(".pane[data-pane=A][data-frame='0']")
 
 
+def upload(page, name, text):
+    table = {"name": name, "mimeType": "text/csv", "buffer": text.encode()}
+    page.set_input_files("#open-csv", files=[table])
+
+
 def a_table(page):
     text = "long,wide,deep,kind\n" + "".join(
         f"{i % 7},{i % 5},{i % 3},{i % 2}\n" for i in range(30)
     )
-    table = {"name": "a.csv", "mimeType": "text/csv", "buffer": text.encode()}
-    page.set_input_files("#open-csv", files=[table])
+    upload(page, "a.csv", text)
     page.wait_for_selector("#table-choice select")
 
 
@@ -405,6 +469,65 @@ def test_a_file_that_is_too_large(opened, tmp_path):
         "() => document.querySelector('#away-words').textContent.includes('has 8 MB')"
     )
     assert n_points(page) == 120
+
+
+def test_a_table_that_cannot_be_read_changes_nothing(browser, address):
+    page = browser.new_page(viewport={"width": 1300, "height": 1000})
+    page.goto(address)
+    page.wait_for_selector("body[data-ready=true]")
+    settled(page)
+    a_table(page)
+    upload(page, "a.csv", "")
+    page.wait_for_function(
+        "() => document.querySelector('#away-words').textContent.includes('there is no table')"
+    )
+    page.select_option("[data-column=x]", "deep")
+    page.wait_for_function("() => document.querySelector('#count').textContent.includes('deep')")
+    page.context.close()
+
+
+def test_a_table_is_undone_with_its_names(opened):
+    page = opened("#preset=three")
+    a_table(page)
+    settled(page)
+    assert "across: first principal component" in page.inner_text("#count")
+    page.click("#undo")
+    assert page.inner_text("#count") == "120 points (40 + 40 + 40)"
+    assert page.locator("#table-choice").is_hidden()
+    page.click("#redo")
+    assert "across: first principal component" in page.inner_text("#count")
+    assert page.locator("#table-choice").is_visible()
+    page.select_option("#preset", "xor")
+    assert page.inner_text("#count") == "120 points (60 + 60)"
+    assert page.locator("#table-choice").is_hidden()
+
+
+def test_a_table_of_many_quotes(opened):
+    """Written in JSON it is half as large again."""
+    page = opened()
+    upload(page, "quoted.csv", "a,b,kind\n" + '"1","2","x"\n"3","4","y"\n' * 240_000)
+    page.wait_for_function(
+        "() => document.querySelector('#table-choice').textContent.includes('of 480,000 rows')"
+    )
+
+
+def test_a_fit_that_takes_too_long_is_asked_for_again(browser, address):
+    """The first since the installation is compiled."""
+    page = browser.new_page()
+    late = {"error": "this took more than 10 seconds"}
+    answers = iter([late, late])
+
+    def slow_at_first(route):
+        found = next(answers, None)
+        route.continue_() if found is None else route.fulfill(status=503, json=found)
+
+    page.route("**/fit", slow_at_first)
+    page.goto(address)
+    page.wait_for_selector("body[data-ready=true]")
+    settled(page)
+    assert pane(page).locator(".problem").is_hidden()
+    assert int(pane(page).get_attribute("data-support")) > 2
+    page.context.close()
 
 
 def test_the_keyboard(opened):

@@ -1,5 +1,6 @@
 """A real server process and a real client: the protocol, rows as people send them, and limits."""
 
+import gzip
 import json
 import random
 import shutil
@@ -101,6 +102,8 @@ REFUSED = [
      '"FP64","data":[1]}]}', 400, "must be a list of whole numbers"),
     ("/v2/models/iris/infer", '{"inputs":[{"name":"X","shape":[1,4],"datatype":"INT8",'
      '"data":[1,2,3,4.5]}]}', 400, "not a value of INT8"),
+    ("/v2/models/iris/infer", '{"inputs":[{"name":"X","shape":[1,4],"datatype":"UINT8",'
+     '"data":[-1,2,3,4]}]}', 400, "does not fit UINT8"),
     ("/v2/models/iris/infer", '{"inputs":[{"name":"X","shape":[1,4],"datatype":"BOOL",'
      '"data":[true,false,1,0]}],"outputs":[{"name":{}}]}', 400, "use label, decision"),
     ("/predict/iris", '{"rows":[[1,2,3,4]],"nearest":1e999}', 400, "from 0 to 100"),
@@ -115,6 +118,30 @@ def test_what_is_refused(server, path, body, status, sentence):
     answer = server.client.post(path, content=body)
     assert answer.status_code == status
     assert sentence in answer.json()["error"]
+
+
+def test_bodies_that_are_not_plain(server):
+    body = gzip.compress(b"[[1, 2, 3, 4]]")
+    answer = server.client.post("/predict/iris", content=body, headers={"content-encoding": "gzip"})
+    assert answer.status_code == 415
+    assert "the body is encoded as 'gzip': send it as it is" in answer.json()["error"]
+    head = b'{"inputs":[{"name":"X","shape":[1,4],"datatype":"FP64","parameters":' + (
+        b'{"binary_data_size":32}}]}'
+    )
+    answer = server.client.post(
+        "/v2/models/iris/infer",
+        content=head + np.ones(4).tobytes(),
+        headers={"inference-header-content-length": str(len(head))},
+    )
+    assert answer.status_code == 400
+    assert "tensors in binary are not taken here" in answer.json()["error"]
+
+
+def test_a_cell_that_only_python_calls_a_number(server):
+    kind = {"content-type": "text/csv"}
+    answer = server.client.post("/predict/iris", content="1_0,3.5,1.4,0.2\n", headers=kind)
+    assert answer.status_code == 400
+    assert 'row 0 has "1_0"' in answer.json()["error"]
 
 
 def test_a_foreign_host_and_a_wrong_method(server):
@@ -171,6 +198,10 @@ def test_a_token_is_needed_for_other_hosts(folder):
     done = subprocess.run([*command, "--port", "99999"], cwd=folder, capture_output=True, text=True)
     assert done.returncode == 2
     assert done.stderr == "error: --port must be a number from 0 to 65535, got 99999\n"
+    done = subprocess.run(
+        [*command, "--max-seconds", "nan"], cwd=folder, capture_output=True, text=True
+    )
+    assert done.stderr == "error: --max-seconds must be larger than 0, got nan\n"
     with serving("iris.safetensors", cwd=folder, env={"LARGEMARGIN_TOKEN": "s3cret"}) as server:
         assert server.client.get("/v2/health/live").status_code == 200
         assert server.client.get("/v2").status_code == 401
@@ -199,6 +230,32 @@ def test_requests_in_flight_have_a_limit(folder):
             time.sleep(0.3)
             answer = server.client.post("/predict/iris", json=[[1, 2, 3, 4]])
             assert (answer.status_code, answer.headers["retry-after"]) == (503, "1")
+            for path in ("/v2/health/live", "/v2/health/ready"):
+                assert server.client.get(path).status_code == 200
+
+
+def test_a_head_that_comes_letter_by_letter(folder):
+    """Neither the first of a connection nor a later one holds it open."""
+    with serving("iris.safetensors", cwd=folder) as server:
+        address = ("127.0.0.1", server.port)
+        with socket.create_connection(address) as first, socket.create_connection(address) as later:
+            later.sendall(b"GET /v2 HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            assert b" 200 " in later.recv(5000)
+            both = [first, later]
+            began = time.monotonic()
+            while both and time.monotonic() - began < 20:
+                time.sleep(1)
+                for one in both[:]:
+                    try:
+                        one.sendall(b"a")
+                        one.settimeout(0.1)
+                        ended = one.recv(100) == b""
+                    except TimeoutError:
+                        ended = False
+                    except ConnectionError:
+                        ended = True
+                    both.remove(one) if ended else None
+            assert not both
 
 
 def test_a_slow_and_a_half_closed_connection(folder):

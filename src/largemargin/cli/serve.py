@@ -69,7 +69,7 @@ def serve(
     for option, value in (("--workers", workers), ("--max-body", max_body),
                           ("--max-rows", max_rows), ("--max-in-flight", max_in_flight),
                           ("--max-seconds", max_seconds)):  # fmt: skip
-        if value <= 0:
+        if not value > 0:
             raise ValueError(f"{option} must be larger than 0, got {value}")
     if learn is not None and workers > 1:
         raise ValueError("--learn needs one process, which has the model: leave out --workers")

@@ -13,11 +13,14 @@ from dataclasses import dataclass
 from ipaddress import ip_address
 from typing import Any
 
+from largemargin.runtime.showing import shown
 from largemargin.web.problems import Problem
 
 Receive = Callable[[], Awaitable[dict[str, Any]]]
 Send = Callable[[dict[str, Any]], Awaitable[None]]
-OPEN = ("/v2/health/live", "/v2/health/ready")  # what needs no token: it tells nothing
+# What needs no token, since it tells nothing, and no place among the requests in flight: a server
+# that is busy is alive.
+OPEN = ("/v2/health/live", "/v2/health/ready")
 SECURITY = [
     (b"x-content-type-options", b"nosniff"),
     (b"cache-control", b"no-store"),
@@ -145,12 +148,17 @@ class Guard:
                     "this server wants its token: send the header Authorization: Bearer TOKEN",
                     {"www-authenticate": "Bearer"},
                 )
-        if self._in_flight > self._limits.in_flight:
+        if self._in_flight > self._limits.in_flight and scope["path"] not in OPEN:
             raise Problem(
                 503,
                 f"{self._limits.in_flight} requests are being answered, which is the limit: try "
                 "again in a second",
                 {"retry-after": "1"},
+            )
+        encoding = headers.get(b"content-encoding", b"identity").decode("latin-1")
+        if encoding.strip().lower() != "identity":
+            raise Problem(
+                415, f"the body is encoded as {shown(encoding)}: send it as it is, without encoding"
             )
         length = headers.get(b"content-length", b"0")
         if length.isdigit() and int(length) > self._limits.body:

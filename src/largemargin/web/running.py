@@ -42,11 +42,12 @@ class PatientProtocol(H11Protocol):
 
     def data_received(self, data: bytes) -> None:
         super().data_received(data)
-        if self._deadline is not None and self.cycle is not None:
+        between = self.cycle is None or self.cycle.response_complete
+        if between and self._deadline is None:
+            self._wait()  # the head of a next request has begun
+        elif not between and self._deadline is not None:
             self._deadline.cancel()
             self._deadline = None
-        elif self._deadline is None and (self.cycle is None or self.cycle.response_complete):
-            self._wait()  # the head of a next request has begun
 
     def connection_lost(self, exc: Exception | None) -> None:
         if self._deadline is not None:

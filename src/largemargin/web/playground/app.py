@@ -27,7 +27,7 @@ Work = Callable[[dict[str, Any]], Any]
 
 SECONDS = 10.0  # of a request
 MOST_SECONDS = 5.0  # of a fit, after which it is drawn as it is
-BODY = 8 << 20
+BODY = 16 << 20  # a file of 6 MB, each letter escaped, and what else is sent
 KINDS = {"html": "text/html", "js": "text/javascript", "css": "text/css", "svg": "image/svg+xml"}
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; "
@@ -157,8 +157,11 @@ def _page_files() -> dict[str, Response]:
 def make_app(describe: Describe, file: str | None = None, seconds: float = SECONDS) -> Guard:
     """The application with its guard; `file` is data to begin with, a name or a file."""
     table = None if file is None else tables.of_file(file)
-    if table is not None:
-        tables.points(table)  # whatever is wrong with it is told now
+    if table is not None:  # whatever is wrong with it is told now
+        try:
+            tables.points(table)
+        except Problem as problem:
+            raise ValueError(f"{file}: {problem.sentence}") from None
     playground = Playground(describe, table, seconds)
 
     @asynccontextmanager

@@ -34,6 +34,7 @@ RANGES: dict[str, tuple[float, float, bool]] = {
 OWN_RANGES = {("RBFNetwork", "regularization"): (1e-9, 1e2, True)}
 # Words that a number may be, besides those of the docstring.
 WORDS = {"C": ["inf"], "norm": ["inf"], "class_weight": ["balanced"]}
+OWN_WORDS: dict[tuple[str, str], list[str]] = {("LPSVC", "C"): []}  # its C is finite
 DEFAULTS: dict[str, dict[str, Any]] = {
     "AdaBoost": {"n_rounds": 100},
     "KernelAdatron": {"C": 10.0, "max_iter": 200},
@@ -57,6 +58,8 @@ def controls_of(card: Card, describe: Describe) -> list[dict[str, Any]]:
         control = _control(name, parameter)
         if (card.name, name) in OWN_RANGES:
             control["min"], control["max"], control["log"] = OWN_RANGES[card.name, name]
+        if (card.name, name) in OWN_WORDS:
+            control["words"] = OWN_WORDS[card.name, name]
         if name in own:
             control["default"] = own[name]
         found.append(control)

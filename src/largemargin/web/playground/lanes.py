@@ -79,8 +79,8 @@ class Lanes:
             raise Problem(
                 503,
                 f"this took more than {self._seconds:g} seconds: use fewer points or another "
-                "machine, or try again if it is the first fit since the installation, which is "
-                "compiled",
+                "machine, or try again if it is the first of its kind since the installation, "
+                "which is compiled",
             )
         return task.result()
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -48,21 +49,35 @@ def of_text(text: Any) -> Columns:
         path = Path(folder) / "table.csv"
         path.write_text(text, "utf-8", errors="replace")
         try:
-            found = of_dataset(data.read(path, mixed=True, format="csv"))
-            if len(found.numbers) - (found.label in found.numbers) > 1:
-                return found
-            problem = Problem(400, NEEDED)
+            read = partial(data.read, path, mixed=True, format="csv")
+            return _labelled_or_not(read, partial(read, label=False))
         except ValueError as error:
-            problem = Problem(400, str(error).replace(f"{path}, ", "").replace(f"{path}: ", ""))
-        try:  # a table without anything that looks like labels
-            return of_dataset(data.read(path, mixed=True, format="csv", label=False))
-        except ValueError:
-            raise problem from None
+            said = str(error).replace(f"{path}, ", "").replace(f"{path}: ", "")
+            raise Problem(400, said) from None
 
 
 def of_file(name: str) -> Columns:
     """The data that the command was given: a name or a file."""
-    return of_dataset(data.load(name, mixed=True))
+    return _labelled_or_not(
+        partial(data.load, name, mixed=True), partial(data.read, name, mixed=True, label=False)
+    )
+
+
+def _labelled_or_not(
+    read: Callable[[], data.Dataset], read_without: Callable[[], data.Dataset]
+) -> Columns:
+    """A table with its labels, or without, if nothing looks like labels beside two numbers."""
+    problem = ValueError(NEEDED)
+    try:
+        found = of_dataset(read())
+        if len(found.numbers) - (found.label in found.numbers) > 1:
+            return found
+    except ValueError as error:
+        problem = error
+    try:
+        return of_dataset(read_without())
+    except (OSError, ValueError):
+        raise problem from None
 
 
 def of_dataset(found: data.Dataset) -> Columns:

@@ -68,6 +68,8 @@ class Server:
 
     async def infer(self, request: Request) -> Response:
         served = self._served(request)
+        if "inference-header-content-length" in request.headers:
+            raise Problem(400, 'tensors in binary are not taken here: send them in JSON, as "data"')
         content = parse_json(await request.body())
         rows = inference.rows_of_tensors(served, content, self._limits.rows)
         values = await _values(served, rows)

@@ -118,7 +118,7 @@ def _tensor(entry: Any) -> tuple[str, np.ndarray]:
         with np.errstate(over="ignore"):  # an infinity is refused by its place
             found = np.array(values, NUMBERS[kind])
     except (OverflowError, ValueError):
-        raise Problem(400, f"a value of the input {shown(name)} is too large for {kind}") from None
+        raise Problem(400, f"a value of the input {shown(name)} does not fit {kind}") from None
     if not kind.startswith("FP") and found.tolist() != values:
         raise Problem(400, f"a value of the input {shown(name)} is not a value of {kind}")
     return name, found.reshape(shape)

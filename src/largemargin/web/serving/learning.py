@@ -64,6 +64,7 @@ class _Lesson:
             self._answers.append("")
             try:
                 id = read_event(event.encode()).id
+                id = None if id == "null" else id
             except BadLine as error:
                 self._answers[place] = Problem(400, str(error))
                 continue
@@ -128,7 +129,7 @@ class Learner:
         schema_of(model, info, str(path))  # what cannot learn is refused before anything is made
         self._folder = Path(f"{path}.learning")
         self._folder.mkdir(exist_ok=True)
-        self._lock = threading.Lock()
+        self.lock = threading.Lock()  # whoever reads the model takes it
         self._alone = self._claim()
         self._checkpoint = str(self._folder / "checkpoint.safetensors")
         sparse, counts = None, LineCounts()
@@ -192,7 +193,7 @@ class Learner:
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Decision values of the model as it is now."""
-        with self._lock:
+        with self.lock:
             return np.asarray(self._session.model.decision_function(X))
 
     def learn(self, events: list[str]) -> list[str | Problem]:
@@ -200,7 +201,7 @@ class Learner:
 
         An answer is JSON text, or what is wrong with the event, of which nothing was learned.
         """
-        with self._lock:
+        with self.lock:
             if self._trouble:
                 return [Problem(503, self._trouble) for _ in events]
             try:
@@ -233,7 +234,7 @@ class Learner:
 
     def close(self) -> None:
         """Write a checkpoint and end."""
-        with self._lock:
+        with self.lock:
             if not self._trouble and self._session.counts.lines > self._secured:
                 self._secure()
             self._journal.close()

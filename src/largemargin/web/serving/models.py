@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable
+from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -64,6 +65,10 @@ class Served:
 
     def nearest(self, rows: Any, count: int) -> list[list[dict[str, Any]]]:
         """The support vectors that are nearest to each row, as the machine sees them."""
+        with nullcontext() if self.learner is None else self.learner.lock:
+            return self._nearest(rows, count)
+
+    def _nearest(self, rows: Any, count: int) -> list[list[dict[str, Any]]]:
         machine = final_step(self.model)
         if not hasattr(machine, "support_vectors_"):
             raise Problem(

@@ -205,8 +205,8 @@ def rows_of_csv(served: Served, body: bytes, most: int) -> np.ndarray | Table:
 
 
 def _number(cell: str) -> Any:
-    """A cell as a number, or as it is, to be refused by its place."""
+    """A cell as a number, or as it is, to be refused by its place; 1_000 is no number here."""
     try:
-        return float(cell)
+        return cell if "_" in cell else float(cell)
     except ValueError:
         return cell

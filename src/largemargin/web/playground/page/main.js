@@ -7,7 +7,8 @@ import { shortcuts } from "./pointer.js";
 import { PRESETS, presetPoints } from "./presets.js";
 import { readLink, takeAway } from "./share.js";
 import {
-  canRedo, canUndo, changePoints, on, redo, setPoints, state, tell, undo, MOST_CLASSES,
+  canRedo, canUndo, changePoints, on, redo, setPoints, state, tell, undo, MOST_CLASSES, MOST_POINTS,
+  PLAIN,
 } from "./state.js";
 import { tables } from "./table.js";
 import { ask } from "./talk.js";
@@ -40,6 +41,7 @@ function showTools() {
     state.points.filter((point) => point[2] === k).length);
   const { x, y } = state.names;
   byId("count").textContent = `${state.points.length} points (${counts.join(" + ")})`
+    + (state.points.length < MOST_POINTS ? "" : ", which is the limit: erase some to draw others")
     + (x === "x" && y === "y" ? "" : `; across: ${x}, up: ${y}`);
   showClasses();
 }
@@ -79,9 +81,7 @@ function presets(panes) {
   const make = () => {
     state.size = Number(byId("size").value);
     state.noise = Number(byId("noise").value);
-    state.names = { x: "x", y: "y", classes: [] };
-    byId("table-choice").hidden = true;
-    changePoints(presetPoints(state.preset, state.size, state.noise));
+    changePoints(presetPoints(state.preset, state.size, state.noise), PLAIN);
   };
   list.addEventListener("change", () => {
     state.preset = list.value;
@@ -157,6 +157,7 @@ async function start() {
   }
   showPreset();
   document.addEventListener("look", () => setPoints(state.points));
+  addEventListener("hashchange", () => location.reload());  // another link in the same window
   document.body.dataset.ready = "true";
 }
 

@@ -9,6 +9,7 @@ import { on, state } from "./state.js";
 import { Newest } from "./talk.js";
 
 const REST = 700;  // milliseconds without a change after which certificates are asked for
+const TRIES = 6;   // of a fit that took too long, as the first does, which is compiled
 
 export class Pane {
   constructor(name, machines, changed) {
@@ -38,6 +39,7 @@ export class Pane {
     });
     this.find(".certificate-box").addEventListener("toggle", () => this.rest());
     on("points", ({ moving }) => {
+      if (!this.visible) return;
       this.plane.points(state.points);
       this.fit(moving);
     });
@@ -82,7 +84,7 @@ export class Pane {
     return { points: state.points, machine, params };
   }
 
-  fit(moving = false) {
+  fit(moving = false, tries = 1) {
     if (!this.visible) return;
     this.replay.close();
     clearTimeout(this.resting);
@@ -101,7 +103,8 @@ export class Pane {
       if (!this.fits.waiting) delete this.root.dataset.busy;
       if (error) this.fail(error);
       else this.show(points, answer, waited);
-      if (!moving) this.rest();
+      if (error?.status === 503 && tries < TRIES) this.fit(moving, tries + 1);
+      else if (!moving) this.rest();
     });
   }
 
@@ -188,8 +191,11 @@ export class Pane {
     this.waiting = setTimeout(() => {
       this.withouts.ask({ ...this.question, index: i }, (answer, error) => {
         if (this.looked !== i) return;
-        box.textContent = `${told} ${error ? error.message : answer.sentence}`;
-        if (error) return;
+        if (error) {
+          box.textContent = `${told} ${error.message}`;
+          return;
+        }
+        box.textContent = `${told} ${answer.sentence.replace(/class \d/, nameOf(answer.answer))}`;
         const grids = unpacked(answer.grid, answer.problems, answer.side);
         const lines = grids.length === 1 ? contour(grids[0], answer.side, 0)
           : leadsOf(grids).flatMap((lead) => contour(lead, answer.side, 0));
@@ -200,13 +206,14 @@ export class Pane {
 
   told(i, point) {
     const { support, coefficients, margins } = this.answer;
-    const name = state.names.classes[point[2]] ?? `class ${point[2] + 1}`;
     const k = support ? support.indexOf(i) : -1;
     const own = k >= 0 ? coefficients.map((row) => short(row[k])).join(", ") : "";
-    return `Point ${i + 1}, ${name}: margin ${short(margins[i])}`
+    return `Point ${i + 1}, ${nameOf(point[2])}: margin ${short(margins[i])}`
       + (support ? (k >= 0 ? `, coefficient ${own}.` : ", no support vector.") : ".");
   }
 }
+
+const nameOf = (label) => state.names.classes[label] ?? `class ${label + 1}`;
 
 const ms = (value) => `${value < 10 ? value.toFixed(1) : Math.round(value)} ms`;
 

@@ -4,11 +4,15 @@ import { between, contour, leadsOf, nearestOn, unpacked } from "./contours.js";
 
 const FINE = 200;      // pixels of the regions in each direction
 export const SIZE = 1000;  // of the SVG, in its own units
+const RADIUS = 9;      // of a point
 const NS = "http://www.w3.org/2000/svg";
 
 export const classColour = (k) => `var(--s${k})`;
 export const across = (x) => (x + 1) / 2 * SIZE;
 export const up = (y) => (1 - y) / 2 * SIZE;
+
+/** The radius of a point: many are drawn smaller, and so is what is around them. */
+const radius = (points) => (points.length > 600 ? 5 : RADIUS);
 
 /** The mark of a class, a shape as well as a colour, around the middle. */
 function mark(label, r) {
@@ -131,7 +135,7 @@ export class Plane {
 
   /** The points; `sizes` are factors of their radius, `lit` those that something happens to. */
   points(points, sizes = null, lit = []) {
-    const r = points.length > 600 ? 6 : 9;
+    const r = radius(points);
     const lights = new Set(lit);
     this.layers.points.innerHTML = points.map(([x, y, label], i) =>
       `<path class="point c${label}${lights.has(i) ? " lit" : ""}" data-index="${i}" transform="`
@@ -142,15 +146,16 @@ export class Plane {
   /** Rings around support vectors by their weight, crosses on errors. */
   marks(points, { support, weights, wrong }) {
     const most = Math.max(1e-12, ...(weights || []));
+    const size = radius(points) / RADIUS;
     const rings = (support || []).filter((i) => points[i]).map((i, k) => {
       const share = weights ? weights[k] / most : 1;
       return `<circle class="support" cx="${across(points[i][0]).toFixed(1)}" cy="`
-        + `${up(points[i][1]).toFixed(1)}" r="${(14 + 5 * share).toFixed(1)}" stroke-width="`
-        + `${(1 + 4 * share).toFixed(2)}"/>`;
+        + `${up(points[i][1]).toFixed(1)}" r="${(size * (14 + 5 * share)).toFixed(1)}" stroke-width="`
+        + `${(size * size * (1 + 4 * share)).toFixed(2)}"/>`;
     });
     const crosses = (wrong || []).filter((i) => points[i]).map((i) =>
       `<path class="wrong" transform="translate(${across(points[i][0]).toFixed(1)} `
-      + `${up(points[i][1]).toFixed(1)})" d="M-8 -8L8 8M-8 8L8 -8"/>`);
+      + `${up(points[i][1]).toFixed(1)}) scale(${size.toFixed(2)})" d="M-8 -8L8 8M-8 8L8 -8"/>`);
     this.layers.marks.innerHTML = rings.join("") + crosses.join("");
   }
 

@@ -56,7 +56,9 @@ export function listen(plane, hover) {
       return;
     }
     const points = state.points;
-    if (hand.kind === "move") {
+    if (hand.kind === "move" && !points[hand.index]) {
+      hand = null;     // it was undone meanwhile
+    } else if (hand.kind === "move") {
       setPoints(withPoint(points, hand.index, placed(x, y, points[hand.index][2])), true);
     } else if (hand.kind === "erase") {
       const i = nearest(x, y, near(event));
@@ -97,6 +99,7 @@ function keyboard(plane, look) {
     if (moves[event.key]) {
       const [dx, dy] = moves[event.key];
       at = placed(at[0] + dx * step, at[1] + dy * step, 0).slice(0, 2);
+      if (!points[held]) held = -1;  // it was undone meanwhile
       if (held >= 0) setPoints(withPoint(points, held, placed(...at, points[held][2])), true);
       else look(nearest(...at, 2 * NEAR));
     } else if (event.key === "Enter" || event.key === " ") {
@@ -104,6 +107,7 @@ function keyboard(plane, look) {
     } else if (event.key === "Delete" || event.key === "Backspace") {
       const i = nearest(...at, 3 * NEAR);
       if (i >= 0) changePoints(without(points, i));
+      held = -1;
     } else if (event.key === "m") {
       if (held >= 0) {
         held = -1;

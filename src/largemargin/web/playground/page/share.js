@@ -146,7 +146,7 @@ export function takeAway(panes) {
     say(await copy(script) ? "The script is on the clipboard." : "Copy the script from here:");
   });
   on_click("copy-link", async () => {
-    location.replace(`#${await fragment()}`);
+    history.replaceState(null, "", `#${await fragment()}`);
     say(await copy(location.href) ? "The link is on the clipboard; it holds the points, the "
       + "machines and their parameters." : "The link is in the address of this page.");
   });

@@ -5,6 +5,8 @@ export const MOST_POINTS = 2000;
 export const MOST_CLASSES = 5;
 const MOST_STEPS = 200;
 
+export const PLAIN = { x: "x", y: "y", classes: [] };  // names where no table gives others
+
 const listeners = new Map();
 
 export const state = {
@@ -13,14 +15,14 @@ export const state = {
   current: 0,          // the class that is drawn
   tool: "draw",        // draw, brush, move or erase
   compare: false,
-  names: { x: "x", y: "y", classes: [] },
+  names: PLAIN,
   panes: { A: { machine: "SVC", params: {} }, B: { machine: "VotedPerceptron", params: {} } },
   preset: "overlap",
   size: 120,
   noise: 0.3,
 };
 
-const done = [], undone = [];
+const done = [], undone = [];  // points with their names
 
 /** Call `hear` whenever something of this kind happens: points, tool, panes, history. */
 export function on(kind, hear) {
@@ -39,9 +41,11 @@ export function placed(x, y, label) {
   return [inside(x), inside(y), label];
 }
 
+const shown = () => ({ points: state.points, names: state.names });
+
 /** Remember the points as they are, before they are changed. */
 export function remember() {
-  done.push(state.points);
+  done.push(shown());
   if (done.length > MOST_STEPS) done.shift();
   undone.length = 0;
   tell("history");
@@ -58,27 +62,26 @@ export function setPoints(points, moving = false) {
   tell("points", { moving });
 }
 
-export function changePoints(points) {
+export function changePoints(points, names = state.names) {
   remember();
+  state.names = names;
   setPoints(points);
 }
 
 export const canUndo = () => done.length > 0;
 export const canRedo = () => undone.length > 0;
 
-export function undo() {
-  if (!done.length) return;
-  undone.push(state.points);
-  setPoints(done.pop());
+function go(from, to) {
+  if (!from.length) return;
+  to.push(shown());
+  const { points, names } = from.pop();
+  state.names = names;
+  setPoints(points);
   tell("history");
 }
 
-export function redo() {
-  if (!undone.length) return;
-  done.push(state.points);
-  setPoints(undone.pop());
-  tell("history");
-}
+export const undo = () => go(done, undone);
+export const redo = () => go(undone, done);
 
 /** The nearest point within a distance, or -1. */
 export function nearest(x, y, within) {

@@ -1,13 +1,15 @@
 // A table as points: dropped, opened, or given to the command; its columns are chosen here.
 
-import { changePoints, state, tell } from "./state.js";
+import { changePoints, on, state, tell } from "./state.js";
 import { ask } from "./talk.js";
 
 const LARGEST = 6e6;  // bytes of a file
 const byId = (id) => document.getElementById(id);
-let source = null;   // what is sent with each choice: the text, or that it is the file of the command
+// Where the points come from: `asked` is sent with each choice, the text or that it is the file of the
+// command; `name` is that of a file which a hand chose.
+let source = { asked: { file: true }, name: "" };
 let asking = null;   // the question that is being answered, which a newer one ends
-let opened = "";     // the name of the file, if a hand chose it
+let names = null;    // those of the points of the table
 
 const option = (name, chosen) => new Option(name || "none", name, false, name === chosen);
 
@@ -22,12 +24,13 @@ function choice(title, names, chosen, changed) {
   return label;
 }
 
-/** Show the points of the table for a choice of columns. */
-async function show(chosen = {}) {
+/** Show the points of a table for a choice of columns; one that cannot be read changes nothing. */
+async function show(chosen = {}, from = source) {
   asking?.abort();
   asking = new AbortController();
-  const answer = await ask("/table", { ...source, ...chosen }, "table", asking.signal);
+  const answer = await ask("/table", { ...from.asked, ...chosen }, "table", asking.signal);
   if (!answer.points) return false;
+  source = from;
   const box = byId("table-choice");
   const again = () => {
     const pick = Object.fromEntries([...box.querySelectorAll("select")].map(
@@ -41,36 +44,38 @@ async function show(chosen = {}) {
     choice("x", answer.columns, answer.x, again), choice("y", answer.columns, answer.y, again),
     choice("label", ["", ...answer.labels], answer.label ?? "", again));
   const said = Object.assign(document.createElement("p"),
-    { className: "soft", textContent: `${opened || answer.name}: ${answer.sentence}` });
+    { className: "soft", textContent: `${from.name || answer.name}: ${answer.sentence}` });
   box.replaceChildren(group, said);
-  box.hidden = false;
-  state.names = { x: answer.x, y: answer.y, classes: answer.classes };
+  names = { x: answer.x, y: answer.y, classes: answer.classes };
   state.classes = Math.max(2, answer.classes.length);
   state.current = 0;
   tell("tool");
-  changePoints(answer.points);
+  changePoints(answer.points, names);
   return true;
 }
 
 async function open(file) {
   if (!file) return;
-  if (file.size > LARGEST) {
-    byId("away-words").textContent = `${file.name} has ${Math.round(file.size / 1e6)} MB, and the page `
-      + `takes ${LARGEST / 1e6}: give the file to the command, largemargin playground FILE.`;
-    return;
-  }
-  source = { text: await file.text() };
-  opened = file.name;
   try {
-    await show();
+    if (file.size > LARGEST) {
+      throw new Error(`${file.name} has ${Math.round(file.size / 1e6)} MB, and the page takes `
+        + `${LARGEST / 1e6}: give the file to the command, largemargin playground FILE.`);
+    }
+    await show({}, { asked: { text: await file.text() }, name: file.name });
   } catch (error) {
-    if (error.name !== "AbortError") byId("away-words").textContent = error.message;
+    if (error.name === "AbortError") return;
+    byId("away-words").textContent = error.message;
+    byId("away-words").scrollIntoView({ block: "nearest" });  // a file is dropped anywhere
   }
 }
 
 /** Listen for tables; says whether the command was given one. */
 export async function tables(panes, linked) {
-  byId("open-csv").addEventListener("change", (event) => open(event.target.files[0]));
+  on("points", () => { byId("table-choice").hidden = state.names !== names; });
+  byId("open-csv").addEventListener("change", (event) => {
+    open(event.target.files[0]);
+    event.target.value = "";  // the same file may be chosen again when it has changed
+  });
   const dropping = (event, yes) => {
     if (!event.dataTransfer?.types.includes("Files")) return;
     event.preventDefault();
@@ -82,7 +87,5 @@ export async function tables(panes, linked) {
     dropping(event, false);
     open(event.dataTransfer?.files[0]);
   });
-  if (linked) return false;
-  source = { file: true };
-  return show();
+  return linked ? false : show();
 }
