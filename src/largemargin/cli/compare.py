@@ -216,7 +216,8 @@ def _tell(result: Result) -> None:
     if result.trouble:
         note(f"{result.title}: {result.trouble}")
     for warning in result.notes:
-        note(f"warning: {result.title}: {warning}")
+        known = warning.startswith(result.title)
+        note(f"warning: {warning if known else f'{result.title}: {warning}'}")
 
 
 @contextmanager

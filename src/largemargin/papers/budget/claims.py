@@ -47,7 +47,7 @@ def _cells(report: Report, name: str) -> list[Cell]:
 def _claims(report: Report) -> list[Claim]:
     return [
         Claim(
-            f"{published.STATEMENTS[name].title}.",
+            SENTENCES[name],
             "; ".join(
                 f"{TASKS[data].title}: {say(report, data)}"
                 for data in published.STATEMENTS[name].about
@@ -117,6 +117,17 @@ NUMBERS: dict[str, Callable[[Report, str], str]] = {
     "variable-inserts-more": _inserted,
 }
 """What decides each statement on a data set, in words."""
+
+SENTENCES = {
+    "fixed-beats-machine": "With some fixed cache size the test error is smaller than that of the "
+    "support vector machine.",
+    "variable-near-machine": "The variable cache comes near the support vector machine, in error "
+    "and in size.",
+    "online-chooses": "The number of online errors chooses a good cache size.",
+    "plain-worst": "MIRA that removes nothing has the largest error and stores the most examples.",
+    "variable-inserts-more": "The variable cache inserts more examples than a fixed one.",
+}
+"""The statements as sentences."""
 
 CUT_OFFS = {
     "variable-near-machine": f"; up to {100 * (NEAR - 1):.0f} % more counts as near",
