@@ -27,8 +27,11 @@ class Reproductions(Directive):
                 "", found["title"], refuri=f"reproduction/{page.stem}.html", internal=False
             )
             dates = " to ".join(dict.fromkeys(found["dates"]))
-            text = nodes.Text(f", run {dates}. {found['citation']}")
-            items += nodes.list_item("", nodes.paragraph("", "", link, text))
+            verdict = nodes.strong("", found["judgement"]["title"])
+            text = nodes.Text(f". Run {dates}. {found['citation']}")
+            items += nodes.list_item(
+                "", nodes.paragraph("", "", link, nodes.Text(": "), verdict, text)
+            )
         return [items]
 
 

@@ -94,6 +94,8 @@ def test_the_error_is_first_and_what_to_do_next_is_last(run, animals):
     assert out[-1].endswith("largemargin inspect m")
     seen = [line for line in run("inspect", "m").stdout.splitlines() if line]
     assert seen[1].split("  ") == out[1].replace(" held-out", "").split("  ")
+    both = run("train", animals, "-o", "m", "--report", "r.html").output
+    assert both.index("report written to r.html") < both.index("next steps")
     told = run("evaluate", "m", animals).stdout.splitlines()[2]
     assert re.search(r"error +\d.* % \(95 % interval", told)
 

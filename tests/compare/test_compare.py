@@ -289,7 +289,7 @@ def test_the_page(found):
     html = render(found, "largemargin compare x")
     for text in ("6.00 %", "1.25 to 16.55", "0.25 (xi-alpha)", "1 of 2 settings tried in time",
                  "no result after 5 s", "a &lt;warning&gt;", "held out", "80 rows of the training",
-                 "up to 1 other machine ran",
+                 "up to 1 other machine ran", "below 50 ms it is the time by the clock",
                  "d&lt;a&gt;ta"):  # fmt: skip
         assert text in html
     assert "<a>ta" not in html

@@ -62,6 +62,18 @@ def test_the_table_of_thresholds():
     assert thresholds_of(outcome, ["no", "yes"], None) is None
 
 
+def test_a_model_that_takes_no_row_for_a_class_has_no_precision():
+    truth, scores = np.array([0, 0, 1]), np.array([-3.0, -2.0, -1.0])
+    outcome = Outcome(Rows("r", np.zeros((3, 1)), truth), np.zeros(3, int), scores, 0, scores)
+    found = thresholds_of(outcome, ["no", "yes"], 1.0)
+    (own,) = (choice for choice in found.choices if choice.own)
+    assert own.precision is None
+    roc, precision = found.charts
+    assert roc.curves[1].y == (0.0,)
+    assert precision.curves[1].y == ()
+    assert "takes no row for yes" in precision.says
+
+
 def test_eta_squared_is_that_of_the_analysis_of_variance():
     rng = np.random.default_rng(0)
     groups = rng.integers(0, 3, 50)

@@ -133,6 +133,8 @@ def test_the_number_of_any_theorem_is_rounded_up():
     always = Statement("mistake bound", 81312.3, "At most ...", "theorem 1", "always")
     assert stated(always) == "81,320"
     assert stated(replace(always, kind="measured")) == "81,310"
+    assert stated(replace(always, bounds_error=True)) == "over 1,000"
+    assert stated(replace(always, bounds_error=True, value=12.3)) == "12.3"
 
 
 def test_ticks_are_round_and_inside():

@@ -161,6 +161,28 @@ def test_counts_or_rates_without_a_script(pages, page):
     assert not page.locator("svg.matrix text.count").first.is_visible()
 
 
+def test_a_table_of_which_there_is_more_has_a_shade_at_its_edge(pages, page):
+    page.set_viewport_size({"width": 1280, "height": 900})
+    page.goto((pages / "many_classes.html").as_uri())
+    classes = page.get_by_label("Each class")
+    shade = "e => getComputedStyle(e).boxShadow"
+    assert "inset" in classes.evaluate(shade)
+    classes.evaluate("e => { e.scrollTop = e.scrollHeight }")
+    gone = "e => /none|, 0\\) 0px/.test(getComputedStyle(e).boxShadow)"
+    page.wait_for_function(gone, arg=classes.element_handle())
+    page.goto((pages / "linear.html").as_uri())
+    assert page.get_by_label("Each class").evaluate(shade) == "none"
+
+
+def test_no_line_of_code_is_cut(pages, page):
+    for width in WIDTHS:
+        page.set_viewport_size({"width": width, "height": 900})
+        page.goto((pages / "two_columns.html").as_uri())
+        wide = "all => all.filter(e => e.scrollWidth > e.clientWidth).length"
+        assert page.locator("pre").count() == 2
+        assert page.locator("pre").evaluate_all(wide) == 0
+
+
 def test_what_does_not_apply_opens(pages, page):
     page.goto((pages / "two_columns.html").as_uri())
     inside = page.locator(".errors details li").first

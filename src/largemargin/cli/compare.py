@@ -197,15 +197,17 @@ def _task(
 
 
 def _show(found: Comparison) -> None:
-    from largemargin.compare.results import columns, heading, rows
+    from largemargin.compare.measuring import SHORT_SECONDS
+    from largemargin.compare.results import columns, heading, rows, time_words
 
     emit_table(columns(found), rows(found), title=heading(found), right=True, drop=LEAST_FIRST)
     for result in found.ranked:
         _tell(result)
     emit("")
     emit_words(
-        "The interval of an error is that of Clopper and Pearson. The times are processor time on "
-        "one thread. The size of a model is that of its file, or of its pickle for scikit-learn. "
+        "The interval of an error is that of Clopper and Pearson. The times are those of a "
+        f"processor on one thread; below {time_words(SHORT_SECONDS)} they are by the clock. The "
+        "size of a model is that of its file, or of its pickle for scikit-learn. "
         "The certified error is the smallest bound of the certificate that says something, on the "
         "error or on the leave-one-out error; with ~ it holds in expectation only, so that it is "
         "an estimate."
@@ -216,7 +218,8 @@ def _tell(result: Result) -> None:
     if result.trouble:
         note(f"{result.title}: {result.trouble}")
     for warning in result.notes:
-        note(f"warning: {result.title}: {warning}")
+        known = warning.startswith(result.title)
+        note(f"warning: {warning if known else f'{result.title}: {warning}'}")
 
 
 @contextmanager

@@ -212,7 +212,13 @@ def _train(order: Any) -> bool:
     from pathlib import Path
 
     from largemargin.cli.measuring import advice
-    from largemargin.cli.trained import held_out_facts, show, tested_facts, write
+    from largemargin.cli.trained import (
+        held_out_facts,
+        show,
+        show_next_steps,
+        tested_facts,
+        write,
+    )
     from largemargin.cli.training import run
 
     done = run(order)
@@ -232,6 +238,7 @@ def _train(order: Any) -> bool:
     show(order, done.kept.estimator, result, tested, held_out_facts(done), done.reasons)
     if order.report is not None:
         _write_page(order, done, info)
+    show_next_steps(order)
     return done.interrupted
 
 

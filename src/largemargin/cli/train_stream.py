@@ -56,7 +56,7 @@ def train_stream(order: Order, chunk: int | None) -> bool:
 
     from largemargin.cli.measuring import advice, measured
     from largemargin.cli.report import rows_for, write_report
-    from largemargin.cli.trained import page_command, show, tested_facts, write
+    from largemargin.cli.trained import page_command, show, show_next_steps, tested_facts, write
     from largemargin.runtime.progress import interruptions
 
     order, machine, before = replace(order, scale="none"), order.machine(), interruptions()
@@ -83,6 +83,7 @@ def train_stream(order: Order, chunk: int | None) -> bool:
             training=None, command=page_command(order, False), quiet=order.quiet,
             model_file=order.file,
         )  # fmt: skip
+    show_next_steps(order)
     return interruptions() > before
 
 

@@ -58,7 +58,7 @@ def show(
     words: dict[str, str] | None = None,
 ) -> None:
     """Print what was found: as JSON, or first what the test said, then what every model has and
-    other facts, and last what to do next; `words` take the place of some values.
+    other facts; `words` take the place of some values.
     """
     if order.quiet:
         return
@@ -73,7 +73,12 @@ def show(
         [*tested, *own, *(facts or []), ("model file", order.file)],
         title=f"{order.data}, trained", strong=(TEST_ERROR,),
     )  # fmt: skip
-    emit_facts(next_steps(order), title="next steps")
+
+
+def show_next_steps(order: Order) -> None:
+    """Print what to do next, after all else."""
+    if not order.quiet and not order.json:
+        emit_facts(next_steps(order), title="next steps")
 
 
 def next_steps(order: Order) -> Facts:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from largemargin.compare.measuring import SHORT_SECONDS
 from largemargin.compare.picture import beyond, draw
 from largemargin.compare.results import (
     Comparison,
@@ -42,6 +43,7 @@ def render(found: Comparison, command: str = "") -> str:
         picture=Markup(draw(found, widest)),
         beyond=beyond(found, widest),
         interval_method=METHOD,
+        short_seconds=time_words(SHORT_SECONDS),
         command=command,
         version=__version__,
     )

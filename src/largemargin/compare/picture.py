@@ -112,9 +112,7 @@ def _frame(across: Axis, up: Axis) -> str:
             )
     middle = (LEFT + WIDTH - RIGHT) / 2
     parts.append(f'<path class="axis" d="M{LEFT} {bottom}H{WIDTH - RIGHT}"/>')
-    parts.append(
-        f'<text class="name mid" x="{middle:.0f}" y="{HEIGHT - 8}">processor time of the fit</text>'
-    )
+    parts.append(f'<text class="name mid" x="{middle:.0f}" y="{HEIGHT - 8}">time of the fit</text>')
     parts.append(
         f'<text class="name mid" transform="translate(15 {bottom / 2:.0f}) rotate(-90)">'
         "test error in percent</text>"

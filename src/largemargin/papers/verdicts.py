@@ -6,6 +6,7 @@ run as well. Each paper has a module `claims` that knows what the paper conclude
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any
@@ -75,6 +76,12 @@ def judge(report: Report) -> Judgement:
     module = import_module(f"largemargin.papers.{paper.replace('-', '_')}.claims")
     found: Judgement = module.judge(report)
     return found
+
+
+def error_noise(error: float, n_test: int) -> float:
+    """The standard error of a test error, both in percent, from so many examples."""
+    share = error / 100
+    return 100 * math.sqrt(share * (1 - share) / n_test)
 
 
 def held(claims: tuple[Claim, ...]) -> str:

@@ -24,6 +24,7 @@ from largemargin.report.templates import environment, figure, style_sheet
 from largemargin.runtime.files import write_atomically
 
 FRAME_HEIGHT = 800  # pixels of the page in a notebook
+FAR_BEYOND = 1000  # a bound on an error from here on says no more by its digits
 
 KINDS = {
     "measured": "measured",
@@ -161,6 +162,8 @@ def stated(statement: Any) -> str:
     """The number of a statement; a bound is rounded outward, never in the reader's favour."""
     if statement.value is None or statement.counts:
         return str(statement.written)
+    if statement.vacuous and statement.value >= FAR_BEYOND:
+        return f"over {FAR_BEYOND:,}"
     return figure(statement.value, side=statement.side)
 
 

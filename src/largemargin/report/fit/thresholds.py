@@ -132,7 +132,6 @@ def _choices(counts: Counts) -> tuple[Choice, ...]:
 def _charts(counts: Counts, auc: float, label: str) -> tuple[LineChart, LineChart]:
     recall, precision, alarms = counts.recall, counts.precision, counts.false_alarms
     own, base = counts.own, float(counts.hits[-1] / (counts.hits[-1] + counts.alarms[-1]))
-    at = (float(alarms[own]),), (float(recall[own]),)
     says = (
         f"The area under the curve (AUC) is {auc:.3f}: this is the probability that a row of "
         f"class {label} has a larger decision value than a row of the other class."
@@ -140,17 +139,23 @@ def _charts(counts: Counts, auc: float, label: str) -> tuple[LineChart, LineChar
     roc = LineChart(
         "roc", "ROC curve", "false positive rate", "recall (true positive rate)",
         (Curve("decision value", *_thinned(alarms, recall)),
-         Curve("this model", *at, marks=True), Curve("guessing", (0.0, 1.0), (0.0, 1.0))),
+         Curve("this model", (float(alarms[own]),), (float(recall[own]),), marks=True),
+         Curve("guessing", (0.0, 1.0), (0.0, 1.0))),
         says, notes=(says,),
     )  # fmt: skip
+    some = counts.hits + counts.alarms > 0
     told = (
         f"At its own threshold the model finds {100 * recall[own]:.1f} % of the rows of class "
-        f"{label}, and {100 * precision[own]:.1f} % of the rows that it takes for {label} are. "
-        f"Guessing has a precision of {100 * base:.1f} %."
-    )
-    some = counts.hits + counts.alarms > 0
+        f"{label}, and {100 * precision[own]:.1f} % of the rows that it takes for {label} are."
+        if some[own]
+        else f"At its own threshold the model takes no row for {label}, so that it has no "
+        "precision, and no mark in this picture."
+    ) + f" Guessing has a precision of {100 * base:.1f} %."
     curve = Curve("decision value", *_thinned(recall[some], precision[some]))
-    here = Curve("this model", (float(recall[own]),), (float(precision[own]),), marks=True)
+    mark = [own] if some[own] else []
+    here = Curve(
+        "this model", tuple(recall[mark].tolist()), tuple(precision[mark].tolist()), marks=True
+    )
     guessing = Curve("guessing", (0.0, 1.0), (base, base))
     return roc, LineChart(
         "precision-recall", "Precision and recall", "recall", "precision",
