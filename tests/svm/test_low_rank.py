@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 from sklearn.metrics.pairwise import polynomial_kernel, rbf_kernel
 
-from largemargin.svm import SVC, interior_point, low_rank
+from largemargin.svm import SVC, dense_solver, interior_point, low_rank
+from largemargin.svm.dense_solver import solve_block
+from largemargin.svm.problem import Problem
 
 from .extended import true_gaps
 from .problems import noisy
@@ -52,3 +54,21 @@ def test_a_machine_that_pair_steps_do_not_end(params, monkeypatch):
     model = SVC(C=1e4, **params).fit(X, y)
     assert model.converged_
     assert true_gaps(model, X, y)[0] <= model.dual_gap_[0] < 1e-6
+
+
+def test_the_interior_point_method_leaves_the_sum_as_it_was(monkeypatch):
+    """Large kernel values make much of a sum that is off, if one variable has to mend it."""
+    monkeypatch.setattr(dense_solver, "SMO_STEPS", 0)
+    monkeypatch.setattr(dense_solver, "SMO_STEPS_PER_VARIABLE", 0)
+    n = 500
+    for seed in (4, 5):
+        rng = np.random.default_rng(seed)
+        X, y = 1.5 * rng.normal(size=(n, 8)), np.sign(rng.normal(size=n))
+        K = (X @ X.T + 1.0) ** 2
+        lo, hi = np.minimum(0, 100 * y), np.maximum(0, 100 * y)
+        group = np.zeros(n, np.uint8)
+        problem = Problem(-y, lo, hi, np.zeros(n), np.ones(n), group, 1, True, np.zeros(n))
+        found, steps = solve_block(problem, slice(None), K, problem.p, problem.start, 1e-3, np.inf)
+        assert steps == 0
+        assert np.abs(found).max() > 1
+        assert abs(found.sum()) <= 1e-14 * np.abs(found).sum()

@@ -157,9 +157,7 @@ class ColumnSet:
 
 def _taken(problem: Problem, which: np.ndarray | slice) -> Problem:
     """The problem of some variables; what is shown of all of them is not shown of some."""
-    names = ("p", "lo", "hi", "ridge", "a", "group", "start")
-    parts = {name: getattr(problem, name)[which] for name in names}
-    return replace(problem, **parts, least_norm=0.0)
+    return replace(problem.taken(which), least_norm=0.0)
 
 
 def _is_within(aim: float, at: Optimality) -> bool:
@@ -303,7 +301,7 @@ class Chunking:
 
     def _whole(self, end: int) -> ColumnSet:
         part = slice(0, end)
-        problem = replace(_taken(self.problem, part), least_norm=self.problem.least_norm)
+        problem = self.problem.taken(part)
         return ColumnSet(
             self.kernel, problem, self.examples[part], self.beta[part], self.grad[part],
             self.sizes[part], self.entered[part], is_whole=True,

@@ -8,12 +8,13 @@ a solution that is good to the tolerance to the exact one.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 
 from largemargin.runtime.progress import Watch
 from largemargin.runtime.threads import Workers
-from largemargin.svm.active_set import exact_violation, is_exact, refine
+from largemargin.svm.active_set import exact_violation, is_exact, refine, with_kept_sums
 from largemargin.svm.interior_point import solve_interior
 from largemargin.svm.low_rank import system_of
 from largemargin.svm.problem import Optimality, Problem, Solution, block_loops
@@ -159,6 +160,7 @@ def solve_block(
         )
     if not met and patience < max_steps and not stopped():
         inner = solve_interior(problem, working, local, grad, beta, system_of, stopped)
-        if inner is not None:
-            found = inner
+        if inner is not None:  # which leaves the sums off by more than rounding
+            part = replace(problem.taken(working), start=beta[working])
+            found = with_kept_sums(part, inner)
     return found, steps

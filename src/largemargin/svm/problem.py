@@ -18,7 +18,7 @@ it must be zero, m counts as 0 if it is less, and M if it is more.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
@@ -65,6 +65,11 @@ class Problem:
 
     def __len__(self) -> int:
         return len(self.p)
+
+    def taken(self, which: np.ndarray | slice) -> Problem:
+        """The problem of some variables, the others being zero or kept."""
+        names = ("p", "lo", "hi", "ridge", "a", "group", "start")
+        return replace(self, **{name: getattr(self, name)[which] for name in names})
 
 
 @dataclass(frozen=True)

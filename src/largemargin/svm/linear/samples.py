@@ -115,12 +115,3 @@ def _taken(full: Sample, parts: list[np.ndarray], share: float) -> Sample:
         full.rows.taken(which), full.p[which], full.lo[which] * scale, full.hi[which] * scale,
         full.ridge[which] / scale, full.A[which], full.sums, False,
     )  # fmt: skip
-
-
-def part_of(problem: Problem, which: np.ndarray) -> Problem:
-    """The problem of some variables, the others being zero."""
-    return replace(
-        problem, p=problem.p[which], lo=problem.lo[which], hi=problem.hi[which],
-        ridge=problem.ridge[which], a=problem.a[which], group=problem.group[which],
-        start=problem.start[which],
-    )  # fmt: skip

@@ -31,7 +31,7 @@ from largemargin.svm.active_set import refine, with_kept_sums
 from largemargin.svm.few_features import best_multiple, solve_in_features
 from largemargin.svm.formulations import group_multipliers
 from largemargin.svm.linear.central_path import BoxProblem, CentralPoint, central, follow
-from largemargin.svm.linear.samples import Sample, part_of
+from largemargin.svm.linear.samples import Sample
 from largemargin.svm.problem import Optimality, Problem, Solution
 
 BAND = 6.0  # half the width of a band, in resolutions
@@ -224,7 +224,7 @@ class _Search:
             return found
         w, rows = full.rows.turned(beta), full.rows.taken(moved)
         inner = beta[moved]
-        problem = replace(part_of(self.problem, moved), start=inner)
+        problem = replace(self.problem.taken(moved), start=inner)
         none = np.zeros((len(moved), 0))
 
         def gram(F: np.ndarray) -> np.ndarray:

@@ -13,7 +13,7 @@ from largemargin.svm.active_set import SUM_ROUNDING, with_kept_sums
 from largemargin.svm.few_features import solve_in_features
 from largemargin.svm.linear.newton import newton
 from largemargin.svm.linear.rows import Rows
-from largemargin.svm.linear.samples import Sample, part_of, samples, whole
+from largemargin.svm.linear.samples import Sample, samples, whole
 from largemargin.svm.linear.screening import solve_by_screening
 from largemargin.svm.linear.working_sets import solve_in_working_sets
 from largemargin.svm.problem import Optimality, Problem, Solution
@@ -32,7 +32,7 @@ def in_order_of_data(
     """
     order = np.argsort(examples)
     rows = X if len(order) == X.shape[0] else _part(X, examples[order])
-    at = solve(part_of(problem, order), rows)
+    at = solve(problem.taken(order), rows)
     beta, grad = np.empty_like(at.beta), np.empty_like(at.grad)
     beta[order], grad[order] = at.beta, at.grad
     return replace(at, beta=beta, grad=grad)
@@ -54,7 +54,7 @@ def solve_few_columns(
         found = _solve(problem, X, tol, exact, team, stopped)
     else:
         which = np.flatnonzero(moving)
-        found = _solve(part_of(problem, which), _part(X, which), tol, exact, team, stopped)
+        found = _solve(problem.taken(which), _part(X, which), tol, exact, team, stopped)
         if found is not None:
             found = _enlarged(problem, Rows(X, team), which, found, tol)
     if found is not None and (stopped() or _is_good(found, exact)):

@@ -17,7 +17,7 @@ from largemargin.runtime.arrays import some_rows
 from largemargin.svm.few_features import solve_in_features
 from largemargin.svm.formulations import group_multipliers
 from largemargin.svm.linear.rows import Rows
-from largemargin.svm.linear.samples import SEED, part_of
+from largemargin.svm.linear.samples import SEED
 from largemargin.svm.problem import Optimality, Problem, Solution
 
 ROUNDS = 50  # sets that are solved
@@ -35,7 +35,7 @@ def solve_in_working_sets(
     chosen = _first(problem, size)
     beta, n_steps = problem.start, 0
     for _ in range(ROUNDS):
-        part = replace(part_of(problem, chosen), start=beta[chosen])
+        part = replace(problem.taken(chosen), start=beta[chosen])
         at = solve_in_features(part, some_rows(rows.X, chosen), tol, rows.team, stopped)
         n_steps += at.n_steps
         beta = np.zeros(len(problem))
