@@ -39,7 +39,8 @@ def test_the_power_is_found(clock):
 
 @pytest.mark.parametrize(
     ("parameters", "power"), [({"kernel": "rbf"}, 1.5), ({"kernel": "rbf", "budget": 9}, 1.0),
-                              ({"kernel": "linear"}, 1.0)],
+                              ({"kernel": "linear"}, 1.0),
+                              ({"kernel": "poly", "epochs": 10}, 1.75)],
 )  # fmt: skip
 def test_few_rows_do_not_show_how_support_vectors_grow(parameters, power, clock):
     class Linear(Slow):
