@@ -21,16 +21,19 @@ QUIET = {
 
 
 @contextmanager
-def cluster_of(n_workers, threads=1, **settings):
-    """A client of a cluster of so many processes, which end with it."""
+def cluster_of(n_workers, threads=1, set_as_default=True, **settings):
+    """A client of a cluster of so many processes, which end with it; or of threads of this process,
+    which are reached by the loopback all the same.
+    """
+    settings = {"processes": True, "protocol": "tcp://", **settings}
     with (
         dask.config.set(QUIET),
         LocalCluster(
-            n_workers=n_workers, threads_per_worker=threads, processes=True, host="127.0.0.1",
+            n_workers=n_workers, threads_per_worker=threads, host="127.0.0.1",
             dashboard_address="127.0.0.1:0", scheduler_kwargs={"dashboard": False},
             silence_logs=50, **settings,
         ) as cluster,
-        Client(cluster) as client,
+        Client(cluster, set_as_default=set_as_default) as client,
     ):  # fmt: skip
         yield client
 

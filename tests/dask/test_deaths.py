@@ -98,6 +98,12 @@ def assert_nothing_left(client):
     raise AssertionError(f"left on the cluster: {keys}")
 
 
+def all_answer(client):
+    """Whether the scheduler has noticed every death, also one after the end of a fit."""
+    found = client.run(os.getpid, on_error="return").values()
+    return not any(isinstance(one, Exception) for one in found)
+
+
 @contextmanager
 def killed(client, seconds, count=1):
     """While this runs, workers die after so many seconds."""
@@ -111,6 +117,8 @@ def killed(client, seconds, count=1):
     timer.start()
     yield
     timer.join()
+    while not all_answer(client):
+        time.sleep(0.01)
     wait_for_all(client, 2)
     assert_nothing_left(client)
 

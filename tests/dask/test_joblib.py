@@ -3,12 +3,13 @@
 import joblib
 import numpy as np
 import pytest
-from distributed import Client, LocalCluster
 from sklearn.datasets import make_classification
 from sklearn.model_selection import GridSearchCV, cross_val_score
 
 from largemargin import SVC, VotedPerceptron
 from largemargin.runtime.threads import count_workers
+
+from .conftest import cluster_of
 
 pytestmark = pytest.mark.cluster
 
@@ -47,13 +48,7 @@ def test_a_task_has_one_thread_where_the_environment_does_not_say_so(monkeypatch
     monkeypatch.setattr("largemargin.runtime.threads._limit.allowed", list)
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
     monkeypatch.setattr("os.sched_getaffinity", lambda process: set(range(8)), raising=False)
-    quiet = {"dashboard": False, "dashboard_address": "127.0.0.1:0"}
-    with (
-        LocalCluster(
-            n_workers=1, threads_per_worker=2, processes=False, scheduler_kwargs=quiet
-        ) as cluster,
-        Client(cluster, set_as_default=False) as inside,
-    ):
+    with cluster_of(1, threads=2, set_as_default=False, processes=False) as inside:
         assert inside.submit(count).result() == 1
         with joblib.parallel_config("dask", client=inside):
             assert joblib.Parallel()(joblib.delayed(count)() for _ in range(2)) == [1, 1]

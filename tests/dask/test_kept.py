@@ -5,6 +5,7 @@ import pytest
 
 from largemargin.dask.kept import CHUNK, KeptValues
 from largemargin.dask.packing import PackedRows, packed, unpacked
+from largemargin.dask.shards import PLACES, tiles_of
 from largemargin.dask.values import LastCorner
 from largemargin.runtime.threads import Workers
 
@@ -33,6 +34,25 @@ def test_sums_do_not_depend_on_the_room(most):
         assert np.array_equal(found, ample.sums(slots, coefs, Workers(1)))
     if most == len(K):
         assert len(computed) == len(K)  # each of them once
+
+
+@pytest.mark.parametrize("count", [0, 1, PLACES, 500])
+def test_a_vector_has_its_place_in_any_company(count):
+    numbers = rng.permutation(10**6)[:count]
+    tiles = tiles_of(numbers)
+    assert np.array_equal(np.sort(tiles[tiles >= 0]), np.arange(count))  # each of them once
+    place = np.empty(count, int)
+    place[tiles[tiles >= 0]] = np.nonzero(tiles >= 0)[1]
+    order = rng.permutation(count)[: count // 2 + 1]
+    others = tiles_of(numbers[order])
+    for k, found in enumerate(np.argwhere(others == np.arange(len(order))[:, None, None])):
+        assert found[2] == place[order[k]]
+
+
+@pytest.mark.parametrize("step", [1, 2, 3, 10, PLACES, 1000])
+def test_few_places_are_empty(step):
+    count = 50 * PLACES
+    assert len(tiles_of(np.arange(0, count * step, step))) < 1.4 * count / PLACES
 
 
 def test_a_corner_takes_what_it_has_from_the_last_one():

@@ -8,11 +8,12 @@ import dask.array as da
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from distributed import Client, LocalCluster
 
 from largemargin.dask import DaskNuSVC, DaskSVC
 from largemargin.dask.rows import ShardedKernel, ShardedRows
 from largemargin.svm import SVC, NuSVC
+
+from .conftest import cluster_of
 
 pytestmark = pytest.mark.slow
 
@@ -108,15 +109,9 @@ def test_the_same_bits_on_any_number_of_workers(client):
     X, y = data_for("linear")
     machines = [{"C": 0.1}, {"slack": "squared", "precision": "float64"}]
     truth = [DaskSVC(kernel="linear", client=client, **one).fit(X, y) for one in machines]
-    with (
-        LocalCluster(
-            n_workers=3, threads_per_worker=2, processes=True, host="127.0.0.1",
-            dashboard_address=None,
-        ) as cluster,
-        Client(cluster, set_as_default=False) as other,
-    ):  # fmt: skip
+    with cluster_of(3, threads=2, set_as_default=False) as other:
         for n_workers, rows in [(3, 4097), (1, 9000)]:
-            cluster.scale(n_workers)
+            other.cluster.scale(n_workers)
             while len(other.scheduler_info()["workers"]) != n_workers:
                 time.sleep(0.05)
             for one, first in zip(machines, truth, strict=True):

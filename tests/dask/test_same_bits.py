@@ -243,6 +243,31 @@ def test_crammer_singer(clusters, X, three, kernel):
         close(model, SVC(**params).fit(X, three), X, 2e-3)
 
 
+@pytest.mark.parametrize("multiclass", ["ovo", "crammer-singer"])
+def test_values_that_are_computed_again(clusters, X, three, multiclass, monkeypatch):
+    """By a function of Python, of whatever vectors are asked for after a shard forgot them."""
+    wide = np.hstack([X, np.random.default_rng(11).normal(size=(N, 55))])
+    params = {"multiclass": multiclass, "kernel": product}
+    model = fitted_everywhere(clusters, DaskSVC, params, wide, three)
+    submit, calls = cluster.Cluster._submit, []
+
+    def forgetting(self, what, function, k, args):
+        calls.append(what)
+        forgets = what == "update" and calls.count(what) % 3 == 0
+        return submit(self, what, forgetful if forgets else function, k, args)
+
+    monkeypatch.setattr(cluster.Cluster, "_submit", forgetting)
+    same(model, fitted_everywhere(clusters, DaskSVC, params, wide, three))
+    assert calls.count("update") > 9
+
+
+def forgetful(shard, *args):
+    from largemargin.dask.cluster import Forgotten
+
+    shard._vectors.clear()
+    raise Forgotten
+
+
 @pytest.mark.parametrize("multiclass", ["ovr", "ovo"])
 def test_nu(clusters, X, three, multiclass):
     params = {"nu": 0.2, "multiclass": multiclass}

@@ -6,14 +6,12 @@ import pickle
 import signal
 import threading
 import time
-from contextlib import contextmanager
 from unittest import SkipTest
 
 import dask.array as da
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from distributed import Client, LocalCluster
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.estimator_checks import estimator_checks_generator
@@ -22,6 +20,7 @@ from largemargin import VotedPerceptron, load, save
 from largemargin.dask import DaskVotedPerceptron
 from largemargin.dask.perceptron_pass import ClusterKernelPass
 
+from .conftest import cluster_of
 from .test_collections import no_client
 
 pytestmark = pytest.mark.cluster
@@ -43,16 +42,8 @@ X, y = examples()
 TILED = {"degree": 2, "fit_intercept": True, "epochs": 1, "shuffle": False}
 
 
-@contextmanager
 def workers(count, threads=1, processes=True):
-    with (
-        LocalCluster(
-            n_workers=count, threads_per_worker=threads, processes=processes,
-            host="127.0.0.1" if processes else None, dashboard_address=None,
-        ) as cluster,
-        Client(cluster, set_as_default=False) as client,
-    ):  # fmt: skip
-        yield client
+    return cluster_of(count, threads, set_as_default=False, processes=processes)
 
 
 @pytest.fixture(scope="module")

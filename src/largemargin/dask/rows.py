@@ -55,6 +55,10 @@ class Store:
         self.slot_of[rows] = np.arange(len(self.basis), len(self.basis) + len(rows))
         self.basis.add(vectors, rows)
 
+    def rows_of(self, slots: np.ndarray) -> np.ndarray:
+        """The rows in some slots, by their numbers, as short as they travel."""
+        return np.asarray(self.basis.examples[slots], np.int32)
+
 
 @dataclass(frozen=True)
 class Fetch:
@@ -156,10 +160,14 @@ class Shared:
             for one in fetches
         ]
         dtypes = sorted({one.way.of_vectors for one in sums})
+        numbers = [self.stores[one.way.of_vectors].rows_of(one.slots) for one in sums]
 
         def arguments(k: int) -> tuple[list[News], list[Ask], list[tuple[str, np.ndarray]]]:
             first = self.ranges[k][0]
-            asks = [Ask(one.way, self._members(k, one), one.slots, one.coefs) for one in sums]
+            asks = [
+                Ask(one.way, self._members(k, one), rows, one.coefs)
+                for one, rows in zip(sums, numbers, strict=True)
+            ]
             wanted = [
                 (one.dtype, (one.rows[part[k]] - first).astype(np.int32))
                 for one, part in zip(fetches, parts, strict=True)
@@ -216,18 +224,18 @@ class Shared:
         sent[: len(store.sent[k])] = store.sent[k]
         wanted = np.unique(np.concatenate(slots))
         wanted = wanted[~sent[wanted]]
-        rows = store.basis.examples[wanted]
+        rows = store.rows_of(wanted)
         first, end = shard.rows
         mine = (first <= rows) & (rows < end)
         known = int(sent.sum())
         sent[wanted] = True
         store.sent[k] = sent
-        others = wanted[~mine]
+        others = wanted[~mine]  # by their slots
         shard.stats.vectors_sent += len(others)
         shard.stats.vectors_own += int(mine.sum())
         matrix = store.basis.take(others)[0] if len(others) else np.empty((0, self.width))
         return News(
-            dtype, known, np.concatenate([others, wanted[mine]]).astype(np.int32),
+            dtype, known, np.concatenate([rows[~mine], rows[mine]]),
             (rows[mine] - first).astype(np.int32), packed(matrix),
         )  # fmt: skip
 

@@ -7,6 +7,7 @@ how the rows were shared out, nor on the number of threads.
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,6 +28,9 @@ from largemargin.runtime.memory import memory_bytes
 from largemargin.runtime.threads import Workers, single_thread
 
 PIECE = 512  # vectors of a tile, where values are not computed in registers
+# Vectors of a tile whose values are kept: so many that few places of it are empty, however vectors
+# come together.
+PLACES = 16
 KEPT_SHARE = 0.4  # of the memory of a worker, for kernel values that are kept
 PANEL = 64  # columns that packing may add at most
 SETS = 4  # sets of columns that are kept packed, in units of the memory of the rows
@@ -49,14 +53,15 @@ class Way:
 
 @dataclass(frozen=True)
 class News:
-    """Vectors that a shard does not have yet, and how many of the same type it has.
+    """Vectors that a shard does not have yet, by the numbers of their rows, and how many of the
+    same type it has.
 
     Those among its own rows are named by their places there, and only the others are sent.
     """
 
     dtype: str
     known: int
-    slots: np.ndarray
+    numbers: np.ndarray
     own: np.ndarray
     rows: Matrix | PackedRows
 
@@ -73,13 +78,13 @@ class Members:
 
 @dataclass(frozen=True)
 class Ask:
-    """Sums that are asked for: coefs @ K between vectors, by their slots, and sets of rows, one
-    after the other; there is one set unless values are kept.
+    """Sums that are asked for: coefs @ K between vectors, by the numbers of their rows, and sets of
+    rows, one after the other; there is one set unless values are kept.
     """
 
     way: Way
     sets: tuple[Members, ...]
-    slots: np.ndarray
+    numbers: np.ndarray
     coefs: np.ndarray
 
 
@@ -123,14 +128,14 @@ class RowShard:
         basis, places = self._vectors[news.dtype]
         if news.known != len(basis):
             raise Forgotten
-        if not len(news.slots):
+        if not len(news.numbers):
             return
         rows = unpacked(news.rows)
         if len(news.own):
             mine = self.version(news.dtype)[news.own]
             rows = stacked([rows, mine]) if rows.shape[0] else mine
-        places.update({slot: len(basis) + k for k, slot in enumerate(news.slots.tolist())})
-        basis.add(rows, news.slots)
+        places.update({row: len(basis) + k for k, row in enumerate(news.numbers.tolist())})
+        basis.add(rows, news.numbers)
 
     def sums(self, ask: Ask) -> np.ndarray:
         """coefs @ K, one column for each row that is asked for."""
@@ -157,7 +162,7 @@ class RowShard:
     def _places(self, ask: Ask) -> np.ndarray:
         """Where the vectors of sums are among those of the shard."""
         places = self._vectors[ask.way.of_vectors][1]
-        return np.array([places[slot] for slot in ask.slots.tolist()], np.int64)
+        return np.array([places[row] for row in ask.numbers.tolist()], np.int64)
 
     def _as_vectors(self, way: Way, vectors: Matrix) -> Vectors:
         of = FusedRows(way.kernel, vectors, self.team, np.dtype(way.dtype), zeros=way.zeros)
@@ -177,7 +182,7 @@ class RowShard:
             def compute(slots: np.ndarray) -> np.ndarray:
                 vectors = basis.take(slots)[0]
                 if not way.fused:
-                    return self._tiles(way, columns, vectors)
+                    return self._tiles(way, columns, vectors, basis.examples[slots])
                 room = self._room(len(slots) * (len(rows) + PANEL), dtype)
                 return np.asarray(columns.values(self._as_vectors(way, vectors), room))
 
@@ -235,28 +240,81 @@ class RowShard:
     def _tiled(self, ask: Ask, stretches: list[Any], vectors: Matrix) -> np.ndarray:
         """Sums over tiles of kernel values, in the order of the vectors."""
         out = np.zeros((len(ask.coefs), sum(part.shape[0] for part, _ in stretches)))
-        for lo in range(0, vectors.shape[0], PIECE):
-            part = slice(lo, lo + PIECE)
-            values = self._tiles(ask.way, stretches, vectors[part])
-            for columns in _runs(stretches):
-                out[:, columns] += ask.coefs[:, part] @ values[:, columns]
+        parts = [slice(lo, lo + PIECE) for lo in range(0, vectors.shape[0], PIECE)]
+
+        def add(p: int, columns: slice, values: np.ndarray) -> None:
+            out[:, columns] += ask.coefs[:, parts[p]] @ values
+
+        self._use_tiles(ask.way, stretches, [vectors[part] for part in parts], add)
         return out
 
-    def _tiles(self, way: Way, stretches: list[Any], vectors: Matrix) -> np.ndarray:
-        """Kernel values of vectors (down) against the rows of all stretches (across)."""
+    def _tiles(
+        self, way: Way, stretches: list[Any], vectors: Matrix, numbers: np.ndarray
+    ) -> np.ndarray:
+        """Kernel values of vectors (down) against the rows of all stretches (across).
+
+        Vectors come in any company: a shard has its own rows last, and computes again what it had
+        no room for. So each has its place in tiles of one height, but for products of sparse rows,
+        which are summed value by value.
+        """
+        count = vectors.shape[0]
+        tiles = tiles_of(numbers)
+        if way.kernel.on_products and sp.issparse(vectors):
+            tiles = np.arange(count)[None, :]
+        out = np.empty((count, sum(part.shape[0] for part, _ in stretches)), way.dtype)
+
+        def keep(p: int, columns: slice, values: np.ndarray) -> None:
+            taken = tiles[p] >= 0
+            out[tiles[p][taken], columns] = values[taken]
+
+        # where a place is empty, -1, the last vector stands in
+        self._use_tiles(way, stretches, [vectors[tile] for tile in tiles], keep)
+        return out
+
+    def _use_tiles(
+        self,
+        way: Way,
+        stretches: list[Any],
+        pieces: list[Matrix],
+        use: Callable[[int, slice, np.ndarray], None],
+    ) -> None:
+        """use(p, columns, values) of the kernel values of each piece p of the vectors (down)
+        against each stretch (across): a product for each, of the same shape in any shard.
+        """
         dtype, by_norm = np.dtype(way.dtype), way.kernel.on_products
-        V = vectors.astype(dtype, copy=False) if by_norm else vectors
-        squares = squared_norms(V).astype(dtype) if by_norm else np.zeros(V.shape[0])
+        tiles = []
+        for V in pieces:
+            V = V.astype(dtype, copy=False) if by_norm else V
+            squares = squared_norms(V).astype(dtype) if by_norm else np.zeros(V.shape[0])
+            tiles.append((V, squares))
         runs = _runs(stretches)
-        out = np.empty((V.shape[0], runs[-1].stop if runs else 0), dtype)
 
         def run(k: int) -> None:
-            if stretches[k][0].shape[0]:
-                values = np.empty((V.shape[0], stretches[k][0].shape[0]), dtype)
-                out[:, runs[k]] = fill(way.kernel, dtype, stretches[k], (V, squares), values)
+            width = stretches[k][0].shape[0]
+            for p, tile in enumerate(tiles if width else ()):
+                values = np.empty((tile[0].shape[0], width), dtype)
+                use(p, runs[k], fill(way.kernel, dtype, stretches[k], tile, values))
 
         self.team.map(run, range(len(stretches)))
-        return out
+
+
+def tiles_of(numbers: np.ndarray) -> np.ndarray:
+    """Which vector, -1 being none, is in each place of each tile.
+
+    A vector's place follows from the number of its row alone: the last bits of a value depend on
+    the place in a product and on the shape of it, but not on what is in other places. Numbers that
+    are evenly spaced, as those of one class may be, are spread over all places.
+
+    >>> tiles = tiles_of(np.arange(0, 320, 10))
+    >>> tiles.shape, sorted(tiles[tiles >= 0]) == list(range(32))
+    ((3, 16), True)
+    """
+    place = (numbers.astype(np.uint64) * 0x9E3779B1 % 2**32 * PLACES >> 32).astype(np.int64)
+    counts = np.bincount(place, minlength=PLACES)
+    order = np.argsort(place, kind="stable")
+    tiles = np.full((counts.max(initial=0), PLACES), -1)
+    tiles[np.arange(len(place)) - (np.cumsum(counts) - counts)[place[order]], place[order]] = order
+    return tiles
 
 
 def _runs(stretches: list[Any]) -> list[slice]:
