@@ -254,15 +254,11 @@ class FusedRows:
 
     def sums_among(self, rows: np.ndarray, coefs: np.ndarray) -> np.ndarray:
         """sum_i coefs[p, i] k(x_i, x_j) among some rows; each value is computed once."""
-        order = np.arange(len(rows))
-        if self._patterns is not None:  # columns in the order of the vectors
-            order = np.argsort(self._patterns[rows], kind="stable")
+        vectors = self.vectors(rows)
         if self.dtype != np.float64:  # lanes of fewer digits would be summed for too long
-            return self.columns(rows).sums(self.vectors(rows), coefs)
-        found = np.empty((len(coefs), len(rows)))
-        sorted_rows = rows[order]
-        columns, vectors = self.columns(sorted_rows), self.vectors(sorted_rows)
-        found[:, order] = columns.square_sums(vectors, coefs[:, order])
+            return self.columns(rows).sums(vectors, coefs)
+        found, order = np.empty((len(coefs), len(rows))), vectors.order
+        found[:, order] = self.columns(rows[order]).square_sums(vectors, coefs[:, order])
         return found
 
     @property

@@ -51,9 +51,8 @@ def descend(
                     touched += indices[e]
         i = active[k]
         first, last = indptr[i], indptr[i + 1]
-        old = beta[i]
         # four sums, whose additions need not wait for each other
-        g0, g1, g2, g3 = ridge[i] * old + p[i] + level, 0.0, 0.0, 0.0
+        g0, g1, g2, g3 = ridge[i] * beta[i] + p[i] + level, 0.0, 0.0, 0.0
         whole = last - (last - first) % 4
         for e in range(first, whole, 4):
             g0 += data[e] * w[indices[e]]
@@ -63,26 +62,25 @@ def descend(
         for e in range(whole, last):
             g0 += data[e] * w[indices[e]]
         g = (g0 + g1) + (g2 + g3)
-        new, can_move = _stepped(g, old, lo[i], hi[i], diagonal[i])
-        if not can_move:
-            left_out[i] = g > above or g < below
-            continue
-        most, least = max(most, g), min(least, g)
-        change = new - old
+        change = _move(i, g, lo, hi, diagonal, beta, left_out, above, below)
         if change != 0.0:
-            beta[i] = new
-            level += stiffness * change
+            most, least, level = max(most, g), min(least, g), level + stiffness * change
             for e in range(first, last):
                 w[indices[e]] += change * data[e]
     return most, least, level, touched
 
 
 @njit(cache=True, nogil=True, inline="always")
-def _stepped(g, old, lo, hi, diagonal):
-    """A variable after its step against the gradient g, and whether it can go that way at all."""
-    if (old <= lo and g >= 0.0) or (old >= hi and g <= 0.0):
-        return old, False
-    return min(max(old - g / diagonal, lo), hi), True
+def _move(i, g, lo, hi, diagonal, beta, left_out, above, below):
+    """Move variable i against its gradient g; return its change, zero where an end of its box is
+    in the way, beyond which g may point so far that the row is left out.
+    """
+    old = beta[i]
+    if (old <= lo[i] and g >= 0.0) or (old >= hi[i] and g <= 0.0):
+        left_out[i] = g > above or g < below
+        return 0.0
+    beta[i] = min(max(old - g / diagonal[i], lo[i]), hi[i])
+    return beta[i] - old
 
 
 @njit(cache=True, nogil=True)
@@ -93,17 +91,11 @@ def descend_dense(
     most, least = 0.0, 0.0
     for k in range(len(active)):
         i = active[k]
-        row, old = X[i], beta[i]
-        g = ridge[i] * old + p[i] + level + _product(row, w)
-        new, can_move = _stepped(g, old, lo[i], hi[i], diagonal[i])
-        if not can_move:
-            left_out[i] = g > above or g < below
-            continue
-        most, least = max(most, g), min(least, g)
-        change = new - old
+        row = X[i]
+        g = ridge[i] * beta[i] + p[i] + level + _product(row, w)
+        change = _move(i, g, lo, hi, diagonal, beta, left_out, above, below)
         if change != 0.0:
-            beta[i] = new
-            level += stiffness * change
+            most, least, level = max(most, g), min(least, g), level + stiffness * change
             for e in range(len(row)):
                 w[e] += change * row[e]
     return most, least, level, 0.0
