@@ -55,7 +55,7 @@ def test_wrong_parameters(estimator, name, wrong):
 @pytest.mark.parametrize(
     ("X", "y", "message"),
     [
-        ([[1.0, np.nan], [2.0, 3.0]], [0, 1], "NaN"),
+        ([[1.0, np.nan], [2.0, 3.0]], [0, 1], "X contains NaN: .*TablePreprocessor"),
         ([[1.0, np.inf], [2.0, 3.0]], [0, 1], "infinity"),
         ([[1.0, 0.0], [2.0, 3.0]], [0.0, np.nan], "NaN"),
         (np.empty((0, 3)), [], "0 sample"),

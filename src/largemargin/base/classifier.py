@@ -119,10 +119,13 @@ class Estimator(BaseEstimator):
                 accept_sparse=self._accepts_sparse, dtype=[np.float64, np.float32],
             )  # fmt: skip
         except ValueError as error:
-            if "could not convert string to float" not in str(error):
+            said = str(error).splitlines()[0].rstrip(".")
+            if not any(
+                part in said for part in ("could not convert string", "Input X contains NaN")
+            ):
                 raise
             raise ValueError(
-                f"{error}: {type(self).__name__} takes numbers; for text, dates and missing values "
+                f"{said}: {type(self).__name__} takes numbers; for text, dates and missing values "
                 "put a largemargin.tables.TablePreprocessor before it, in a Pipeline"
             ) from error
         if plain:
