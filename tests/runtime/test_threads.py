@@ -3,6 +3,7 @@
 import os
 import threading
 import time
+import warnings
 from functools import partial
 
 import numpy as np
@@ -10,7 +11,14 @@ import pytest
 from joblib import Parallel, delayed
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from largemargin.runtime.threads import Workers, count_workers, for_each, single_thread, workers
+from largemargin.runtime.threads import (
+    IDLE_POOLS,
+    Workers,
+    count_workers,
+    for_each,
+    single_thread,
+    workers,
+)
 
 CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
 
@@ -155,11 +163,59 @@ def test_blas_is_single_threaded_within_and_as_before_afterwards():
     assert blas_limits() == before
 
 
-def test_no_thread_is_left_behind():
-    before = threading.active_count()
-    with workers(4) as team:
-        team.map(lambda item: time.sleep(0.001), range(20))
-    assert threading.active_count() == before
+def idents(team):
+    """The threads beside this one that have done a part of some work."""
+    found = set()
+    team.map(lambda item: (time.sleep(0.005), found.add(threading.get_ident())), range(12))
+    return found - {threading.get_ident()}
+
+
+def test_threads_wait_for_the_next_team_and_serve_one_at_a_time():
+    with workers(2) as team:
+        first = idents(team)
+        with workers(2) as other:
+            second = idents(other)
+    with workers(2) as team:
+        again = idents(team)
+    assert len(first) == len(second) == 1
+    assert first != second
+    assert again == first  # those that had nothing to do for the shortest time
+
+
+def test_few_threads_are_left_behind():
+    for count in range(2, 12):
+        with workers(count) as team:
+            team.map(lambda item: None, range(50))
+    gone = time.monotonic() + 10
+    most = IDLE_POOLS * 11 + 5
+    while threading.active_count() > most and time.monotonic() < gone:
+        time.sleep(0.01)
+    assert threading.active_count() <= most
+
+
+def test_work_that_nobody_waits_for_ends_before_the_team_does():
+    done = []
+    with workers(2) as team:
+        team.submit(lambda: (time.sleep(0.05), done.append(1)))
+    assert done in ([], [1])  # never begun, or done
+    count = len(done)
+    time.sleep(0.1)
+    assert len(done) == count
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_a_forked_process_has_threads_of_its_own():
+    with workers(2) as team:
+        team.map(lambda item: None, range(4))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        child = os.fork()
+    if not child:
+        with workers(2) as team:
+            seen = []
+            team.map(seen.append, range(100))
+        os._exit(0 if sorted(seen) == list(range(100)) else 1)
+    assert os.waitpid(child, 0)[1] == 0
 
 
 def test_without_other_threads_work_waits_until_it_is_waited_for():

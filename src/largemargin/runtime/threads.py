@@ -24,6 +24,9 @@ from typing import Any
 from joblib.parallel import get_active_backend
 from threadpoolctl import LibController, ThreadpoolController
 
+IDLE_POOLS = 4  # teams whose threads wait for the next one
+MANY_TASKS = 256  # tasks of a team from which on those that are done are forgotten
+
 
 @cache
 def _libraries() -> list[LibController]:
@@ -155,20 +158,60 @@ def _check(n_jobs: int | None) -> None:
         raise ValueError(f"n_jobs must be None or a non-zero integer, got {n_jobs!r}")
 
 
+class _IdlePools:
+    """Threads that have nothing to do and wait for the next team: starting them takes longer than
+    a small fit or prediction has to do. A team has its threads for itself.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._pools: list[tuple[int, ThreadPoolExecutor]] = []
+
+    def take(self, count: int) -> ThreadPoolExecutor:
+        with self._lock:
+            for k, (size, pool) in enumerate(self._pools):
+                if size == count:
+                    del self._pools[k]
+                    return pool
+        return ThreadPoolExecutor(count)
+
+    def give(self, count: int, pool: ThreadPoolExecutor) -> None:
+        with self._lock:
+            self._pools.insert(0, (count, pool))
+            left = self._pools[IDLE_POOLS:]
+            del self._pools[IDLE_POOLS:]
+        for _, old in left:
+            old.shutdown(wait=False)
+
+    def after_fork(self) -> None:
+        """In a new process, which has none of these threads."""
+        self.__init__()  # type: ignore[misc]
+
+
+_idle = _IdlePools()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_idle.after_fork)
+
+
 class Workers:
     """Threads that share work out among themselves; the calling thread is one of them."""
 
     def __init__(self, count: int) -> None:
         self.count = count
         self._pool: ThreadPoolExecutor | None = None
+        self._given: list[Future[Any]] = []
 
     def submit(self, work: Callable[[], Any]) -> Future[Any]:
         """Have `work` done by another thread; without one, when it is waited for."""
         if self.count == 1:
             return Future()
         if self._pool is None:
-            self._pool = ThreadPoolExecutor(self.count - 1)
-        return self._pool.submit(work)
+            self._pool = _idle.take(self.count - 1)
+        given = self._pool.submit(work)
+        if len(self._given) > MANY_TASKS:
+            self._given = [task for task in self._given if not task.done()]
+        self._given.append(given)
+        return given
 
     def wait(self, tasks: Mapping[Future[Any], Callable[[], Any]], task: Future[Any]) -> None:
         """Wait for one of the submitted `tasks`, doing those that nobody has begun meanwhile."""
@@ -212,8 +255,11 @@ class Workers:
                 helper.result()
 
     def close(self) -> None:
+        """Let the threads go, after what they have begun."""
         if self._pool is not None:
-            self._pool.shutdown(cancel_futures=True)
+            wait([task for task in self._given if not task.cancel()])
+            _idle.give(self.count - 1, self._pool)
+            self._pool = None
 
 
 @contextmanager
