@@ -1,5 +1,7 @@
 """Kernel expansions evaluated in tiles, against the sums written out."""
 
+import pickle
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -28,8 +30,8 @@ def make(kernel, n_vectors, n_problems=3, dtype=np.float64, sparse=False, n_feat
 def either_way(request, monkeypatch):
     """Tiles, or values that never leave the registers, of rows that are packed in several parts."""
     fused = request.param == "in registers"
-    monkeypatch.setattr(evaluated, "is_computed_again", lambda kernel, X, *rest: fused)
-    monkeypatch.setattr(evaluated, "FUSED_ROWS", PANEL + 1)
+    monkeypatch.setattr(evaluated, "is_used_once", lambda kernel, n_columns: fused)
+    monkeypatch.setattr(evaluated, "rows_at_once", lambda X: PANEL + 1)
 
 
 @pytest.mark.usefixtures("either_way")
@@ -89,3 +91,23 @@ def test_dense_rows_with_sparse_vectors_and_the_other_way_round():
         truth = expansion.coefs @ Gaussian(0.1)(V, X) + expansion.intercepts[:, None]
         assert np.allclose(expansion(X), truth)
         assert np.allclose(expansion(sp.csr_array(X)), truth)
+
+
+def test_vectors_are_packed_once_and_a_pickle_does_without(monkeypatch):
+    counts = []
+    original = evaluated.packed_vectors
+    monkeypatch.setattr(
+        evaluated, "packed_vectors", lambda *args: counts.append(1) or original(*args)
+    )
+    _, expansion = make(KERNELS[0], 2 * STRIP)
+    X = np.random.default_rng(1).normal(size=(2 * PANEL, 6))
+    first = expansion(X)
+    assert np.array_equal(expansion(X), first)
+    assert counts == [1]
+    other = pickle.loads(pickle.dumps(expansion))
+    assert not other._packed
+    assert np.array_equal(other(X), first)
+    monkeypatch.setattr(evaluated, "FEW_NUMBERS", 0)  # a large model
+    expansion._packed.clear()
+    assert np.array_equal(expansion(X), first)
+    assert not expansion._packed

@@ -8,6 +8,7 @@ import scipy.sparse as sp
 
 from largemargin import SVC, OneClassSVM
 from largemargin.base import expansion as evaluated
+from largemargin.base import first_look
 from largemargin.base.expansion import Expansion
 from largemargin.base.first_look import TRIAL_ROWS, look
 from largemargin.kernels.basis import Basis
@@ -109,8 +110,9 @@ def test_rows_on_the_boundary_are_left_open(looks):
     assert len(near) <= looks[0] < len(near) + N_ROWS / 10
 
 
-def test_where_much_would_be_left_open_the_rest_is_not_looked_at(looks):
+def test_where_much_would_be_left_open_the_rest_is_not_looked_at(looks, monkeypatch):
     """A few rows show it, and all others are computed in float64 at once."""
+    monkeypatch.setattr(first_look, "FEW_ROWS", 0)
     rng = np.random.default_rng(0)
     X = rng.normal(size=(N_VECTORS + N_ROWS, WIDTH))
     model = classifier(Gaussian(0.1), X[:N_VECTORS], 2, "ovr", False, rng)

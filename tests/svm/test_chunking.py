@@ -14,6 +14,7 @@ import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 
 from largemargin.kernels import fused
+from largemargin.kernels.functions import Gaussian
 from largemargin.kernels.fused import Columns, form_of
 from largemargin.svm import SVC, KernelAdatron, OneClassSVM, chunking, session
 from largemargin.svm import multiclass as reductions
@@ -295,7 +296,7 @@ def test_going_on_without_the_time_for_it():
     assert model.converged_
 
 
-@pytest.mark.parametrize("columns", [fused.USUAL_COST, fused.USUAL_COST + 1])
+@pytest.mark.parametrize("columns", [fused.FEW_ROWS_COST, fused.FEW_ROWS_COST + 1])
 def test_the_way_follows_from_the_data_alone(columns, monkeypatch):
     """On either side of the border, whatever the memory and the threads."""
     ways = []
@@ -309,9 +310,27 @@ def test_the_way_follows_from_the_data_alone(columns, monkeypatch):
     y = X[:, :3].sum(axis=1) > rng.normal(size=200)
     limits = [(1, "auto"), (2, "auto"), (2, "1MB"), (3, "40MB")]
     models = [SVC(n_jobs=n_jobs, memory=memory).fit(X, y) for n_jobs, memory in limits]
-    assert ways == [columns <= fused.USUAL_COST] * 4
+    assert ways == [columns <= fused.FEW_ROWS_COST] * 4
     for other in models[1:]:
         same_bits(models[0], other)
+
+
+def test_which_way_how_many_rows_of_which_kind_go():
+    """Rows that only say what their shape is, and that all have the same entries."""
+    few, usual, many = 8192, 20_000, 100_000
+
+    def cheap(n, entries, n_problems=1):
+        row = np.zeros((1, fused.MOST_COLUMNS))
+        row[0, :entries] = 1.0
+        return fused.is_cheap(Gaussian(1.0), np.broadcast_to(row, (n, row.shape[1])), n_problems)
+
+    assert cheap(few, fused.FEW_ROWS_COST, 10)
+    assert cheap(usual, fused.USUAL_COST)
+    assert not cheap(usual, fused.USUAL_COST + 1)
+    assert cheap(usual, fused.SHARED_COST, 2)
+    assert not cheap(many, fused.SHARED_COST + 1, 2)
+    assert cheap(many, fused.MANY_ROWS_COST)
+    assert not cheap(many, fused.MANY_ROWS_COST + 1)
 
 
 class Noted:

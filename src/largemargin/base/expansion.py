@@ -19,12 +19,19 @@ import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
 from largemargin.base.classifier import KernelClassifier, KernelEstimator
-from largemargin.base.first_look import FUSED_ROWS, Told, look, signs_told
+from largemargin.base.first_look import (
+    InSingle,
+    Told,
+    look,
+    packed_vectors,
+    rows_at_once,
+    signs_told,
+)
 from largemargin.base.training_set import TrainingSet
 from largemargin.kernels.basis import Basis
 from largemargin.kernels.engine import check_overflow, largest_square, prepare
 from largemargin.kernels.functions import Linear
-from largemargin.kernels.fused import FusedRows, is_computed_again
+from largemargin.kernels.fused import FusedRows, is_used_once
 from largemargin.kernels.tiles import Gram
 from largemargin.runtime.arrays import Matrix, MatrixLike
 from largemargin.runtime.threads import Workers, for_each, single_thread, workers
@@ -35,6 +42,7 @@ FEW_ROWS = 64  # rows of X up to which no way but tiles is worth it
 TILE_WORK = 1 << 23  # multiplications that are worth a tile where there are few rows
 TRANSFORM_WORK = 64  # multiplications that take as long as turning a product into a kernel value
 LINEAR_ROWS = 1 << 13  # rows of X per product with the weights of a linear model
+FEW_NUMBERS = 1 << 22  # numbers of all vectors up to which they are kept as they are packed
 
 
 def strip_of(X: Any) -> int:
@@ -67,6 +75,22 @@ class Expansion:
         self.coefs = np.ascontiguousarray(coefs)  # a product of one row depends on it
         self.intercepts = intercepts
         self._weights: np.ndarray | None = None
+        self._packed: dict[str, Any] = {}  # by precision, what a prediction makes of the vectors
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "_packed": {}}  # can be had again
+
+    def _ready(self, precision: str) -> Any:
+        """The vectors as the compiled loops take them; those of small models are kept."""
+        if precision in self._packed:
+            return self._packed[precision]
+        if precision == "single":
+            found: Any = InSingle(self.basis, self.coefs, self.intercepts)
+        else:
+            found = packed_vectors(self.basis, self.basis.dtype)
+        if self.basis.vectors.shape[0] * self.basis.vectors.shape[1] <= FEW_NUMBERS:
+            self._packed[precision] = found
+        return found
 
     def __call__(
         self, X: Matrix, n_jobs: int | None = None, told: Told | None = None
@@ -81,7 +105,7 @@ class Expansion:
         if not n_slots:
             return scores
         few = n <= FEW_ROWS or n * n_slots <= 1 << 18
-        if not few and is_computed_again(kernel, self.basis.vectors):
+        if not few and is_used_once(kernel, X.shape[1]):
             return self._fused(X, scores, n_jobs, told)
         gram = Gram(self.basis.match(prepare(X, kernel, dtype)), self.basis)
         gram.check_overflow()
@@ -116,7 +140,7 @@ class Expansion:
             if told is None or basis.dtype != np.float64:
                 scores += self._sums(X, team)
                 return scores
-            left = look(basis, self.coefs, X, scores, team, told)
+            left = look(self._ready("single"), X, scores, team, told)
             if len(left):
                 scores[:, left] = self.intercepts[:, None] + self._sums(X[left], team)
         return scores
@@ -125,11 +149,11 @@ class Expansion:
         kernel, dtype = self.basis.kernel, self.basis.dtype
         if kernel.on_products:
             check_overflow(kernel, dtype, largest_square(X))
-        of = FusedRows(kernel, self.basis.vectors, team, dtype)
-        vectors = of.vectors(np.arange(len(self.basis)))
+        vectors = self._ready("own")
         sums = np.empty((len(self.coefs), X.shape[0]))
-        for first in range(0, X.shape[0], FUSED_ROWS):
-            part = slice(first, first + FUSED_ROWS)
+        step = rows_at_once(X)
+        for first in range(0, X.shape[0], step):
+            part = slice(first, first + step)
             rows = FusedRows(kernel, X[part], team, dtype)
             sums[:, part] = rows.columns(np.arange(len(rows.X))).sums(vectors, self.coefs)
         return sums

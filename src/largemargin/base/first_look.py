@@ -14,12 +14,14 @@ import numpy as np
 import scipy.sparse as sp
 
 from largemargin.kernels.basis import Basis
-from largemargin.kernels.fused import FusedRows, single_enough
+from largemargin.kernels.fused import FusedRows, Vectors, single_enough
 from largemargin.kernels.rounding import SingleErrors
 from largemargin.runtime.threads import Workers
 
-FUSED_ROWS = 1 << 16  # rows of X that are packed together
+FUSED_NUMBERS = 1 << 22  # numbers of X that are packed together
+LEAST_ROWS = 1024  # rows that are packed together at least
 TRIAL_ROWS = 64  # rows of X that show whether float32 tells enough
+FEW_ROWS = 4096  # rows of X that are looked at without a trial
 OPEN_SHARE = 1 / 3  # it does if no more rows are left open
 PLAIN_SHARE = 1 / 32  # of rows left open, for which sizes cost more than they save
 
@@ -33,33 +35,52 @@ def signs_told(scores: np.ndarray, errors: np.ndarray) -> np.ndarray:
     return np.asarray(np.abs(scores[0]) > errors)
 
 
-def look(
-    basis: Basis, coefs: np.ndarray, X: Any, scores: np.ndarray, team: Workers, told: Told
-) -> np.ndarray:
+def rows_at_once(X: Any) -> int:
+    """How many rows of X are packed together."""
+    return max(LEAST_ROWS, FUSED_NUMBERS // max(1, int(X.shape[1])))
+
+
+class InSingle:
+    """An expansion in float32, for first looks at any rows."""
+
+    def __init__(self, basis: Basis, coefs: np.ndarray, intercepts: np.ndarray) -> None:
+        self.kernel = kernel = basis.kernel
+        self.n_problems, n_features = len(coefs), basis.vectors.shape[1]
+        self.is_enough = single_enough(kernel, float(basis.squares.max()))
+        if self.is_enough:
+            self.errors = SingleErrors(kernel, coefs, intercepts, basis.squares, n_features)
+            self.vectors = packed_vectors(basis, np.dtype(np.float32))
+
+
+def packed_vectors(basis: Basis, dtype: np.dtype) -> Vectors:
+    """All vectors of a basis, for the compiled loops."""
+    rows = FusedRows(basis.kernel, basis.vectors, Workers(1), dtype)
+    return rows.vectors(np.arange(len(basis)))
+
+
+def look(of: InSingle, X: Any, scores: np.ndarray, team: Workers, told: Told) -> np.ndarray:
     """Add sum_i c_pi k(v_i, x), in float32, to the scores of rows; return the rows left open."""
-    kernel, single = basis.kernel, np.dtype(np.float32)
+    single, n_problems = np.dtype(np.float32), of.n_problems
     known = np.zeros(X.shape[0], bool)
-    if not single_enough(kernel, float(basis.squares.max())):
+    if not of.is_enough:
         return np.flatnonzero(~known)
-    errors = SingleErrors(kernel, coefs, scores[:, 0], basis.squares, X.shape[1])
-    factors = errors.coefs
-    vectors = FusedRows(kernel, basis.vectors, team, single).vectors(np.arange(len(basis)))
-    last = 0
+    errors, factors, last = of.errors, of.errors.coefs, 0
+    few = len(known) <= FEW_ROWS
     while last < len(known):
-        part = slice(last, last + (FUSED_ROWS if last else TRIAL_ROWS))
+        part = slice(last, last + (rows_at_once(X) if last or few else TRIAL_ROWS))
         rows = X[part]
-        columns = FusedRows(kernel, rows, team, single).measured_columns()
+        columns = FusedRows(of.kernel, rows, team, single).measured_columns()
         squares = columns.squares
         if not errors.known_up_to(float(squares.max())):
             break
-        sums = columns.sums(vectors, factors)
+        sums = columns.sums(of.vectors, factors)
         found = scores[:, part]
-        found += sums[: len(coefs)]
+        found += sums[:n_problems]
         terms = np.diff(rows.indptr) if sp.issparse(rows) else np.float64(X.shape[1])
-        known[part] = told(found, errors(squares, terms, sums[len(coefs) :]))
+        known[part] = told(found, errors(squares, terms, sums[n_problems:]))
         if np.mean(~known[part]) > OPEN_SHARE:
             break
-        if not last and np.mean(~told(found, errors(squares, terms))) <= PLAIN_SHARE:
-            factors = factors[: len(coefs)]
+        if not (last or few) and np.mean(~told(found, errors(squares, terms))) <= PLAIN_SHARE:
+            factors = factors[:n_problems]
         last = part.stop
     return np.flatnonzero(~known)

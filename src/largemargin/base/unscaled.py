@@ -30,10 +30,14 @@ def warn_if_unscaled(model: Any, X: Any, y: Any) -> None:
     if getattr(model, "precomputed", False) or _is_elsewhere(X):
         return
     y = plain_labels(y)
-    rows = np.unique(np.linspace(0, len(y) - 1, min(ROWS, len(y))).astype(int))
+    count = min(ROWS, len(y))
+    rows = np.arange(count) * (len(y) - 1) // max(1, count - 1)
     if not hasattr(X, "shape"):
         X = np.asarray(X)
-    sample = _safe_indexing(X.tocsr() if sp.issparse(X) else X, rows)
+    if isinstance(X, np.ndarray):
+        sample = X[rows]
+    else:
+        sample = _safe_indexing(X.tocsr() if sp.issparse(X) else X, rows)
     why = unusual(sample)
     if why is None or _is_all_the_same(model, why):
         return

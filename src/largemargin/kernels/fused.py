@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from largemargin.kernels.engine import GROUP, largest_value
+from largemargin.kernels.engine import GROUP, SMALL_PROBLEM, largest_value
 from largemargin.kernels.functions import (
     KERNELS,
     Gaussian,
@@ -36,10 +36,13 @@ from largemargin.runtime.arrays import DistantRows, Matrix
 from largemargin.runtime.threads import Workers
 
 # Entries of a row up to which a value is computed again and not kept: measured where fits of both
-# ways take as long, and of many rows, for which there is no memory
-USUAL_COST, MANY_ROWS_COST = 128, 256
+# ways take as long. There is no memory for many rows; values of few would be kept in float64, and
+# those that are computed again begin in float32
+USUAL_COST, MANY_ROWS_COST, FEW_ROWS_COST = 160, 256, 512
 MANY_ROWS = 1 << 15
+SHARED_COST = 112  # the same where several problems would share what is kept
 MOST_COLUMNS = 512  # columns up to which sparse rows are packed as dense ones
+MOST_PREDICTED_COLUMNS = 1024  # the same for predictions, which use a value once
 LEAST_ZEROS = 8  # features of a row that are zero, in the mean, from which on zeros are left out
 TASK = 1 << 18  # kernel values that are worth a task of their own
 SQUARE_PARTS = 32  # tasks at most that each end with sums over all examples
@@ -94,6 +97,13 @@ def is_computed_again(kernel: Kernel, X: Matrix, n_problems: int = 1) -> bool:
     return isinstance(X, DistantRows) or is_cheap(kernel, X, n_problems)
 
 
+def is_used_once(kernel: Kernel, n_columns: int) -> bool:
+    """Whether a prediction, which has no further use of a kernel value, computes it in registers:
+    that beats a product of matrices, which leaves out no zeros and writes values to memory.
+    """
+    return n_columns <= MOST_PREDICTED_COLUMNS and form_of(kernel) is not None
+
+
 def is_cheap(kernel: Kernel, X: Matrix, n_problems: int = 1) -> bool:
     """Whether kernel values are cheaper to compute again each time than to write to memory and to
     read back.
@@ -104,8 +114,13 @@ def is_cheap(kernel: Kernel, X: Matrix, n_problems: int = 1) -> bool:
     n, d = X.shape
     if d > MOST_COLUMNS or form_of(kernel) is None:
         return False
-    affordable = MANY_ROWS_COST if n > MANY_ROWS else USUAL_COST
-    return entries_per_row(X) <= (affordable if n_problems == 1 else affordable / 2)
+    if n <= SMALL_PROBLEM:
+        affordable = FEW_ROWS_COST
+    elif n_problems > 1:
+        affordable = SHARED_COST
+    else:
+        affordable = MANY_ROWS_COST if n > MANY_ROWS else USUAL_COST
+    return entries_per_row(X) <= affordable
 
 
 def entries_per_row(X: Matrix) -> float:
