@@ -32,7 +32,7 @@ def single_precision_first(whole=True):
         return calls[-1]
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(single_first, "ROWS", (0, 4000))
+        patch.setattr(single_first, "ROWS", (0, 4000, 4000))
         patch.setattr(single_first, "MANY_ENTRIES", 0)
         patch.setattr(
             session, "is_computed_again", lambda kernel, X, *rest: form_of(kernel) is not None
@@ -153,6 +153,36 @@ def test_neither_threads_nor_memory_change_a_bit(machine, whole):
     assert all(one is not None for one in calls)
 
 
+def test_pairs_of_classes_have_a_matrix_each(monkeypatch):
+    X, y = several(2, n=240, n_classes=4, noise=0.6)
+    double = SVC(gamma=0.5, multiclass="ovo").fit(X, y)
+    monkeypatch.setattr(session, "CORNER_ROWS", 0)
+    with single_precision_first(whole=False) as calls:
+        single = SVC(gamma=0.5, multiclass="ovo").fit(X, y)
+    assert [one is not None for one in calls] == [True] * 6
+    alike(single, double, X)
+
+
+def test_rows_of_many_entries_have_a_larger_matrix():
+    X = np.ones((10, 400))
+    few, many, most = single_first.ROWS
+    assert single_first.may_pay(many, X[:, :20], whole=False)
+    assert not single_first.may_pay(many + 1, X[:, :20], whole=False)
+    assert single_first.may_pay(most, X[:, :200], whole=False)
+    assert not single_first.may_pay(most + 1, X, whole=False)
+    assert not single_first.may_pay(few, X, whole=False)
+    assert not single_first.may_pay(few + 1, X, whole=True)
+
+
+def test_too_many_near_variables_are_left_to_float64(monkeypatch):
+    X, y = noisy(5, n=200)
+    double = SVC(C=10.0, gamma=0.4).fit(X, y)
+    monkeypatch.setattr(single_first, "MOST_NEAR", 5)
+    with single_precision_first(whole=False) as calls:
+        alike(SVC(C=10.0, gamma=0.4).fit(X, y), double, X)
+    assert calls == [None]
+
+
 def test_several_problems_share_one_matrix_in_float64():
     X, y = several(2, n=150, n_classes=3, noise=0.6)
     with single_precision_first() as calls:
@@ -195,3 +225,32 @@ def test_a_matrix_that_is_nearly_singular_is_left_to_the_pivots():
     for H in (X @ X.T, -np.eye(20), np.zeros((20, 20)), np.full((20, 20), np.nan)):
         assert _regular_solve(H.copy(), right, a, group, np.zeros(1)) is None
         assert _regular_solve(H.copy(), right, a, group, None) is None
+
+
+def test_variables_that_would_leave_the_box_are_held_at_its_ends():
+    rng = np.random.default_rng(3)
+    n = 64
+    Z = rng.normal(size=(n, 80))
+    H, right = Z @ Z.T, rng.normal(size=n)
+    a, group, missing = np.ones(n), np.zeros(n, np.uint8), np.array([0.01])
+    plain = _regular_solve(H.copy(), right, a, group, missing)
+    # the two largest steps are too long
+    ends = np.sort(np.abs(plain))[-3] * 1.001
+    step = _regular_solve(H.copy(), right, a, group, missing, (np.full(n, -ends), np.full(n, ends)))
+    held = np.abs(step) > ends * (1 - 1e-9)
+    assert 1 <= held.sum() <= 4
+    assert np.abs(step).max() <= ends * (1 + 1e-9)
+    assert step.sum() == pytest.approx(0.01)
+    # the others are where their gradients agree
+    left = (H @ step - right)[~held]
+    assert np.ptp(left) < 1e-9 * np.abs(right).max()
+
+
+def test_a_group_is_not_held_as_a_whole():
+    group = np.array([0] + [1] * 40, np.uint8)
+    n = len(group)
+    H, right = np.eye(n), np.where(group == 0, 10.0, 0.1)
+    box = np.full(n, -1.0), np.full(n, 1.0)
+    step = _regular_solve(H, right, np.ones(n), group, np.array([5.0, 0.0]), box)
+    assert step is not None
+    assert step[0] == pytest.approx(5.0)  # its sum asks for more than the box has

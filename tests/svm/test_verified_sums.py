@@ -1,6 +1,7 @@
 """The sums behind what is told of a machine, against exact fractions and a few lines of NumPy."""
 
 from fractions import Fraction
+from itertools import product
 
 import numpy as np
 from hypothesis import given, settings
@@ -101,3 +102,45 @@ def test_balance_takes_what_a_sum_lacks_from_the_smallest_with_room():
     beta, lo = np.array([1.0, -0.5, -0.375]), np.array([-1.0, -2.0, -0.75])
     verified_sums.balance(beta, lo, np.ones(3))  # the smallest has not four times the room
     assert beta.tolist() == [1.0, -0.625, -0.375]
+
+
+def slackness(f, y, s, alpha, b, C, loss):
+    """Primal less dual objective, example by example, but for b times the sum of the coefficients:
+    w.w is the sum of coefficients times outputs.
+    """
+    lack = 1 - y * (f + b)
+    primal = C * s * loss.value(np.maximum(lack, 0.0))
+    return float((primal + loss.ridge * alpha**2 / (2 * C * s) - alpha * lack).sum())
+
+
+@settings(max_examples=60, deadline=None)
+@given(SEEDS, st.integers(1, 12), st.booleans())
+def test_what_is_lacking_of_complementary_slackness(seed, n, squared):
+    rng = np.random.default_rng(seed)
+    loss, C = (SQUARED_HINGE if squared else HINGE), 10.0 ** rng.integers(-2, 3)
+    y, s = np.sign(rng.normal(size=n)), rng.integers(1, 3, n).astype(float)
+    alpha = rng.choice([0.0, 0.3, 1.0], n) * C * s
+    f, b, errors = rng.normal(size=n), rng.normal(), rng.uniform(0, 0.5, n)
+    sum_, high = verified_sums.slackness_sums(
+        f, errors, y, s, alpha, b, 8 * UNIT, C, loss.box, loss.ridge
+    )
+    assert np.isclose(sum_, slackness(f, y, s, alpha, b, C, loss))
+    for _ in range(20):
+        true = f + errors * rng.uniform(-1, 1, n)
+        assert slackness(true, y, s, alpha, b, C, loss) <= high
+    reached = max(
+        slackness(f + errors * np.array(ends), y, s, alpha, b, C, loss)
+        for ends in product((-1, 1), repeat=min(n, 5))
+        for ends in [list(ends) + [0.0] * (n - len(ends))]
+    )
+    if n <= 5:
+        assert high <= reached + 1e-9 * (1 + abs(reached))
+
+
+def test_an_error_does_not_count_at_a_bound_on_its_side():
+    y, s, f = np.array([1.0, -1.0]), np.ones(2), np.array([-1.0, -3.0])
+    alpha = np.array([2.0, 0.0])  # inside the margin at the bound, and beyond it at zero
+    args = f, np.full(2, 0.5), y, s, alpha, 0.0, 0.0, 2.0, HINGE.box, HINGE.ridge
+    assert verified_sums.slackness_sums(*args) == (0.0, 0.0)
+    unknown = f, np.array([0.5, np.inf]), *args[2:]
+    assert verified_sums.slackness_sums(*unknown)[1] == np.inf

@@ -43,6 +43,9 @@ REGULAR = 1e-10
 # What a step may leave of its equations, relative to their largest right side, to be taken: small
 # pivots are rounding too, and more of it than they show
 AGREED = 1e-9
+# Variables that a step would take out of the box are held at its ends: the largest share of all,
+# and how many times others are looked for
+MOST_HELD, HELD_ROUNDS = 1 / 16, 5
 FEW_GROUPS = 2  # groups up to which each is summed in pairs
 LARGEST_PRICE = 1e3  # a larger price of slack asks for no smaller violation: rounding allows none
 
@@ -149,14 +152,19 @@ class _Iterate:
         grad[free] += self.problem.ridge[free] * step
         return replace(self, beta=beta, grad=grad)
 
-    def direction(self, free: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The step to the optimum of the free variables, and a direction in which there is none."""
+    def direction(
+        self, free: np.ndarray, within: tuple[np.ndarray, np.ndarray] | None = None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """The step to the optimum of the free variables, and a direction in which there is none.
+        A few that would leave the box `within` which the step is to be are held at its ends, where
+        that costs little.
+        """
         totals = group_sums(self.problem, self.problem.start)
         if self.solve is not None:
             return self._solved(free, totals - group_sums(self.problem, self.beta)), np.zeros(
                 len(free)
             )
-        return _solve(self.problem, free, self.beta, self.grad, self.gram(free), totals)
+        return _solve(self.problem, free, self.beta, self.grad, self.gram(free), totals, within)
 
     def _solved(self, free: np.ndarray, missing: np.ndarray) -> np.ndarray:
         """The step by the solver given; what rounding leaves of the sums is shared out."""
@@ -169,8 +177,9 @@ class _Iterate:
 
     def jump(self, free: np.ndarray) -> _Iterate:
         """To the optimum of the free variables, those that leave the box put at their bounds."""
-        lo, hi = self.problem.lo[free], self.problem.hi[free]
-        return self.moved(free, np.clip(self.beta[free] + self.direction(free)[0], lo, hi))
+        lo, hi, at = self.problem.lo[free], self.problem.hi[free], self.beta[free]
+        step, _ = self.direction(free, (lo - at, hi - at))
+        return self.moved(free, np.clip(at + step, lo, hi))
 
     def step(self, free: np.ndarray, enough: float) -> tuple[_Iterate, np.ndarray]:
         """Towards that optimum as far as the box allows; also the variables at a bound after it.
@@ -314,6 +323,7 @@ def _solve(
     grad: np.ndarray,
     K: np.ndarray,
     totals: np.ndarray,
+    within: tuple[np.ndarray, np.ndarray] | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
     """The step of the free variables to where their gradients agree and the sums are met; and a
     direction that keeps the sums, without curvature, in which the gradients do not agree.
@@ -323,7 +333,7 @@ def _solve(
     H[np.diag_indices(n)] += problem.ridge[free]
     a, group = problem.a[free], problem.group[free]
     missing = totals - group_sums(problem, beta) if problem.threshold else None
-    step = _regular_solve(H, -grad[free], a, group, missing)
+    step = _regular_solve(H, -grad[free], a, group, missing, within)
     if step is not None:
         return step, np.zeros(n)
     if missing is None:
@@ -358,26 +368,47 @@ def _regular_solve(
     a: np.ndarray,
     group: np.ndarray,
     missing: np.ndarray | None,
+    within: tuple[np.ndarray, np.ndarray] | None = None,
 ) -> np.ndarray | None:
-    """d with H d + a t = right and sums of `missing`, if there are sums, for an H that is positive
-    definite beyond doubt; None for any other, and where rounding leaves no solution.
+    """d with H d + A t = right and A'd = wanted, for an H that is positive definite beyond doubt;
+    None for any other, and where rounding leaves no solution.
 
-    With H = LL' that is d = H^-1 right - U t, U = H^-1 A and (A'U) t = A' H^-1 right - missing,
-    where A has one column for each group.
+    A has one column for each group, whose sum is to be what is `missing`, if there are sums. A
+    variable that leaves the box `within` gets a column of its own, with which it stays at the end.
+    With H = LL' that is d = H^-1 right - U t, U = H^-1 A and (A'U) t = A' H^-1 right - wanted.
     """
     factor, failed = dpotrf(H.T, lower=1, clean=0)
     pivots = np.diagonal(factor)
     if failed or not float(pivots.min()) ** 2 > REGULAR * float(np.diagonal(H).max()):
         return None
-    step, push = np.asarray(dpotrs(factor, right, lower=1)[0]), np.zeros(len(right))
+    n = len(right)
+    plain = step = np.asarray(dpotrs(factor, right, lower=1)[0])
+    A, U, wanted = np.zeros((n, 0)), np.zeros((n, 0)), np.zeros(0)
     if missing is not None:
         groups, mine = np.unique(group, return_inverse=True)
-        sides = np.zeros((len(right), len(groups)), order="F")
-        sides[np.arange(len(right)), mine] = a
-        found = np.column_stack([step, dpotrs(factor, sides, lower=1)[0]])
-        sums = np.array([np.bincount(mine, a * side, len(groups)) for side in found.T])
-        t = np.linalg.solve(sums[1:], sums[0] - missing[groups])
-        step, push = with_sums(step - found[:, 1:] @ t, a, group, missing), a * t[mine]
+        A = np.zeros((n, len(groups)), order="F")
+        A[np.arange(n), mine] = a
+        U, wanted = dpotrs(factor, A, lower=1)[0], missing[groups]
+    held, push = np.zeros(n, bool), np.zeros(n)
+    for _ in range(HELD_ROUNDS):
+        if len(wanted):
+            t = np.linalg.solve(A.T @ U, A.T @ plain - wanted)
+            step, push = plain - U @ t, A @ t
+        if within is None:
+            break
+        left = np.flatnonzero(~held & ((step < within[0]) | (step > within[1])))
+        if not 0 < len(left) <= MOST_HELD * n - held.sum():
+            break
+        held[left] = True
+        if missing is not None and (np.bincount(mine, held) == np.bincount(mine)).any():
+            break  # a group of which nothing is left to make up for it
+        ends = np.zeros((n, len(left)), order="F")
+        ends[left, np.arange(len(left))] = 1.0
+        at = np.where(step < within[0], within[0], within[1])[left]
+        A, U = np.hstack([A, ends]), np.hstack([U, dpotrs(factor, ends, lower=1)[0]])
+        wanted = np.concatenate([wanted, at])
+    if missing is not None:
+        step = with_sums(step, a, group, missing)
     off = np.abs(H @ step + push - right).max()
     return step if off <= AGREED * np.abs(right).max() else None
 

@@ -44,19 +44,22 @@ class ObjectiveBounds:
     """The primal and the dual objective of stored coefficients.
 
     `scale` is what the duality gap is relative to, if not to the larger of the two in absolute
-    value: w.w for a machine with nu.
+    value: w.w for a machine with nu. `difference` is what is known of primal - dual besides: errors
+    that both have in common are not in it.
     """
 
     primal: Interval
     dual: Interval
     square: float
     scale: Interval | None = None
+    difference: Interval = Interval(-inf, inf)
 
     def joined(self, other: ObjectiveBounds) -> ObjectiveBounds:
         """The bounds that hold for two readings of the same coefficients."""
         scale = self.scale and other.scale and self.scale.joined(other.scale)
         primal, dual = self.primal.joined(other.primal), self.dual.joined(other.dual)
-        return ObjectiveBounds(primal, dual, self.square, scale)
+        difference = self.difference.joined(other.difference)
+        return ObjectiveBounds(primal, dual, self.square, scale, difference)
 
     @property
     def _unit(self) -> float:
@@ -65,12 +68,13 @@ class ObjectiveBounds:
     @property
     def gap(self) -> float:
         """The largest that the relative duality gap can be."""
-        return self._relative(self.primal.high - self.dual.low)
+        return self._relative(min(self.primal.high - self.dual.low, self.difference.high))
 
     @property
     def spread(self) -> float:
         """The part of the gap that rounding alone accounts for."""
-        return self._relative(self.primal.high - self.primal.low + self.dual.high - self.dual.low)
+        apart = self.primal.high - self.primal.low + self.dual.high - self.dual.low
+        return self._relative(min(apart, self.difference.high - self.difference.low))
 
     def _relative(self, difference: float) -> float:
         unit = self._unit
@@ -139,6 +143,30 @@ def dual_bounds(
     size = FEW * (abs(sum_) + abs(longest) + other)
     low = sum_ - missing - longest - other
     return Interval(low - size, sum_ - half.low - other + size)
+
+
+def slackness_bounds(
+    y: np.ndarray, s: np.ndarray, coefs: np.ndarray, b: float, outputs: Outputs, missing: float,
+    reach: float, C: float, loss: Loss,
+) -> Interval:  # fmt: skip
+    """Primal - dual as a sum of what the examples lack of complementary slackness.
+
+    Since w.w is the sum of all coefficients times their outputs, an error of an output counts
+    where the slope of the loss differs from alpha, and nowhere else: not in the many examples that
+    are clearly on one side of the margin. The dual is that of `dual_bounds`.
+    """
+    if outputs.mixed:
+        return Interval(-inf, inf)
+    alpha, half = y * coefs, half_square(outputs)
+    sum_, high = sum_loops().slackness_sums(
+        outputs.values[0], outputs.errors[0], y, s, alpha, b, FEW, C, loss.box, loss.ridge
+    )
+    if not isfinite(high):
+        return Interval(-inf, inf)
+    missing += FEW * summed(np.abs(alpha))
+    longer = lengthened(half, missing * reach) - half.high
+    high += (abs(b) * missing + missing + longer) * (1 + FEW)
+    return Interval(sum_, high + len(y) * UNIT * FEW * high)
 
 
 def lengthened(half: Interval, by: float) -> float:

@@ -430,24 +430,19 @@ class Chunking:
             largest = max(float(np.abs(one).max(initial=0.0)) for one in sums)
             self.drift += 4 * UNIT * (2 + largest)
 
-    def continued(
-        self, kernel: FusedRows, weights: np.ndarray | None, which: np.ndarray | None = None
-    ) -> Chunking:
+    def continued(self, kernel: FusedRows, weights: np.ndarray | None) -> Chunking:
         """Go on with other kernel values, those of a longer type: from where this one has come,
-        and then to the exact solution; if some variables are named, of these, the others being
-        zero.
+        and then to the exact solution.
         """
-        effort, every = self.effort, np.arange(len(self.beta))
-        problem = self.problem if which is None else _taken(self.problem, which)
-        which = every if which is None else which
+        effort = self.effort
         other = Chunking(
-            replace(problem, start=self.beta[which]), self.examples[which],
-            np.array([len(which)]), kernel, self.tol, effort.max_steps, self._norms, weights,
-            effort.stopped, True, self._report, self._look_rows,
+            replace(self.problem, start=self.beta), self.examples, self.ends[-1:], kernel, self.tol,
+            effort.max_steps, self._norms, weights, effort.stopped, True, self._report,
+            self._look_rows,
         )  # fmt: skip
-        other.effort, other.entered = effort, self.entered[which]
+        other.effort, other.entered = effort, self.entered
         if effort.stopped():
-            left = int(np.count_nonzero(self.beta)) * len(which)
+            left = int(np.count_nonzero(self.beta)) * len(self.beta)
             if not (self.is_complete and self._has_time_for(left)):
                 return self
             other._look_to_the_end()
@@ -467,17 +462,18 @@ class Chunking:
         used = np.flatnonzero(at.beta)
         self._note_drift(self.examples[used], at.beta[used], at.grad)
 
-    def move(self, which: np.ndarray, to: np.ndarray) -> None:
-        """Give some variables other values."""
-        columns, before = self._whole(len(self.beta)), self.beta[which]
-        changed = np.flatnonzero(to != before)
-        if len(changed):
-            which, step = which[changed], (to - before)[changed]
-            columns.beta[which] = to[changed]
-            columns.grad[which] += self.problem.ridge[which] * step
-            columns.add(self.examples[which], step[None])
-            self.effort.n_values += len(changed) * len(columns)
-            self._note_drift(self.examples[which], step, columns.grad)
+    def move(self, which: np.ndarray, to: np.ndarray, over: np.ndarray) -> None:
+        """Give some variables other values; the gradient is that of this only in `over`."""
+        changed = np.flatnonzero(to != self.beta[which])
+        which, to = which[changed], to[changed]
+        step = to - self.beta[which]
+        self.beta[which] = to
+        if len(changed) and len(over):
+            vectors = self.kernel.vectors(self.examples[which])
+            sums = self.kernel.columns(self.examples[over]).sums(vectors, step[None])
+            self.grad[over] += sums[0]
+            self.effort.n_values += len(changed) * len(over)
+            self._note_drift(self.examples[which], step, self.grad)
 
     def refine(self) -> None:
         """Go on to the exact solution, if the active set method can have it."""

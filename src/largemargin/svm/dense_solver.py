@@ -125,7 +125,14 @@ def _exact(problem: Problem, K: np.ndarray, at: Solution, watch: Watch, team: Wo
         add_columns(sums, K, variables, coefs, team)  # K is symmetric
         return sums
 
-    return refine(problem, at, lambda F: K[np.ix_(F, F)], products, stopped=watch.look)
+    def gram(variables: np.ndarray) -> np.ndarray:
+        from largemargin.kernels.loops import take
+
+        part = np.empty((len(variables), len(variables)), K.dtype)
+        take(K, variables, variables, part)
+        return part
+
+    return refine(problem, at, gram, products, stopped=watch.look)
 
 
 def solve_block(

@@ -55,13 +55,15 @@ DOT2_PRODUCTS = 20_000  # products up to which sums are made with twice the digi
 @dataclass(frozen=True)
 class Outputs:
     """f without the threshold, one row per function and one column per example of its problem, and
-    w.w summed over the functions, each with a bound of its error.
+    w.w summed over the functions, each with a bound of its error. `mixed` says that w is that of
+    other vectors than the examples, and w.w no sum of coefficients times outputs.
     """
 
     values: np.ndarray
     errors: np.ndarray
     square: float
     square_error: float
+    mixed: bool = False
 
 
 @dataclass(frozen=True)
@@ -153,11 +155,13 @@ class Evaluation:
             share = COMPUTED_SHARE if self.session.computed else SHARE
             budget = CHEAP + (self.session.n_asked + STEP * n_steps) // share
             if self._values_of(used, len(chosen)) > budget:
-                return [first]
+                return [replace(first, mixed=n_readings > 1)]
         found = [self._again(stored, V, Z, chosen, first) for V, Z in self._readings]
         if n_readings > 1:  # w.w is of the vectors alone
             own = found[-1]
-            found[1] = replace(found[1], square=own.square, square_error=own.square_error)
+            found[1] = replace(
+                found[1], square=own.square, square_error=own.square_error, mixed=True
+            )
         return found
 
     def _values_of(self, used: int, chosen: int) -> int:

@@ -37,6 +37,7 @@ from largemargin.svm.bounds import (
     multiple_bounds,
     near_hard_margin,
     near_soft_margin,
+    slackness_bounds,
 )
 from largemargin.svm.evaluation import Outputs, summed
 from largemargin.svm.problem import DualResult, Problem, Solution, smo_loops
@@ -190,6 +191,9 @@ class SoftMargin:
         return ObjectiveBounds(
             Interval(half.low + self.C * loss.low, half.high + self.C * loss.high),
             dual_bounds(alpha, outputs, missing, reach, other), outputs.square,
+            difference=slackness_bounds(
+                y, s, coefs, b, outputs, missing, reach, self.C, self.loss
+            ),
         )  # fmt: skip
 
     def enlarged(

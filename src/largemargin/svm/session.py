@@ -47,7 +47,7 @@ from largemargin.svm.linear.coordinate_descent import fits, solve_by_coordinates
 from largemargin.svm.linear.rows import products_by_weights
 from largemargin.svm.linear.solver import in_order_of_data, solve_few_columns
 from largemargin.svm.multiclass import SEGMENT, Layout, Split
-from largemargin.svm.problem import Solution, smo_loops
+from largemargin.svm.problem import Problem, Solution, smo_loops
 from largemargin.svm.single_first import may_pay, solve_near
 
 ZERO_COEF = 1e-13  # a coefficient below this fraction of the largest part of w is zero
@@ -127,14 +127,13 @@ class Session:
     def _fused_in(self, dtype: np.dtype) -> FusedRows:
         return fused_rows(self.kernel, self.X, self.team, dtype, self.layout.segments)
 
-    @property
-    def _is_single_first(self) -> bool:
-        """Whether a problem by itself is solved in float32 first."""
+    def _is_single_first(self, one: StatedProblem) -> bool:
+        """Whether a problem is solved in a matrix of float32 first."""
         return (
             self.may_forget
-            and not isinstance(self.X, DistantRows)
-            and may_pay(self.X, self.whole)
-            and is_computed_again(self.kernel, self.X)
+            and not (isinstance(self.X, DistantRows) or one.problem.relative)
+            and may_pay(len(one.examples), self.X, self.whole)
+            and (self.computed or is_computed_again(self.kernel, self.X))
             and self.quick is not self.fused
             and self.quick.in_order
         )
@@ -197,7 +196,7 @@ class Session:
         """Solve all problems over kernel values."""
         if not stated:
             return []
-        if len(stated) == 1 and self._is_single_first and not stated[0].problem.relative:
+        if self.whole and len(stated) == 1 and self._is_single_first(stated[0]):
             return [self._solve_single_first(stated[0], tol, max_steps, watch)]
         return self._solve_in_double(stated, tol, max_steps, watch)
 
@@ -207,16 +206,9 @@ class Session:
         """Solve a problem in float32, and in float64 from there as far as it counts; or go on from
         there in the usual way.
         """
-        K = self.quick.corner(one.examples)
-        self.n_computed += K.size
-        target = tol if self._is_rough else tol / 2
-        at = solve_nearly(one.problem, K, target, max_steps, watch, self.team)
-        if self._is_rough:
-            watch.advance(1)
-            return at
         solver = self._chunking(one, tol, max_steps, watch)
-        solver.take(at)
-        found = self._solve_near(one, solver)
+        at = self._solve_in_matrix(one, solver, watch)
+        found = at if self._is_rough else self._solve_near(one, solver, watch)
         self.n_computed += solver.effort.n_values
         if found is not None:
             watch.advance(1)
@@ -227,6 +219,15 @@ class Session:
             [replace(one, problem=start)], tol, max_steps - steps, watch
         )
         return replace(found, n_steps=found.n_steps + steps)
+
+    def _solve_in_matrix(self, one: StatedProblem, solver: Chunking, watch: Watch) -> Solution:
+        """Solve a problem in the matrix of its values in float32, and let the solver know."""
+        K = self.quick.corner(one.examples)
+        solver.effort.n_values += K.size
+        tol = solver.tol if self._is_rough else solver.tol / 2
+        at = solve_nearly(one.problem, K, tol, solver.effort.max_steps, watch, self.team)
+        solver.take(at)
+        return at
 
     def _chunking(self, one: StatedProblem, tol: float, max_steps: float, watch: Watch) -> Chunking:
         """The solver of a problem over values that are computed, used and forgotten; those of the
@@ -243,7 +244,7 @@ class Session:
             look_rows=self.n if distant else LOOK_ROWS,
         )  # fmt: skip
 
-    def _solve_near(self, one: StatedProblem, solver: Chunking) -> Solution | None:
+    def _solve_near(self, one: StatedProblem, solver: Chunking, watch: Watch) -> Solution | None:
         """The exact solution from one in float32, if that leads there."""
         if one.problem.relative or self.quick is self.fused:
             return None
@@ -252,7 +253,12 @@ class Session:
             stored = Stored(one.job.split, one.examples, beta[None])
             return np.asarray(self.evaluation.errors_of_single(stored)[0])
 
-        return solve_near(solver, self.fused, self.sizes, self.evaluation.size_weights, error)
+        def solve(problem: Problem, K: np.ndarray, max_steps: float) -> Solution:
+            return solve_dense(problem, K, solver.tol, max_steps, watch, self.team)
+
+        return solve_near(
+            solver, self.fused, self.sizes, self.evaluation.size_weights, error, solve
+        )
 
     def _solve_in_double(
         self, stated: Sequence[StatedProblem], tol: float, max_steps: float, watch: Watch
@@ -318,8 +324,13 @@ class Session:
         def run(k: int) -> None:
             one = stated[k]
             solver = self._chunking(one, tol, max_steps, watch)
-            solver.run()
-            at = self._solve_near(one, solver) if self._finishes else None
+            at = None
+            if not self._is_single_first(one):
+                solver.run()
+            else:
+                at = self._solve_in_matrix(one, solver, watch)
+            if self._finishes:
+                at = self._solve_near(one, solver, watch)
             if at is None:
                 if self._finishes:
                     solver = solver.continued(self.fused, self.evaluation.size_weights)

@@ -193,6 +193,38 @@ def _loss(xi, box, ridge):
 
 
 @njit(cache=True, nogil=True)
+def slackness_sums(f, errors, y, s, alpha, b, unit, C, box, ridge):
+    """The sum of what each example lacks of complementary slackness,
+
+        C s loss(xi) + ridge alpha^2 / (2 C s) - alpha (1 - y (f + b)),   xi = max(0, 1 - y (f + b))
+
+    and the largest that it can be for outputs with errors, and what a few operations of a relative
+    error of `unit` add; `box` and `ridge` are those of a `Loss`. Each part is convex in f, so that
+    it is largest at an end, and no error counts where alpha is at a bound and xi on its side.
+    """
+    total, rest, high, high_rest = 0.0, 0.0, 0.0, 0.0
+    for i in range(len(f)):
+        if s[i] > 0:
+            a, price = alpha[i], C * s[i]
+            kept = ridge * a * a / (2 * price)
+            lack = 1 - y[i] * (f[i] + b)
+            error = errors[i] + unit * (1 + abs(f[i]) + abs(b))
+            if not error < np.inf:  # nothing is known of such an output
+                return np.inf, np.inf
+            largest = 0.0
+            for side in (-1, 0, 1):
+                at = lack + side * error
+                loss = price * _loss(at, box, ridge) if at > 0 else 0.0
+                part = loss + kept - a * at
+                largest = max(largest, part + unit * (loss + kept + abs(a * at)))
+                if side == 0:
+                    total, rest = _add(total, rest, part)
+            high, high_rest = _add(high, high_rest, largest)
+    total = total + rest if np.isfinite(rest) else total
+    return total, high + high_rest if np.isfinite(high_rest) else high
+
+
+@njit(cache=True, nogil=True)
 def loss_sums(f, errors, y, s, b, unit, box, ridge):
     """The least and the largest that sum s loss(xi) can be, for outputs with errors and what a few
     operations of a relative error of `unit` add to them; `box` and `ridge` are those of a `Loss`.
