@@ -60,9 +60,12 @@ def _wrapped(line: str) -> str:
     import textwrap
 
     width = shutil.get_terminal_size().columns - 1
-    return textwrap.fill(
-        line, max(width, 40), subsequent_indent="  ", break_long_words=False, break_on_hyphens=False
-    )
+    together = line.replace(" %", "\N{NO-BREAK SPACE}%")  # a number and its sign
+    filled = textwrap.fill(
+        together, max(width, 40), subsequent_indent="  ", break_long_words=False,
+        break_on_hyphens=False,
+    )  # fmt: skip
+    return filled.replace("\N{NO-BREAK SPACE}%", " %")
 
 
 def tell_reading(data: str, quiet: bool = False) -> None:
