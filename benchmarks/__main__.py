@@ -11,6 +11,7 @@ import importlib
 import json
 import platform
 import sys
+import time
 import traceback
 from collections.abc import Callable, Iterator
 from datetime import date
@@ -47,12 +48,18 @@ def main() -> int:
     parser.add_argument(
         "--json", action="store_true", help="print the rows as JSON, and as a table on stderr"
     )
+    parser.add_argument(
+        "--each", action="store_true", help="with --json: a line of JSON after each part"
+    )
+    parser.add_argument(
+        "--brief", action="store_true", help="only what the README and the page Performance show"
+    )
     svm = parser.add_argument_group("for svm, tables and linear")
     svm.add_argument("--threads", type=int, default=OPTIONS.threads, help="of every process")
     svm.add_argument("--rounds", type=int, default=OPTIONS.rounds, help="the best of so many")
     svm.add_argument("--rows", type=int, help="what stands for 60,000 rows, to try the commands")
     svm.add_argument(
-        "--limit", type=float, default=OPTIONS.limit, help="seconds until a process is stopped"
+        "--limit", type=float, default=OPTIONS.limit, help="seconds until a peer is stopped"
     )
     svm.add_argument(
         "--slow", type=float, default=OPTIONS.slow, help="seconds; what takes more is not repeated"
@@ -65,7 +72,7 @@ def main() -> int:
         help="of the tables, for all machines",
     )
     arguments = parser.parse_args()
-    for option in ("threads", "rounds", "rows", "limit", "slow", "dtype"):
+    for option in ("threads", "rounds", "rows", "limit", "slow", "brief", "dtype"):
         setattr(OPTIONS, option, getattr(arguments, option))
     if arguments.peers is not None:
         OPTIONS.peers = tuple(filter(None, arguments.peers.split(",")))
@@ -83,15 +90,19 @@ def main() -> int:
     rows = []
     width = max(map(len, chosen))
     for name, part in chosen.items():
+        began, so_far = time.perf_counter(), len(rows)
         for row in _measured(name, part):
             rows.append({"part": name, **row})
             table = sys.stderr if arguments.json else sys.stdout
             print(_line(rows[-1], width), file=table, flush=True)
-    if arguments.json:
+        if arguments.each:
+            took = time.perf_counter() - began
+            print(json.dumps({"part": name, "seconds": took, "rows": rows[so_far:]}), flush=True)
+    if not arguments.json:
+        print(f"\n{date.today()}, {platform.machine()}, Python {platform.python_version()}")
+    elif not arguments.each:
         json.dump({"date": date.today().isoformat(), "rows": rows}, sys.stdout, indent=2)
         print()
-    else:
-        print(f"\n{date.today()}, {platform.machine()}, Python {platform.python_version()}")
     return 1 if any(row["held"] is False for row in rows) else 0
 
 

@@ -1,11 +1,13 @@
 """`python -m benchmarks readme [section ...]`: measure what the README and the page Performance
-show, in one go, and write it to one file.
+show, and write it to one file.
 
 Sections: svm, tables, linear, lp, budget, voted-perceptron, interchange, serve, playground; all of
 them by default, which takes about 25 minutes on two cores that do nothing else. Each runs as the
-command that the file names. Sections alone are merged with those in the file if commit, processor,
-cores and libraries are the same. `--all` adds what takes long, `--render` measures nothing and
-writes the figures into the README and the documentation.
+command that the file names. The file is written after each part of a section. The same command
+goes on after an interruption: it leaves out the parts that the file has of this commit, processor
+and libraries (`--again` measures them too). Sections that are named are measured again. `--all`
+adds what takes long, `--render` measures nothing and writes the figures into the README and the
+documentation.
 """
 
 from __future__ import annotations
@@ -20,33 +22,46 @@ import shlex
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from datetime import date
 from pathlib import Path
 from typing import Any
 
+from benchmarks.readme_figures import figures_of
+
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "benchmarks" / "results" / "readme.json"
 PEERS = "--peers scikit-learn,scikit-learn-intelex,aoclda"
-# What takes more than `--slow` seconds is run once, by all machines.
-SECTIONS = {
-    "svm": f"svm gaussian-5000 gaussian-10000 gaussian-20000 gaussian-60000 small path-10000 "
-    f"cross-validation-10000 {PEERS} --rounds 2 --slow 2",
-    "tables": "tables generated-1000 generated-4000 generated-10000 generated-40000 "
-    f"generated-100000 generated-C100 ijcnn1 covtype-50000 {PEERS} --rounds 1 --limit 40",
-    "linear": "linear covtype-standardised dense text --rounds 2 --slow 10",
-    "lp": "lp speed-400 speed-1000 all-rows path stumps --rounds 2",
-    "budget": "budget letter mnist rivals million --rounds 2",
-    "voted-perceptron": "voted-perceptron",
-    "interchange": "interchange --rounds 2",
-    "serve": "serve --rows 10000",
-    "playground": "playground two-classes",
+# Options and parts. What takes more than `--slow` seconds is run once, by all machines.
+SECTIONS: dict[str, tuple[str, str]] = {
+    "svm": (
+        f"{PEERS} --rounds 2 --slow 2",
+        "gaussian-5000 gaussian-10000 gaussian-20000 gaussian-60000 small path-10000 "
+        "cross-validation-10000",
+    ),
+    "tables": (
+        f"{PEERS} --rounds 1 --limit 25",
+        "generated-1000 generated-4000 generated-10000 generated-40000 generated-100000 "
+        "generated-C100 ijcnn1 covtype-50000",
+    ),
+    "linear": ("--rounds 2 --slow 10", "covtype-standardised dense text"),
+    "lp": ("--rounds 2", "speed-400 speed-1000 all-rows path stumps"),
+    "budget": ("--rounds 2", "letter mnist rivals million"),
+    "voted-perceptron": ("", "fit predict linear votedperceptron cold-start memory"),
+    "interchange": ("--rounds 2", "digits letter banana mnist one-row"),
+    "serve": ("--rows 10000", "loop load"),
+    "playground": ("", "two-classes"),
 }
 LONG = {
-    "svm": "svm polynomial polynomial-rest path-60000 cross-validation-60000 memory "
-    f"{PEERS} --rounds 1",
-    "tables": "tables generated-2000 generated-8192 generated-20000 covtype-100000 covtype-full "
-    f"{PEERS} --rounds 1 --limit 900",
-    "lp": "lp speed-2000",
+    "svm": (
+        f"{PEERS} --rounds 1",
+        "polynomial polynomial-rest path-60000 cross-validation-60000 memory",
+    ),
+    "tables": (
+        f"{PEERS} --rounds 1 --limit 900",
+        "generated-2000 generated-8192 generated-20000 covtype-100000 covtype-full",
+    ),
+    "lp": ("", "speed-2000"),
 }
 LIBRARIES = (
     "largemargin", "numpy", "scipy", "numba", "scikit-learn", "scikit-learn-intelex", "aoclda",
@@ -65,6 +80,7 @@ def main(arguments: list[str]) -> int:
     )
     parser.add_argument("section", nargs="*", help="those to measure; all of them by default")
     parser.add_argument("--all", action="store_true", help="also what takes many minutes")
+    parser.add_argument("--again", action="store_true", help="also what the file has already")
     parser.add_argument("--rows", type=int, help="what stands for 60,000 rows, to try the command")
     parser.add_argument("--output", type=Path, default=RESULTS, help="the file")
     parser.add_argument("--render", action="store_true", help="write the pages, measure nothing")
@@ -82,8 +98,7 @@ def main(arguments: list[str]) -> int:
     document = opened(asked.output, here, alone=bool(asked.section))
     if isinstance(document, str):
         parser.error(document)
-    measured = measure(document, asked, here)
-    return 0 if measured else 1
+    return 0 if measure(document, asked) else 1
 
 
 def read(file: Path) -> Document:
@@ -140,7 +155,7 @@ def opened(file: Path, here: dict[str, Any], alone: bool) -> Document | str:
     earlier = read(file) if file.exists() else {"measured": None, "earlier": None}
     measured = earlier["measured"]
     if measured is None:
-        return {"measured": {**here, "sections": {}, "figures": {}}, "earlier": earlier["earlier"]}
+        return {"measured": {**here, "parts": {}, "figures": {}}, "earlier": earlier["earlier"]}
     other = [name for name in SAME if measured[name] != here[name]]
     if not other:
         return earlier
@@ -152,50 +167,71 @@ def opened(file: Path, here: dict[str, Any], alone: bool) -> Document | str:
         )
     moved = measured["processor"] != here["processor"]  # both processors are shown from now on
     return {
-        "measured": {**here, "sections": {}, "figures": {}},
+        "measured": {**here, "parts": {}, "figures": {}},
         "earlier": measured if moved else earlier["earlier"],
     }
 
 
-def measure(document: Document, asked: Any, here: dict[str, Any]) -> bool:
-    """Run the sections, and write the file after each. Whether all of them gave figures."""
-    measured, whole = document["measured"], True
+def measure(document: Document, asked: Any) -> bool:
+    """Run what is missing, and write the file after each part. Whether all parts gave figures."""
+    measured = document["measured"]
+    wanted: set[str] = set()
     for name in asked.section or SECTIONS:
-        commands = [SECTIONS[name], *([LONG[name]] if asked.all and name in LONG else [])]
-        began, figures = time.perf_counter(), {}
-        for command in commands:
-            figures |= run(name, command, asked.rows)
-        today = date.today().isoformat()
-        took = time.perf_counter() - began
-        whole &= bool(figures)
-        measured["sections"][name] = {
-            "date": today, "seconds": round(took, 1),
-            "commands": [f"python -m benchmarks {command}" for command in commands],
-        }  # fmt: skip
-        measured["figures"] = {
-            key: figure
-            for key, figure in measured["figures"].items()
-            if not key.startswith(f"{name}/")
-        } | {key: {**figure, "date": today} for key, figure in figures.items()}
-        dates = [section["date"] for section in measured["sections"].values()]
-        measured["dates"] = [min(dates), max(dates)]
-        asked.output.parent.mkdir(parents=True, exist_ok=True)
-        asked.output.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
-        print(f"== {name}: {len(figures)} figures in {took:.0f} s", file=sys.stderr, flush=True)
-    return whole
+        if asked.again or asked.section:
+            forget(measured, name)
+        for options, listed in commands(name, asked.all):
+            wanted |= {f"{name}/{part}" for part in listed.split()}
+            missing = [part for part in listed.split() if f"{name}/{part}" not in measured["parts"]]
+            command = " ".join(["python -m benchmarks", name, listed, *options.split(), "--brief"])
+            for found in run(name, missing, options, asked.rows) if missing else ():
+                if figures := figures_of(name, found["rows"], command):
+                    note(measured, f"{name}/{found['part']}", found["seconds"], command, figures)
+                    write(document, asked.output)
+    return wanted <= measured["parts"].keys()
 
 
-def run(section: str, command: str, rows: int | None) -> dict[str, Any]:
-    """The figures of one command; its table goes to stderr as it is measured."""
-    from benchmarks.readme_figures import figures_of
+def commands(section: str, everything: bool) -> list[tuple[str, str]]:
+    """Options and parts of a section, and of what takes long if that is asked for."""
+    return [SECTIONS[section], *([LONG[section]] if everything and section in LONG else [])]
 
-    words = [sys.executable, "-m", "benchmarks", *shlex.split(command), "--json"]
+
+def note(
+    measured: dict[str, Any], part: str, seconds: float, command: str, figures: dict[str, Any]
+) -> None:
+    """Add a part that has ended."""
+    today = date.today().isoformat()
+    about = {"date": today, "seconds": round(seconds, 1), "command": command}
+    measured["parts"][part] = about
+    measured["figures"] |= {key: {**figure, "date": today} for key, figure in figures.items()}
+    dates = [done["date"] for done in measured["parts"].values()]
+    measured["dates"] = [min(dates), max(dates)]
+
+
+def forget(measured: dict[str, Any], section: str) -> None:
+    """Take out what was measured of a section."""
+    for kind in ("parts", "figures"):
+        measured[kind] = {k: v for k, v in measured[kind].items() if k.split("/")[0] != section}
+
+
+def write(document: Document, file: Path) -> None:
+    """All that is measured so far; what stood in the file is there until the new text is."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    new = file.with_suffix(".new")
+    new.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
+    new.replace(file)
+
+
+def run(section: str, parts: list[str], options: str, rows: int | None) -> Iterator[dict[str, Any]]:
+    """Rows and seconds of each part when it ends; the table goes to stderr as it is measured."""
+    words = ["-m", "benchmarks", section, *parts, *shlex.split(options), "--brief"]
+    print(f"== python {shlex.join(words)}", file=sys.stderr, flush=True)
     words += ["--rows", str(rows)] if rows else []
-    print(f"== python -m benchmarks {command}", file=sys.stderr, flush=True)
-    done = subprocess.run(words, cwd=ROOT, stdout=subprocess.PIPE, text=True)
-    try:
-        found = json.loads(done.stdout)["rows"]
-    except ValueError:
-        print(f"== {section}: no answer, code {done.returncode}", file=sys.stderr, flush=True)
-        return {}
-    return figures_of(section, found, f"python -m benchmarks {command}")
+    command = [sys.executable, *words, "--json", "--each"]
+    began = time.perf_counter()
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        for line in process.stdout:
+            if line.startswith("{"):
+                yield json.loads(line)
+    took = time.perf_counter() - began
+    print(f"== {section}: {took:.0f} s", file=sys.stderr, flush=True)

@@ -20,9 +20,9 @@ BEGIN = "<!-- Made by `python -m benchmarks readme --render`: do not edit. -->\n
 END = "<!-- The end of what is made. -->\n"
 TITLE = "Gaussian SVM on MNIST: seconds to fit"
 NONE = "--"
-HOW = """All times are of one run, in which the programs take turns with equal numbers of threads. A
-short time is the best of several; what takes seconds is run once. Beside it is a peer, or the
-matrix product that nobody can avoid. To measure on your own machine: ``pip install ".[bench]"``,
+HOW = """The programs take turns, with equal numbers of threads. A short time is the best of
+several; what takes seconds is run once. Beside each time is that of a peer, or of the matrix
+product that nobody can avoid. To measure on your own machine: ``pip install ".[bench]"``,
 then ``python -m benchmarks readme``, which takes about 25 minutes."""
 
 Document = dict[str, Any]
@@ -74,7 +74,7 @@ def curves(document: Document) -> Curves:
 
 def headlines(document: Document) -> str:
     """Three figures, and where and when they were measured."""
-    both = document["measured"] is not None and document["earlier"] is not None
+    both = one_run(document["measured"]) and one_run(document["earlier"])
     rows: list[tuple[str, ...]] = [("", OURS, "beside", "compared", *(["earlier"] * both))]
     for key, (what, peer) in HEADLINES.items():
         figure, new = figure_of(document, key)
@@ -87,6 +87,12 @@ def headlines(document: Document) -> str:
         row = (what + when, value(figure["ours"], figure["unit"]), beside, f"**{ratio}**")
         rows.append((*row, *([earlier_words(document, key, new, peer)] * both)))
     return f"{markdown(rows)}\n{measured_words(document)}"
+
+
+def one_run(measured: dict[str, Any] | None) -> bool:
+    """Whether figures are of one commit and one processor; those of several are on the page
+    Performance only."""
+    return bool((measured or {}).get("parts"))
 
 
 def peer_words(peer: str) -> str:
@@ -103,8 +109,10 @@ def measured_words(document: Document) -> str:
             f"Measured between {first} and {last} on {earlier['cores']} cores of an "
             f"{earlier['processor']}, at {earlier['commit']}.\n"
         )
+    first, last = measured["dates"]
+    when = f"on {last}" if first == last else f"between {first} and {last}"
     return (
-        f"Measured on {measured['dates'][-1]} at commit {measured['commit']}, on "
+        f"Measured {when} at commit {measured['commit']}, on "
         f"{measured['threads']} of {measured['cores']} cores of an {measured['processor']}, by\n"
         "`python -m benchmarks readme`.\n"
     )
@@ -137,8 +145,9 @@ def about_run(document: Document) -> str:
     words += filled(f"{measured['system']}; {libraries}.")
     if earlier is not None:
         words += "\n" + filled(
-            "The last column has earlier figures with their dates, of other commits and partly of "
-            f"another processor ({earlier['processor']}): ratios depend on it."
+            "All figures without a date are of this run. Those with a date are earlier ones, of "
+            f"other commits and partly of another processor ({earlier['processor']}): ratios "
+            "depend on it."
         )
     return words
 
@@ -249,10 +258,9 @@ def remarks(table: Table, lines: dict[str, tuple[Figure, bool]]) -> str:
 
 def commands(measured: dict[str, Any]) -> str:
     title = "The commands"
-    told = [
-        f"   {command}" for about in measured["sections"].values() for command in about["commands"]
-    ]
-    minutes = sum(about["seconds"] for about in measured["sections"].values()) / 60
+    parts = measured["parts"].values()
+    told = dict.fromkeys(f"   {part['command']}" for part in parts)
+    minutes = sum(part["seconds"] for part in parts) / 60
     return (
         f"{title}\n{'-' * len(title)}\n\n``python -m benchmarks readme`` ran these, in "
         f"{minutes:.0f} minutes:\n\n.. code-block:: sh\n\n" + "\n".join(told) + "\n"

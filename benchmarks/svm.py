@@ -130,7 +130,7 @@ def small() -> Iterator[Row]:
         job = {"kind": "small", "kernel": kernel, "data": data, "seconds": 2.0}
         several = len(np.unique(y)) > 2
         jobs = {"scikit-learn": {**job, "machine": "scikit-learn", "multiclass": "ovo"}}
-        for reduction in ("ovo", "ovr") if several else ("ovo",):
+        for reduction in ("ovo", "ovr") if several and not OPTIONS.brief else ("ovo",):
             jobs[reduction] = {**job, "machine": OURS, "multiclass": reduction}
         results = take_turns(jobs, "both")
         peer = results.pop("scikit-learn")

@@ -88,7 +88,7 @@ def compare(case: Case) -> Iterator[Row]:
     ours = results[OURS]
     # The values that several problems share are counted in benchmarks.svm.
     one_problem = "vectors" in ours and ours["vectors"] == ours["vectors_summed"]
-    if one_problem and not spec["sparse"]:
+    if one_problem and not spec["sparse"] and not OPTIONS.brief:
         yield from bounds(case, spec, results)
     if case.bounded and case.rows == SLIM_ROWS and "peak" in ours:
         peak = ours["peak"]

@@ -56,10 +56,10 @@ def test_every_figure_has_a_place():
     assert len(set(keys)) == len(keys)
     assert {*readme_figures.CURVE, *readme_figures.HEADLINES} <= set(keys)
     assert {key.split("/")[0] for key in keys} == set(readme.SECTIONS)
-    parts = {word for line in (*readme.SECTIONS.values(), *readme.LONG.values())
-             for word in line.split()}  # fmt: skip
-    whole = {"voted-perceptron", "interchange", "serve"}  # sections that run all of their parts
-    assert {k.split("/")[1] for k in keys if k.split("/")[0] not in whole} <= parts
+    parts = {f"{section}/{part}" for section in readme.SECTIONS
+             for _, listed in readme.commands(section, everything=True)
+             for part in listed.split()}  # fmt: skip
+    assert {key.rpartition("/")[0] for key in keys} <= parts
 
 
 ROWS = [
@@ -90,16 +90,21 @@ def test_figures_of_rows():
 def test_a_new_run_stands_beside_the_earlier_one():
     document = readme.read(readme.RESULTS)
     figures = readme_figures.figures_of("svm", ROWS, "python -m benchmarks svm")
-    section = {"date": "2030-01-01", "seconds": 60.0, "commands": ["python -m benchmarks svm"]}
-    here = {**readme.machine(None), "dates": ["2030-01-01"] * 2, "commit": "abcdef"}
-    here["processor"] = "Fast 9"
-    measured = {**here, "sections": {"svm": section}, "figures": figures}
+    here = {**readme.machine(None), "commit": "abcdef", "processor": "Fast 9"}
+    measured = {**here, "parts": {}, "figures": {}}
+    readme.note(measured, "svm/gaussian-60000", 60.0, "python -m benchmarks svm", figures)
+    today = measured["dates"][0]
     page = readme_pages.page({"measured": measured, "earlier": document["earlier"]})
-    assert "2030-01-01 at commit abcdef" in page
+    assert f"on {today} at commit abcdef" in page
     assert "Fast 9" in page
     assert "40 times as fast" in page
     assert "6.48 s, 4.52 times as fast (2026-11-16)" in page
-    shown = readme_pages.headlines({"measured": measured, "earlier": document["earlier"]})
+    earlier = document["earlier"]
+    shown = readme_pages.headlines({"measured": measured, "earlier": earlier})
+    assert "| 6.00 s | 240 s, `scikit-learn` | **40 times as fast** |\n" in shown
+    assert "several commits" not in shown
+    other = {**earlier, "processor": "Slow 8", "parts": {"svm/gaussian-60000": {}}}  # of one run
+    shown = readme_pages.headlines({"measured": measured, "earlier": other})
     assert "| **40 times as fast** | 6.48 s, 42 times as fast (2026-11-16) |" in shown
     with pytest.raises(SystemExit, match="trial"):
         readme_pages.pages({"measured": {**measured, "trial_rows": 600}, "earlier": None})
@@ -109,7 +114,7 @@ def test_sections_are_merged_only_with_the_same_code_and_processor(tmp_path):
     file, here = tmp_path / "readme.json", readme.machine(None)
     fresh = readme.opened(file, here, alone=True)
     assert fresh["measured"]["figures"] == {}
-    measured = {**here, "sections": {"lp": {}}, "figures": {"lp/speed-400/fit": {}}}
+    measured = {**here, "parts": {"lp/speed-400": {}}, "figures": {"lp/speed-400/fit": {}}}
     file.write_text(json.dumps({"measured": measured, "earlier": None}))
     assert readme.opened(file, here, alone=True)["measured"] == measured
     other = {**here, "commit": "another"}
@@ -120,6 +125,35 @@ def test_sections_are_merged_only_with_the_same_code_and_processor(tmp_path):
     assert readme.opened(file, other, alone=False)["earlier"] == measured
 
 
+def test_a_run_that_was_stopped_goes_on(tmp_path, monkeypatch):
+    """Parts that the file has are not run again, unless they are asked for."""
+    file, ran = tmp_path / "readme.json", []
+
+    def run(section, parts, options, rows):
+        for part in parts:
+            if stops and len(ran) == 2:
+                raise KeyboardInterrupt
+            ran.append(f"{section}/{part}")
+            told = {"name": "fit", "ours": 1.0, "peers": {}, "unit": "s", "told": ""}
+            yield {"part": part, "seconds": 1.0, "rows": [{"part": part, "figure": told}]}
+
+    monkeypatch.setattr(readme, "run", run)
+    monkeypatch.setattr(readme, "SECTIONS", {"lp": ("", "a b c"), "budget": ("", "d")})
+    monkeypatch.setattr(readme, "LONG", {})
+    stops = True
+    with pytest.raises(KeyboardInterrupt):
+        readme.main(["--output", str(file)])
+    assert set(readme.read(file)["measured"]["parts"]) == {"lp/a", "lp/b"}
+    stops = False
+    assert readme.main(["--output", str(file)]) == 0
+    assert ran == ["lp/a", "lp/b", "lp/c", "budget/d"]
+    assert set(readme.read(file)["measured"]["figures"]) == {f"{part}/fit" for part in ran}
+    assert readme.main(["budget", "--output", str(file)]) == 0
+    assert ran[4:] == ["budget/d"]
+    assert readme.main(["--output", str(file)]) == 0
+    assert len(ran) == 5
+
+
 @pytest.mark.full
 @pytest.mark.skipif("LARGEMARGIN_DATA" not in os.environ, reason="set LARGEMARGIN_DATA")
 def test_a_trial_run(tmp_path, monkeypatch):
@@ -128,5 +162,5 @@ def test_a_trial_run(tmp_path, monkeypatch):
     for section in ("lp", "interchange"):
         assert readme.main([section, "--rows", "300", "--output", str(file)]) == 0
     measured = readme.read(file)["measured"]
-    assert set(measured["sections"]) == {"lp", "interchange"}
+    assert {part.split("/")[0] for part in measured["parts"]} == {"lp", "interchange"}
     assert measured["figures"]["lp/speed-400/fit"]["peers"]["linprog"] > 0

@@ -2,6 +2,8 @@
 
 import json
 import re
+import shlex
+from html import unescape
 from pathlib import Path
 
 import pytest
@@ -50,7 +52,21 @@ def test_report_after_scaling_and_search(run, animals):
     html = Path("a.html").read_text()
     assert "Path over C" in html
     assert "StandardScaler" in html
-    assert "--label kind</code>" in html
+    assert "--label kind" in html
+
+
+def test_the_command_of_a_page_makes_it_again(run, animals):
+    """With every option that was given, in the form in which it is given."""
+    options = ("--model", "voted-perceptron", "--cv", "degree=1,2", "--cv", "epochs=1,2")
+    flags = ("--no-shuffle", "--normalize", "--scoring", "balanced", "--label", "kind")
+    assert run("train", animals, *options, *flags, "-q", "--report", "a.html").exit_code == 0
+    (told,) = re.findall("<code>largemargin (.*?)</code>", Path("a.html").read_text())
+    words = shlex.split(unescape(told))
+    assert words.count("--cv") == 2
+    assert {"--no-shuffle", "--normalize", "balanced"} <= {*words}
+    assert run(*words, "-q").exit_code == 0
+    again = Path("a.html").read_text()
+    assert told in again
 
 
 def test_report_of_a_stream(run, animals, tmp_path):

@@ -114,7 +114,7 @@ def test_columns_are_remembered(run, fails, people, tmp_path):
 def test_the_page_of_a_table(run, people):
     run("train", people, *SVM, "--report", "a.html")
     page = Path("a.html").read_text()
-    for words in ("<td>king</td>", "one-hot encoded", "Support vectors", "Test error",
+    for words in ('<td class="left">king</td>', "one-hot encoded", "Support vectors", "Test error",
                   "would be wrong on"):  # fmt: skip
         assert words in page
 

@@ -113,8 +113,20 @@ def test_more_classes_and_many():
     assert keys[:5] == ["0", "1", "2", "3", "decision line"]
     X, y = make_blobs(260, 5, centers=26, cluster_std=3.0, random_state=0)
     picture, keys = picture_of(SVC(), X, y)
-    assert "the two that are hardest to tell apart" in picture.notes[0]
+    assert "the two that the model confuses most often" in picture.notes[0]
     assert len(keys) >= 3
+
+
+def test_the_pair_is_the_commonest_confusion_of_the_page():
+    X, y = make_blobs(520, 5, centers=26, cluster_std=3.0, random_state=0)
+    report = fit_report(SVC().fit(X[::2], y[::2]), X[1::2], y[1::2], X[::2], y[::2])
+    counts = np.array(report.confusion.counts)
+    both = counts + counts.T
+    np.fill_diagonal(both, 0)
+    a, b = (int(k) for k in re.search(r"often, (\d+) and (\d+)", report.picture.notes[0]).groups())
+    assert both[a, b] == both.max()
+    X, y = make_blobs(260, 5, centers=26, cluster_std=0.1, random_state=0)
+    assert "the most similar scores" in picture_of(SVC(C=100), X, y)[0].notes[0]
 
 
 def test_the_runner_up_is_the_best_wrong_class():

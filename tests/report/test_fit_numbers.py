@@ -27,6 +27,7 @@ from largemargin.report.fit.sizes import _mixed
 from largemargin.report.fit.thresholds import Counts, thresholds_of
 from largemargin.report.fit.use import use_of
 from largemargin.report.intervals import ErrorRate
+from largemargin.report.measures import measure
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -60,6 +61,41 @@ def test_the_table_of_thresholds():
     assert (own.threshold, own.recall, own.precision, own.error) == ("0", 2 / 3, 2 / 3, 2 / 6)
     assert "0.889" in found.charts[0].says
     assert thresholds_of(outcome, ["no", "yes"], None) is None
+    none, every = np.array([0, 0, 0, 1]), np.array([2.0, 1.0, 3.0, -4.0])
+    counts = Counts.of(every, none == 1)
+    assert (counts.written(0), counts.written(4)) == ("3 or more", "below -4")
+
+
+def test_decision_values_that_differ_by_rounding_have_no_thresholds():
+    truth, scores = np.array([0, 0, 1, 1]), -1 + 1e-14 * np.arange(4)
+    rows = Rows("r", np.zeros((4, 1)), truth)
+    auc = measure(truth, np.zeros(4, int), np.array(["no", "yes"]), scores).auc
+    assert auc == 0.5
+    outcome = Outcome(rows, np.zeros(4, int), scores, 0, scores)
+    assert thresholds_of(outcome, ["no", "yes"], auc) is None
+
+
+def test_the_curve_of_a_stream_begins_when_gamma_is_fixed():
+    """Until then all rows are answered once more after each, and the errors may fall."""
+    rng = np.random.default_rng(0)
+    y = np.arange(230) % 2
+    X = rng.normal(size=(230, 2)) + np.outer(y, [1.0, -0.5])
+    report = fit_report(MIRA(budget=50, random_state=0).fit(X, y), X_train=X, y_train=y)
+    (chart,) = report.chart("progressive")
+    so_far, lately = chart.curves
+    assert len(so_far.x) <= 230 // 25
+    assert min(lately.y) >= 0
+    assert max(lately.y) <= 100
+
+
+def test_a_search_by_the_auc_says_so():
+    rows = [{"parameters": {"C": C}, "mean": mean, "spread": 0.01, "seconds": 0.1}
+            for C, mean in ((1.0, 0.2), (10.0, 0.1))]  # fmt: skip
+    cv = {"table": rows, "chosen": {"C": 10.0}, "folds": 5, "scoring": "auc"}
+    X, y = load_iris(return_X_y=True)
+    page = fit_report(SVC().fit(X, y), X_train=X, y_train=y, info={"cv": cv}).html
+    assert "mean 1 - AUC" in page
+    assert "mean error" not in page
 
 
 def test_a_model_that_takes_no_row_for_a_class_has_no_precision():

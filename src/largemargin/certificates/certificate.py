@@ -172,7 +172,7 @@ class Certificate:
         }
 
     def __str__(self) -> str:
-        lines = [f"{self.model}, {self.n_examples} examples, delta {self.delta:g}"]
+        lines = [f"{self.model}, {self.n_examples:,} examples, delta {self.delta:g}"]
         width = max((len(s.name) for s in self.statements), default=0)
         for s in self.statements:
             number = s.written + (" (vacuous)" if s.vacuous else "")

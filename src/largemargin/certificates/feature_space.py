@@ -165,7 +165,7 @@ def vc_statement(fitted: Fitted, delta: float, constant: float) -> Statement:
     ]
     sentence = (
         f"The error is at most {at_most(total(each))} with probability {1 - delta:g}: this is the "
-        f"training error plus a capacity term for {len(fitted)} examples and functions of VC "
+        f"training error plus a capacity term for {len(fitted):,} examples and functions of VC "
         f"dimension h = {h}, "
         f"{constant_words(constant, P, delta)}."
     )

@@ -181,8 +181,8 @@ class Fitted:
             return ""
         if len(self) > LARGEST_EIGENPROBLEM:
             return (
-                f"{self.kernel} is not known to be positive definite, and {len(self)} rows are too "
-                "many to check"
+                f"{self.kernel} is not known to be positive definite, and {len(self):,} rows "
+                "are too many to check"
             )
         if self.kernel.by_column and self.foreign:
             return "the kernel matrix of the training data is not at hand"
@@ -314,7 +314,7 @@ def recorded(model: Any, X: Matrix, labels: np.ndarray) -> tuple[Condition, Cond
     n, record = len(labels), model.training_record
     trained = model.n_trained if record is None else record.data.n_rows
     if trained not in (None, n):
-        differs = f"{FOREIGN}: it was trained on {trained}, and these are {n}"
+        differs = f"{FOREIGN}: it was trained on {trained:,}, and these are {n:,}"
     elif record is None:
         return Condition(data, None, UNKNOWN, True), Condition(parameters, None, UNKNOWN, True)
     else:

@@ -170,7 +170,7 @@ def leave_one_out_statement(
         return LEAVE_ONE_OUT_ERROR.fails(fitted.silent, fitted.records)
     if asked is False or (asked == "auto" and len(fitted) > AUTO_ROWS):
         return LEAVE_ONE_OUT_ERROR.fails(
-            f"it takes {len(rows)} fits, which were not asked for with leave_one_out=True"
+            f"it takes {len(rows):,} fits, which were not asked for with leave_one_out=True"
         )
     try:
         errors = leave_one_out_errors(fitted, rows, AUTO_SECONDS if asked == "auto" else np.inf)
@@ -181,20 +181,20 @@ def leave_one_out_statement(
         )
     if errors is None:
         return LEAVE_ONE_OUT_ERROR.fails(
-            f"it takes {len(rows)} fits, which did not end within {AUTO_SECONDS:g} s; ask for all "
-            "of them with leave_one_out=True"
+            f"it takes {len(rows):,} fits, which did not end within {AUTO_SECONDS:g} s; ask for "
+            "all of them with leave_one_out=True"
         )
     wrong = int(errors.sum())
     skipped = (
-        f"; removing one of the other {len(fitted) - len(rows)} does not change the solution"
+        f"; removing one of the other {len(fitted) - len(rows):,} does not change the solution"
         * (len(rows) < len(fitted))
     )
     lone = int(fitted.alone.sum())
     vanished = f"; {lone} without a fit, since no other example has its class" if lone else ""
     sentence = (
-        f"{wrong} of {len(fitted)} examples are misclassified by the machine trained without them "
-        f"({len(rows) - lone} fits{skipped}{vanished}). This is an unbiased estimate of the error "
-        f"after training on {len(fitted) - 1} examples."
+        f"{wrong:,} of {len(fitted):,} examples are misclassified by the machine trained "
+        f"without them ({len(rows) - lone:,} fits{skipped}{vanished}). This is an unbiased "
+        f"estimate of the error after training on {len(fitted) - 1:,} examples."
     )
     return LEAVE_ONE_OUT_ERROR.says(wrong / len(fitted), sentence)
 

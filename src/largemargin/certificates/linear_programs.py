@@ -103,8 +103,8 @@ def needed_statement(fitted: Fitted) -> Statement:
     which = ", of the machine with nu m/(m - 1) in place of nu," if of_nu else ""
     sentence = (
         f"The leave-one-out error{which} is at most {at_most(needed.mean())}: only the "
-        f"{int(active.sum())} of {len(fitted)} examples with a coefficient or an active constraint"
-        f"{lone_words(fitted, active)} can be wrong when left out."
+        f"{int(active.sum()):,} of {len(fitted):,} examples with a coefficient or an active "
+        f"constraint{lone_words(fitted, active)} can be wrong when left out."
     )
     return NEEDED.says(float(needed.mean()), sentence, conditions)
 

@@ -104,7 +104,7 @@ def margin_statements(fitted: Fitted, rhos: Iterable[float]) -> list[Statement]:
 
 def error_statement(wrong: np.ndarray) -> Statement:
     """The share of wrong answers."""
-    sentence = f"{int(wrong.sum())} of these {len(wrong)} examples are misclassified."
+    sentence = f"{int(wrong.sum()):,} of these {len(wrong):,} examples are misclassified."
     return ERROR.says(float(wrong.mean()), sentence)
 
 

@@ -245,7 +245,7 @@ def _support_vector_machines(
         X, kernel = fitted.gram, "precomputed"
     rows = X
     if sample is not None:
-        seen = f" of {len(sample)} of them"
+        seen = f" of {len(sample):,} of them"
         X = X[:, sample] if kernel == "precomputed" else X
         rows, y = X[sample], y[sample]
     machine = SVC(
@@ -300,7 +300,7 @@ def perceptron_statements(fitted: Fitted) -> list[Statement]:
     times = "epoch" if fitted.model.n_epochs_ == 1 else "epochs"
     counted = MISTAKES.says(
         made.sum(),
-        f"{int(made.sum())} mistakes in {fitted.model.n_epochs_} {times} over {len(fitted)} "
+        f"{int(made.sum()):,} mistakes in {fitted.model.n_epochs_} {times} over {len(fitted):,} "
         "examples.",
         by_problem=made,
     )
@@ -373,7 +373,7 @@ def mistake_bound_statement(
     )
     repeated = f", {epochs} times over" if epochs > 1 else ""
     sentence = (
-        f"At most {_count(each)} mistakes on this sequence of {len(fitted)} examples"
+        f"At most {_count(each)} mistakes on this sequence of {len(fitted):,} examples"
         f"{repeated}, whether or not the data can be separated (compared with {how})."
     )
     return MISTAKE_BOUND.says(total(each), sentence, [definite], each)
@@ -402,8 +402,8 @@ def conversion_statement(fitted: Fitted, made: np.ndarray) -> Statement:
     each = np.array([above(Fraction(times * int(k), len(fitted) + 1)) for k in made])
     sentence = (
         f"The expected error is at most {'2 ' if times == 2 else ''}E[k]/(m + 1), where k "
-        f"counts the mistakes in one pass over m + 1 examples. With the {int(made.sum())} mistakes "
-        f"on these m = {len(fitted)} examples in place of the expectation, this is "
+        f"counts the mistakes in one pass over m + 1 examples. With the {int(made.sum()):,} "
+        f"mistakes on these m = {len(fitted):,} examples in place of the expectation, this is "
         f"{at_most(total(each))}."
     )
     return CONVERSION.says(total(each), sentence, conditions, each)

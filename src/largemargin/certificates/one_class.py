@@ -39,7 +39,7 @@ def statements(
     decision, error = fitted.scores[0], fitted.score_errors[0]
     n, below = len(fitted), int((decision < 0).sum())
     outside, near = int((decision < -error).sum()), int((np.abs(decision) <= error).sum())
-    sentence = f"{below} of these {n} rows are outside"
+    sentence = f"{below:,} of these {n:,} rows are outside"
     sentence += f"; the scores of {near} are on the boundary, apart from rounding." if near else "."
     return n, [
         OUTLIERS.says(below / n, sentence),
@@ -63,7 +63,7 @@ def _beside(model: Any, X: MatrixLike) -> Fitted:
 
 def _outside(fitted: Fitted, outside: int) -> Statement:
     n, nu = len(fitted), float(fitted.model.nu)
-    counted = f"{outside} of {n} are"
+    counted = f"{outside:,} of {n:,} are"
     conditions = [
         *fitted.records,
         is_optimal(fitted.model),
@@ -77,7 +77,7 @@ def _outside(fitted: Fitted, outside: int) -> Statement:
 
 def _support(fitted: Fitted) -> Statement:
     n, nu, used = len(fitted), float(fitted.model.nu), int(fitted.model.n_support_)
-    counted = f"{used} of {n} are"
+    counted = f"{used:,} of {n:,} are"
     conditions = [
         *fitted.records,
         Condition("the count agrees", used >= nu * n * (1 - SAME_SHARE), counted),

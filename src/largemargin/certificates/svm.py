@@ -179,7 +179,8 @@ def support_vector_statement(fitted: Fitted, dual: Dual) -> Statement:
     sentence = (
         f"The leave-one-out error{_which_machine(dual)} is at most {at_most(share)}. Removing an "
         "example that is not a support vector does not change the solution, so only the "
-        f"{int(used.sum())} support vectors of {len(fitted)} examples{lone_words(fitted, used)} "
+        f"{int(used.sum()):,} support vectors of {len(fitted):,} "
+        f"examples{lone_words(fitted, used)} "
         "can be wrong when left out."
     )
     return SUPPORT.says(share, sentence, conditions, _shares(fitted, flags))
@@ -284,8 +285,8 @@ def _flag_statement(
     open_question = any(c.text == UNIQUE_WITHOUT and c.holds is None for c in conditions)
     sentence = (
         f"The leave-one-out error{_which_machine(dual)} is at most {at_most(share)}: only "
-        f"{int(flagged.sum())} of {len(fitted)} examples{lone_words(fitted, flagged)} can be wrong "
-        f"when left out"
+        f"{int(flagged.sum()):,} of {len(fitted):,} examples{lone_words(fitted, flagged)} can "
+        f"be wrong when left out"
         f"{', if ' + UNIQUE_WITHOUT if open_question else ''}."
     )
     return theorem.says(share, sentence, conditions, _shares(fitted, counted))

@@ -60,9 +60,12 @@ def _wrapped(line: str) -> str:
     import textwrap
 
     width = shutil.get_terminal_size().columns - 1
-    return textwrap.fill(
-        line, max(width, 40), subsequent_indent="  ", break_long_words=False, break_on_hyphens=False
-    )
+    together = line.replace(" %", "\N{NO-BREAK SPACE}%")  # a number and its sign
+    filled = textwrap.fill(
+        together, max(width, 40), subsequent_indent="  ", break_long_words=False,
+        break_on_hyphens=False,
+    )  # fmt: skip
+    return filled.replace("\N{NO-BREAK SPACE}%", " %")
 
 
 def tell_reading(data: str, quiet: bool = False) -> None:
@@ -82,10 +85,20 @@ def command_line(*words: str, **options: Any) -> str:
 
     >>> command_line("report", "a.model", "my data.csv", label=None, max_seconds=15.0)
     "largemargin report a.model 'my data.csv' --max-seconds 15"
+    >>> command_line("train", "a.csv", cv=("C=1,10", "gamma=0.1,1"), shuffle=False, normalize=True)
+    'largemargin train a.csv --cv C=1,10 --cv gamma=0.1,1 --no-shuffle --normalize'
     """
+    from largemargin.cli.model_options import ANSWERS
+
     for name, value in options.items():
-        if value is not None:
-            words += (f"--{name.replace('_', '-')}", text(value))
+        option = f"--{name.replace('_', '-')}"
+        if isinstance(value, bool):
+            yes, no = ANSWERS.get(name, f"{option}/--no{option[1:]}").split("/")
+            words += (yes if value else no,)
+        elif isinstance(value, tuple):
+            words += tuple(word for one in value for word in (option, text(one)))
+        elif value is not None:
+            words += (option, text(value))
     return shlex.join(("largemargin", *words))
 
 

@@ -13,18 +13,12 @@ from typing import Any
 from largemargin.base.pipelines import final_step
 from largemargin.cli.output import note
 from largemargin.cli.tabulating import emit_table
+from largemargin.report.fit.search import SCORINGS, searched
 from largemargin.runtime.progress import Watch
 from largemargin.runtime.showing import percent, shown, text
 from largemargin.runtime.suggesting import did_you_mean
 
 FOLDS = 5
-# what a search may go by, and the name of its column
-SCORINGS = {
-    "error": "mean error",
-    "balanced": "mean balanced error",
-    "auc": "mean 1 - AUC",
-    "f1": "mean 1 - F1",
-}
 
 
 def parse_grid(texts: Sequence[str]) -> dict[str, list[Any]]:
@@ -215,8 +209,7 @@ def emit_search(found: dict[str, Any], title: str = "cross-validation") -> None:
         ]
         for row in found["table"]
     ]
-    meant = SCORINGS.get(found.get("scoring", "error"), "mean error")
-    columns = ["", *names, meant, "spread", "seconds"]
+    columns = ["", *names, searched(found), "spread", "seconds"]
     titled = f"{title}, {found['folds']} folds"
     emit_table(columns, rows, title=titled, right=True, drop=("seconds", "spread"))
 

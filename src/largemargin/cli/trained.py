@@ -153,9 +153,12 @@ def page_command(order: Order, trained: bool) -> str:
     """What makes the page again: training, or the model file beside its data."""
     if trained:
         return command_line(
-            "train", order.data, model=order.model, **order.given, scale=order.scale,
-            cv=",".join(order.cv) or None, seed=order.seed, test_size=order.test_size,
-            report=order.report, label=order.reading.label,
+            "train", order.data, label=order.reading.label, **order.reading.given,
+            drop=order.table.drop, categorical=order.table.categorical,
+            missing=None if order.table.missing == "impute" else order.table.missing,
+            scale=order.scale, model=order.model, **order.given, cv=order.cv,
+            scoring=None if order.scoring == "error" else order.scoring, seed=order.seed,
+            test_size=order.test_size, output=order.file, report=order.report,
         )  # fmt: skip
     return command_line(
         "report", order.file, order.test or order.data,

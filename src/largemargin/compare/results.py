@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from math import inf
 from typing import Any
 
 from largemargin.report.intervals import ErrorRate, outward
@@ -127,8 +128,14 @@ class Comparison:
 
 
 def ranked(results: Iterable[Result]) -> list[Result]:
-    """The smallest error first, and those without one last."""
-    return sorted(results, key=lambda r: (r.error is None, r.error.share if r.error else 0.0))
+    """The smallest error first, of equals the smallest balanced error; none at all comes last."""
+
+    def place(result: Result) -> tuple[float, float]:
+        if result.error is None:
+            return inf, inf
+        return result.error.share, result.measures.balanced_error if result.measures else inf
+
+    return sorted(results, key=place)
 
 
 def _short(value: Any) -> str:

@@ -14,7 +14,8 @@ import numpy as np
 
 from largemargin.report.intervals import ErrorRate
 
-LEARNED = 0.5  # of the balanced error of a guess, below which rare classes are found too
+LEARNED = 0.75  # of the balanced error of a guess, below which rare classes are found too
+ALIKE = 1e-10  # relative difference of decision values that is rounding
 RARE = 0.2  # a class of two is rare below this share; of more classes below 2 / classes of it
 
 
@@ -128,6 +129,15 @@ def guess_error(truth: np.ndarray) -> float:
     return (len(truth) - right) / len(truth)
 
 
+def all_alike(scores: np.ndarray) -> bool:
+    """Whether scores differ by rounding only: all rows have the same decision value.
+
+    >>> all_alike(np.array([-1.0, -1.0 + 1e-14])), all_alike(np.array([1e-14, -1e-14]))
+    (True, False)
+    """
+    return bool(np.ptp(scores) <= ALIKE * np.abs(scores).max())
+
+
 def area_under_curve(truth: np.ndarray, scores: np.ndarray | None) -> float | None:
     """The AUC of two classes; None where there is no such thing."""
     from sklearn.metrics import roc_auc_score
@@ -135,4 +145,6 @@ def area_under_curve(truth: np.ndarray, scores: np.ndarray | None) -> float | No
     known = truth >= 0
     if scores is None or np.ndim(scores) != 1 or len(np.unique(truth[known])) != 2:
         return None
+    if all_alike(scores[known]):
+        return 0.5
     return float(roc_auc_score(truth[known], scores[known]))

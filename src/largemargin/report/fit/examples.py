@@ -78,6 +78,13 @@ class Gallery:
         names = {tuple(name for name, _ in example.features) for example in self.examples}
         return names.pop() if len(names) == 1 else ()
 
+    @property
+    def words(self) -> frozenset[str]:
+        """The columns without a number, which are set to the left."""
+        pairs = [pair for example in self.examples for pair in example.features]
+        numbers = {name for name, value in pairs if not isinstance(value, str)}
+        return frozenset(name for name, _ in pairs if name not in numbers)
+
 
 @dataclass(frozen=True)
 class Album:

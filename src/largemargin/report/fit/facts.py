@@ -15,7 +15,7 @@ from largemargin.runtime.showing import text
 
 def facts_of(info: dict[str, Any], model: Any, shown: Rows) -> Facts:
     rows = f"{info['rows']:,} rows of {model.n_features_in_:,} features" if "rows" in info else ""
-    scalers = [type(step).__name__ for _, step in getattr(model, "steps", [])[:-1]]
+    scalers = [_scaler_words(step) for _, step in getattr(model, "steps", [])[:-1]]
     every = (
         ("training data", info.get("data", "")),
         ("trained on", rows or f"{model.n_features_in_:,} features"),
@@ -30,6 +30,10 @@ def facts_of(info: dict[str, Any], model: Any, shown: Rows) -> Facts:
         ("versions", ", ".join(f"{k} {v}" for k, v in (info.get("versions") or {}).items())),
     )
     return tuple((name, str(value)) for name, value in every if value not in ("", None))
+
+
+def _scaler_words(step: Any) -> str:
+    return "as said above" if hasattr(step, "decisions_") else type(step).__name__
 
 
 def _kept_words(info: dict[str, Any]) -> str:
@@ -49,7 +53,13 @@ def _found(final: Any) -> list[tuple[str, str]]:
     found = [("machine", machine_words(parameters))]
     if isinstance(parameters.get("kernel"), str):
         found.append(("kernel", kernel_words(parameters)))
-    return found + [(name, text(value)) for name, value in learned_words(learned(final))]
+    return found + [(name, _counted(value)) for name, value in learned_words(learned(final))]
+
+
+def _counted(value: Any) -> str:
+    """A value as people write it, a count with commas."""
+    count = isinstance(value, int) and not isinstance(value, bool)
+    return f"{value:,}" if count else text(value)
 
 
 def _classes(classes: list[Any]) -> str:

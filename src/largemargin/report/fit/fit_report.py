@@ -35,7 +35,7 @@ from largemargin.report.fit.importance import importance_bars, names_before_fina
 from largemargin.report.fit.outcome import Outcome, Rows, answer, confusion_matrix
 from largemargin.report.fit.page import FitReport
 from largemargin.report.fit.picture import decision_picture
-from largemargin.report.fit.search import search_chart, search_notes, surface_of
+from largemargin.report.fit.search import search_chart, search_notes, searched, surface_of
 from largemargin.report.fit.sizes import progressive_chart, size_curve
 from largemargin.report.fit.thresholds import thresholds_of
 from largemargin.report.fit.training_rows import SOME, held_out_of, trained_on
@@ -227,6 +227,7 @@ def describe_fit(
         search=tuple(cv["table"]) if cv else (),
         chosen=cv["chosen"] if cv else None,
         folds=cv["folds"] if cv else 0,
+        searched=searched(cv) if cv else "",
         warnings=(*mistaken, *(info.get("warnings") or ())),
         measures=measures,
         held_out=held_out_of(info) or None,
@@ -236,7 +237,7 @@ def describe_fit(
             guess_error(shown.truth), certificate,
         ),
         picture=decision_picture(
-            model, final, seen[0], labels, names_before_final(model, final, names), seen[1]
+            model, final, seen[0], labels, names_before_final(model, final, names), seen[1], counts
         ),
         thresholds=thresholds_of(outcome, labels, measures.auc),
         bars=importance_bars(model, final, names, labels, album.pictures),

@@ -25,6 +25,8 @@ FEW_BARS = 6  # bars of a group where there are many groups
 GROUPS_SHOWN = 12
 SAMPLE_ROWS = 2000  # rows that tell which features matter
 LONGEST_NAME = 40
+NO_WEIGHT = 1e-10  # of scaled features: what is left of a zero by rounding
+MARKED = "missingindicator_"  # how scikit-learn names the mark of a missing value
 
 
 @dataclass(frozen=True)
@@ -73,6 +75,8 @@ def _weights(final: Any) -> np.ndarray | None:
 def _weight_bars(weights: np.ndarray, names: list[str], labels: list[str], scaled: bool) -> Bars:
     headings = _headings(len(weights), labels)
     most = BARS_SHOWN if len(weights) <= 2 else FEW_BARS
+    if scaled and np.abs(weights).max() < NO_WEIGHT:
+        weights = np.zeros_like(weights)
     top = float(np.abs(weights).max()) or 1.0
     groups = []
     for heading, row in list(zip(headings, weights, strict=True))[:GROUPS_SHOWN]:
@@ -86,7 +90,9 @@ def _weight_bars(weights: np.ndarray, names: list[str], labels: list[str], scale
         "A linear machine adds up weight times feature. A bar to the right speaks for the class in "
         f"the heading, a bar to the left against it; {shown} are shown."
     )
-    if scaled:
+    if not used:
+        note = "All weights are zero, so the model gives the same answer for every row."
+    elif scaled:
         note += " The weights are those of the scaled features, so that they can be compared."
     return Bars("weights", "Weights of the features", note, tuple(groups), True)
 
@@ -137,12 +143,16 @@ def names_before_final(model: Any, final: Any, names: list[str]) -> list[str]:
     steps = earlier_steps(model)
     if hasattr(steps, "get_feature_names_out"):
         try:
-            found = [str(name) for name in steps.get_feature_names_out()]
+            found = [_plainly(str(name)) for name in steps.get_feature_names_out()]
         except (ValueError, AttributeError):
             found = []
         if len(found) == width:
             return found
     return [f"x{j}" for j in range(width)]
+
+
+def _plainly(name: str) -> str:
+    return f"{name.removeprefix(MARKED)} is missing" if name.startswith(MARKED) else name
 
 
 def ranking(outcome: Outcome) -> np.ndarray:

@@ -90,6 +90,7 @@ class FitReport:
     search: tuple[dict[str, Any], ...] = ()
     chosen: dict[str, Any] | None = None
     folds: int = 0
+    searched: str = ""
     warnings: tuple[str, ...] = ()
     measures: Measures | None = None
     held_out: dict[str, Any] | None = None

@@ -71,11 +71,20 @@ class Scene:
 
 
 def decision_picture(
-    model: Any, final: Any, outcome: Outcome, labels: list[str], names: list[str], kind: str
+    model: Any,
+    final: Any,
+    outcome: Outcome,
+    labels: list[str],
+    names: list[str],
+    kind: str,
+    confusions: np.ndarray | None = None,
 ) -> Picture | None:
-    """The picture for the rows of an outcome, which are `kind` rows; None if there is none."""
+    """The picture for the rows of an outcome, which are `kind` rows; None if there is none.
+
+    `confusions` are those that the page shows, by which a pair of many classes is chosen.
+    """
     if len(labels) > COLOURS and outcome.rows.X.shape[1] > 2:
-        return _of_a_pair(model, final, outcome, labels, kind)
+        return _of_a_pair(model, final, outcome, labels, kind, confusions)
     X = outcome.rows.X
     known = np.flatnonzero(outcome.rows.truth >= 0)
     if getattr(final, "kernel", None) == "precomputed" or len(known) < 3 or len(labels) < 2:
@@ -170,13 +179,22 @@ def _by_value(
 
 
 def _of_a_pair(
-    model: Any, final: Any, outcome: Outcome, labels: list[str], kind: str
+    model: Any,
+    final: Any,
+    outcome: Outcome,
+    labels: list[str],
+    kind: str,
+    confusions: np.ndarray | None,
 ) -> Picture | None:
-    """The two classes of which most rows are taken for the other, or nearly so, by their scores."""
+    """The two classes of which most rows are taken for the other; without errors, nearly so."""
     truth, scores = outcome.rows.truth, np.asarray(outcome.scores, np.float64)
-    counts = confusion_matrix(truth, runner_up(scores, truth), len(labels))
-    counts = counts + counts.T
-    a, b = divmod(int(np.triu(counts, 1).argmax()), len(labels))
+    chosen = "that the model confuses most often"
+    counts = np.zeros(1) if confusions is None else np.triu(confusions + confusions.T, 1)
+    if not counts.any():
+        chosen = "with the most similar scores"
+        near = confusion_matrix(truth, runner_up(scores, truth), len(labels))
+        counts = np.triu(near + near.T, 1)
+    a, b = divmod(int(counts.argmax()), len(labels))
     mine = np.flatnonzero((truth == a) | (truth == b))
     if len(mine) < 3 or getattr(final, "kernel", None) == "precomputed":
         return None
@@ -193,7 +211,7 @@ def _of_a_pair(
         (labels[a], labels[b]),
     )  # fmt: skip
     note = (
-        f"The model has {len(labels)} classes. These are the two that are hardest to tell apart, "
+        f"The model has {len(labels)} classes. These are the two {chosen}, "
         f"{labels[a]} and {labels[b]}: to the right the score of {labels[b]} minus the score of "
         f"{labels[a]}, and upwards the direction in which the rows differ most apart from it."
     )

@@ -12,9 +12,18 @@ from largemargin.report.charts import Curve, LineChart
 ACCURACY = (None, "accuracy")  # what a search of scikit-learn counts, if it counts errors
 
 
+# What a search may make small.
+SCORINGS = {
+    "error": "mean error",
+    "balanced": "mean balanced error",
+    "auc": "mean 1 - AUC",
+    "f1": "mean 1 - F1",
+}
+
+
 @dataclass(frozen=True)
 class Surface:
-    """The cross-validated error over two parameters, the smallest over the others.
+    """What the search made small, over two parameters, the smallest over the others.
 
     `cells` has a row for each value of `up`: the error and a depth of colour from 0 to 1, or None.
     """
@@ -49,6 +58,11 @@ def search_notes(search: Any) -> dict[str, Any] | None:
             "folds": int(search.n_splits_)}  # fmt: skip
 
 
+def searched(cv: dict[str, Any]) -> str:
+    """What a search made small."""
+    return SCORINGS.get(str(cv.get("scoring", "error")), SCORINGS["error"])
+
+
 def search_chart(cv: Any) -> LineChart | None:
     """The cross-validated error over a parameter that is a number, a line for each setting of the
     others: the path of regularisation, where that is what was searched."""
@@ -60,7 +74,7 @@ def search_chart(cv: Any) -> LineChart | None:
     lines: dict[str, list[tuple[float, float, float]]] = {}
     for row in table:
         others = {k: v for k, v in row["parameters"].items() if k != along}
-        name = ", ".join(f"{k} {_short(v)}" for k, v in others.items()) or "mean error"
+        name = ", ".join(f"{k} {_short(v)}" for k, v in others.items()) or searched(cv)
         point = (float(row["parameters"][along]), 100 * row["mean"], 100 * row["spread"])
         lines.setdefault(name, []).append(point)
     curves = []
@@ -71,11 +85,12 @@ def search_chart(cv: Any) -> LineChart | None:
     chosen = ", ".join(f"{k} {_short(v)}" for k, v in cv["chosen"].items())
     best = min(row["mean"] for row in table)
     says = (
-        f"The mean error of {cv['folds']} folds for each {along}; the best is {100 * best:.2f} %, "
+        f"The {searched(cv)} of {cv['folds']} folds for each {along}; the best is "
+        f"{100 * best:.2f} %, "
         f"with {chosen}."
     )
     return LineChart(
-        "search", f"Path over {along}", along, "cross-validated error, %", tuple(curves), says,
+        "search", f"Path over {along}", along, f"{searched(cv)}, %", tuple(curves), says,
         log_x=min(values) > 0 and max(values) >= 8 * min(values), notes=(says,),
     )  # fmt: skip
 

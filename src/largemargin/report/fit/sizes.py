@@ -24,7 +24,7 @@ PARTS = (1 / 16, 1 / 8, 1 / 4, 1 / 2)
 SMALLEST = 2  # rows of each class in the smallest part
 TEST_ROWS = 2000
 STREAM_ROWS = 5000  # rows of a stream that is run again
-STREAM_STEPS = 30
+STREAM_STEPS, STEP_ROWS = 30, 25  # the most points of its curve, and the fewest rows of one
 
 
 def size_curve(
@@ -141,13 +141,16 @@ def _replayed(model: Any, final: Any, training: Rows | None) -> list[tuple[int, 
     again, steps = clone(final).set_params(verbose=0), []
     inner = before_final_step(model, training.X)
     labels = final.classes_[training.truth]
-    ends = np.unique(np.linspace(0, len(training), STREAM_STEPS + 1).astype(int))
+    n_steps = min(STREAM_STEPS, max(3, len(training) // STEP_ROWS))
+    ends = np.unique(np.linspace(0, len(training), n_steps + 1).astype(int))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
             for start, end in zip(ends[:-1].tolist(), ends[1:].tolist(), strict=True):
                 again.partial_fit(inner[start:end], labels[start:end], classes=final.classes_)
-                steps.append((end, int(again.online_errors_)))
+                # The rows until gamma is fixed are answered once more when it is.
+                if not again.begins:
+                    steps.append((end, int(again.online_errors_)))
         except ValueError:  # such as gamma="scale", of which a stream knows nothing
             return []
     return steps

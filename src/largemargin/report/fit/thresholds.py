@@ -12,6 +12,7 @@ import numpy as np
 
 from largemargin.report.charts import Curve, LineChart
 from largemargin.report.fit.outcome import Outcome
+from largemargin.report.measures import all_alike
 from largemargin.report.templates import figure
 
 CURVE_POINTS = 120  # points of a curve
@@ -83,16 +84,28 @@ class Counts:
     def between(self, k: int) -> float:
         """A threshold halfway between what is taken at position k and what is not."""
         if k + 1 == len(self.t):
-            return float(self.t[-1] - 1.0)
-        return float((self.t[k] + self.t[k + 1]) / 2) if k else float(self.t[1] + 1.0)
+            return float(np.nextafter(self.t[-1], -np.inf))
+        return float((self.t[k] + self.t[k + 1]) / 2) if k else float(self.t[1])
+
+    def written(self, k: int) -> str:
+        """That threshold in words, where all rows or none are taken."""
+        if k == self.own:
+            return "0"
+        if not k:
+            return f"{figure(self.between(k), 3, side='above')} or more"
+        if k + 1 == len(self.t):
+            return f"below {figure(float(self.t[-1]), 3, side='below')}"
+        return figure(self.between(k), 3)
 
 
 def thresholds_of(outcome: Outcome, labels: list[str], auc: float | None) -> Thresholds | None:
-    """None but for two classes of which both occur."""
+    """None but for two classes of which both occur, and decision values that differ."""
     if auc is None or outcome.scores is None:
         return None
     known = outcome.rows.truth >= 0
     scores = np.asarray(outcome.scores, np.float64)[known]
+    if all_alike(scores):
+        return None
     counts = Counts.of(scores, outcome.rows.truth[known] == 1)
     return Thresholds(labels[1], labels[0], _charts(counts, auc, labels[1]), _choices(counts))
 
@@ -118,7 +131,7 @@ def _choices(counts: Counts) -> tuple[Choice, ...]:
     return tuple(
         Choice(
             ", ".join(names),
-            "0" if k == counts.own else figure(counts.between(k), 3),
+            counts.written(k),
             float(recall[k]),
             float(precision[k]) if counts.hits[k] + counts.alarms[k] else None,
             float(counts.false_alarms[k]),
