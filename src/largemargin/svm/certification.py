@@ -27,6 +27,7 @@ def certify(
     session: Session, trained: Sequence[TrainedProblem], watch: Watch, tol: float
 ) -> list[TrainedProblem]:
     """The same machines, each with the duality gap of its coefficients as they are stored."""
+    session.evaluation.share_among(len(trained))
     with np.errstate(over="ignore"):  # an objective beyond the range of floats is infinite
         return [_certified(session, one, watch, tol) for one in trained]
 

@@ -28,7 +28,7 @@ import scipy.sparse as sp
 
 from largemargin.kernels.engine import fill, prepare
 from largemargin.kernels.functions import UNIT, Kernel, Linear, Rounding, squared_norms
-from largemargin.kernels.fused import fused_rows, nonzeros
+from largemargin.kernels.fused import fused_rows, is_used_once, nonzeros
 from largemargin.kernels.rounding import SINGLE, raised_squares
 from largemargin.kernels.rows import BLOCK, KernelRows
 from largemargin.runtime.arrays import DistantRows, Matrix, by_rows
@@ -100,6 +100,21 @@ class Evaluation:
         self.kernel: Kernel = session.kernel
         self.unit = UNIT if session.exact else SINGLE
         self._roundings: dict[float, Rounding] = {}  # by unit
+        self.share_among(1)
+
+    def share_among(self, n_machines: int) -> None:
+        """What a look in float64 may cost is shared by so many machines."""
+        self._cheap = CHEAP / max(1, n_machines)
+        self._asked = self.session.n_asked / max(1, n_machines)
+
+    @property
+    def _in_registers(self) -> bool:
+        """Whether values in float64 are computed, used and forgotten; a sum over all examples that
+        are elsewhere is asked for there.
+        """
+        X = self.session.X
+        near = not isinstance(X, DistantRows)
+        return self.session.computed or (near and is_used_once(self.kernel, X.shape[1]))
 
     @cached_property
     def terms(self) -> np.ndarray:
@@ -149,11 +164,11 @@ class Evaluation:
             return [self._summed(stored)]
         first, chosen = None, np.arange(len(stored.examples))
         used, n_readings = len(stored.used), len(self._readings)
-        if used * len(chosen) * n_readings > CHEAP:
+        if used * len(chosen) * n_readings > self._cheap:
             first = self._summed(stored)
             chosen = np.union1d(np.flatnonzero(near(first.values, first.errors)), stored.used)
-            share = COMPUTED_SHARE if self.session.computed else SHARE
-            budget = CHEAP + (self.session.n_asked + STEP * n_steps) // share
+            share = COMPUTED_SHARE if self._in_registers else SHARE
+            budget = self._cheap + (self._asked + STEP * n_steps) // share
             if self._values_of(used, len(chosen)) > budget:
                 return [replace(first, mixed=n_readings > 1)]
         found = [self._again(stored, V, Z, chosen, first) for V, Z in self._readings]
@@ -166,7 +181,7 @@ class Evaluation:
 
     def _values_of(self, used: int, chosen: int) -> int:
         """How many kernel values all readings take for some examples, the vectors among them."""
-        halves = sum(V is Z for V, Z in self._readings) if self.session.computed else 0
+        halves = sum(V is Z for V, Z in self._readings) if self._in_registers else 0
         return used * chosen * len(self._readings) - halves * used**2 // 2
 
     def rough(self, stored: Stored, scale: float) -> list[Outputs]:
@@ -347,7 +362,7 @@ class Evaluation:
         coefs = np.ascontiguousarray(stored.coefs[:, used])
         weights = None if self._by_norms else self._weights(stored)
         rows = stored.examples[chosen]
-        sums = self._computed_again if self.session.computed else self._summed_again
+        sums = self._computed_again if self._in_registers else self._summed_again
         values, sizes = sums(V, vectors, Z, rows, coefs, weights)
         most = self._most(stored, rows, sizes)
         errors = self._errors(stored, rows, UNIT, most, of_sum(len(used)))
