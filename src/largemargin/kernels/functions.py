@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
+from math import comb
 from typing import Any, ClassVar
 
 import numpy as np
@@ -152,6 +153,10 @@ class Kernel:
         """n with |k(a, b)| <= n(a) n(b), from squared norms; None where they do not tell."""
         return np.ones(len(squares)) if self.stationary else None
 
+    def dimensions(self, n_features: int) -> float:
+        """How many dimensions feature space has at most, for rows of so many features."""
+        return np.inf
+
 
 @dataclass(frozen=True)
 class Linear(Kernel):
@@ -178,6 +183,9 @@ class Linear(Kernel):
 
     def sizes(self, squares: np.ndarray) -> np.ndarray:
         return np.asarray(np.sqrt(squares))
+
+    def dimensions(self, n_features: int) -> float:
+        return n_features
 
 
 @dataclass(frozen=True)
@@ -224,6 +232,10 @@ class Polynomial(Kernel):
     def sizes(self, squares: np.ndarray) -> np.ndarray:
         # (gamma |a| |b| + |coef0|)^degree is a kernel of the norms: the inequality of Schwarz holds
         return np.asarray((self.gamma * squares + abs(self.coef0)) ** (self.degree / 2))
+
+    def dimensions(self, n_features: int) -> float:
+        """The monomials of this degree, in the features and a constant, if there is one."""
+        return comb(n_features + int(self.degree) - (self.coef0 == 0), int(self.degree))
 
 
 @dataclass(frozen=True)

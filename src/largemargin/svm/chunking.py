@@ -27,7 +27,7 @@ import numpy as np
 
 from largemargin.kernels.functions import UNIT
 from largemargin.kernels.fused import Columns, FusedRows, roundings
-from largemargin.svm.active_set import refine
+from largemargin.svm.active_set import MOST_FREE, refine
 from largemargin.svm.dense_solver import solve_block
 from largemargin.svm.extrapolation import Extrapolation, Position
 from largemargin.svm.problem import Optimality, Problem, Solution, smo_loops
@@ -38,6 +38,11 @@ POOL = 16384  # variables of a pool at least; up to twice as many columns have n
 POOL_SHARE = 0.15  # the share of the columns that a pool has, if that is more
 EARLY = 0.3  # a violation at which a portion is solved well enough to go on to the next
 LOCAL = 0.1  # the violation left in a part of the columns, relative to the one it was selected for
+FINER = 1e-2  # of the tolerance: where too many variables are free for the active set method
+# Rounds in a row that are tolerated without a fall of the objective, or of the least violation, by
+# such a share
+STALLED_ROUNDS = 50
+PROGRESS, PROGRESS_OF_VIOLATION = 1e-8, 0.05
 POOL_ROUNDS = 100  # rounds after which a pool is left as it is: another one may be worth more
 LOOK_ROWS = 1 << 14  # rows looked at between two looks at the time
 AT_ONCE = 1 << 14  # rows up to which all are looked at together, and the values among some once
@@ -63,6 +68,27 @@ class Effort:
     @property
     def is_over(self) -> bool:
         return bool(self.n_steps >= self.max_steps or self.stopped())
+
+
+@dataclass
+class Progress:
+    """Whether rounds still lead anywhere: the least violation and objective so far."""
+
+    violation: float = np.inf
+    objective: float = np.inf
+    n_rounds: int = 0  # since the last that was worth something
+
+    def is_over(self, violation: float, objective: float) -> bool:
+        """Take note of a round; returns whether many have led nowhere: what still moves is rounding
+        then, and kernel values in a longer type may be worth a trial.
+        """
+        self.n_rounds += 1
+        fallen = self.objective - objective > PROGRESS * abs(self.objective)
+        if violation < self.violation * (1 - PROGRESS_OF_VIOLATION) or fallen:
+            self.n_rounds = 0
+            self.violation = min(self.violation, violation)
+            self.objective = min(self.objective, objective)
+        return self.n_rounds > STALLED_ROUNDS
 
 
 class ColumnSet:
@@ -100,6 +126,9 @@ class ColumnSet:
         """Take over what a set of some of them has become."""
         self.beta[which], self.grad[which] = part.beta, part.grad
         self.sizes[which], self.entered[which] = part.sizes, part.entered
+
+    def objective(self) -> float:
+        return float(self.beta @ (self.grad + self.problem.p)) / 2
 
     def optimality(self) -> Optimality:
         return Optimality.of(self.problem, self.beta, self.grad, len(self))
@@ -170,7 +199,8 @@ class Chunking:
     `norms` are those of all examples in feature space, if these bound kernel values. With `weights`
     of all examples, the sums of weight_j |b_j| k_ij are kept too, which a bound of rounding errors
     is made of. `given` says that the user gave the start. The gradient of new variables is computed
-    for `look_rows` of them at a time.
+    for `look_rows` of them at a time. `is_first` says that kernel values of a longer type come
+    next, so that it ends where only rounding is left of the violation.
     """
 
     def __init__(
@@ -187,11 +217,12 @@ class Chunking:
         given: bool = False,
         report: Callable[[Chunking], object] = lambda chunking: None,
         look_rows: int = LOOK_ROWS,
+        is_first: bool = False,
     ) -> None:
         self.problem, self.examples, self.ends, self.kernel = problem, examples, ends, kernel
         self.tol, self.given, self._report = tol, given, report
         self._corners = kernel.corners()
-        self._look_rows = look_rows
+        self._look_rows, self._is_first = look_rows, is_first
         self.effort = Effort(max_steps, stopped)
         self.beta = problem.start.copy()
         self.grad = problem.p + problem.ridge * self.beta
@@ -333,11 +364,17 @@ class Chunking:
         last, end = np.empty(0, np.int64), self.effort.n_rounds + max_rounds
         pools = self.kernel.has_pools and len(columns) > 2 * POOL
         ahead = Extrapolation(columns.problem, partial(self._sums_of, columns))
+        progress = Progress()
         while True:
             at = columns.optimality()
             if columns.is_whole:
                 self.violation = at.violation
             if enough(at) or self.effort.is_over or self.effort.n_rounds >= end:
+                return
+            if columns.is_whole and (
+                progress.is_over(at.violation, columns.objective())
+                or (self._is_first and at.violation * at.unit <= self._noise())
+            ):
                 return
             if not pools and self._goes_ahead(columns, ahead):
                 at = columns.optimality()
@@ -372,6 +409,14 @@ class Chunking:
             self._note_drift(examples, changes[0], columns.grad, columns.sizes)
             last = which
             self._report(self)
+
+    def _noise(self) -> float:
+        """A violation that may well be rounding, if the errors of kernel values are independent."""
+        if self._norms is None:
+            return 0.0
+        norms = self._norms[self.examples]
+        unit = float(np.finfo(self.kernel.dtype).eps) / 2
+        return unit * float(np.linalg.norm(self.beta * norms)) * float(norms.max())
 
     def _goes_ahead(self, columns: ColumnSet, ahead: Extrapolation) -> bool:
         """Go where the last working sets lead, if that is known and better."""
@@ -451,7 +496,7 @@ class Chunking:
         if not other.is_complete:  # the time was up before it knew as much as this one
             return self
         if other.converged and not effort.stopped():
-            other.refine()
+            other.finish()
         return other
 
     def take(self, at: Solution) -> None:
@@ -474,6 +519,22 @@ class Chunking:
             self.grad[over] += sums[0]
             self.effort.n_values += len(changed) * len(over)
             self._note_drift(self.examples[which], step, self.grad)
+
+    def finish(self) -> None:
+        """Go on to the exact solution; where more variables are free than the active set method
+        takes, as far beyond the tolerance as can be had for what was spent so far.
+        """
+        problem = self.problem
+        free = np.count_nonzero((problem.lo < self.beta) & (self.beta < problem.hi))
+        if free <= MOST_FREE:
+            self.refine()
+            return
+        tol, most = self.tol, 2 * self.effort.n_values
+        self.tol = FINER * tol
+        columns = self._whole(len(self.beta))
+        self._descend(columns, lambda at: at.meets(self.tol) or self.effort.n_values > most)
+        self.tol = tol
+        self._judge(columns)
 
     def refine(self) -> None:
         """Go on to the exact solution, if the active set method can have it."""

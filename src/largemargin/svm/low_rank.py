@@ -3,11 +3,13 @@
 A polynomial of low degree, a wide gaussian or any kernel of one or two columns has K = L L' but for
 rounding, with a few dozen columns in L. It is found by the Cholesky decomposition that takes the
 largest pivot that is left and ends where that is rounding (Fine & Scheinberg 2001). In these
-columns the systems of the interior-point method are as small as those of few features.
+columns the systems of the interior-point method are as small as those of few features; and a whole
+problem that steps do not end is a linear one, with L in place of the features.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,6 +20,10 @@ from largemargin.svm.interior_point import Dense, System
 LOW = 4  # examples, for each column, from which on these pay
 LEAST = 200  # examples up to which the whole matrix takes no time, and rounds less
 UNITS = 8  # roundings of the largest value up to which a pivot is nothing
+MOST_COLUMNS = 1024  # columns of the L of a whole problem at most
+MOST_NUMBERS = 1 << 24  # and numbers in it
+BATCH = 64  # rows of K that are computed together
+SMALL_PIVOT = 0.1  # of the largest pivot that is left: smaller ones of a batch wait
 
 
 @dataclass(frozen=True)
@@ -74,3 +80,38 @@ def factor_of(K: np.ndarray) -> np.ndarray | None:
         L[:, k] = (K[first] - L[:, :k] @ L[first, :k]) / np.sqrt(left[first])
         left -= L[:, k] ** 2
     return None
+
+
+def factor_by_rows(
+    diagonal: np.ndarray,
+    rows: Callable[[np.ndarray], np.ndarray],
+    unit: float,
+    stopped: Callable[[], object] = lambda: "",
+) -> np.ndarray | None:
+    """The same from some rows of K alone, `rows(F)` being those of F, and `unit` their rounding;
+    None where it is stopped, too.
+    """
+    left = np.array(diagonal, np.float64)
+    n = len(left)
+    least = UNITS * unit * float(left.max(initial=0.0))
+    most = min(n // LOW, MOST_COLUMNS, MOST_NUMBERS // max(n, 1))
+    turned, k = np.empty((most, n)), 0
+    while float(left.max(initial=0.0)) > least:
+        if stopped():
+            return None
+        # the largest pivots, and of those no two that are nearly alike
+        batch = np.argsort(-left, kind="stable")[:BATCH]
+        values = rows(batch).astype(np.float64)
+        values -= np.ascontiguousarray(turned[:k, batch].T) @ turned[:k]
+        enough = max(least, SMALL_PIVOT * float(left[batch[0]]))
+        while float(left[batch].max()) > enough:
+            if k == most:
+                return None
+            at = int(np.argmax(left[batch]))
+            row = values[at] / np.sqrt(left[batch[at]])
+            values -= np.outer(row[batch], row)
+            left -= row**2
+            left[batch[at]] = 0.0
+            turned[k] = row
+            k += 1
+    return np.ascontiguousarray(turned[: max(k, 1)].T) if k else np.zeros((n, 1))

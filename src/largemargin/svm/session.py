@@ -42,6 +42,7 @@ from largemargin.svm.dense_solver import (
 from largemargin.svm.evaluation import Evaluation, Outputs, Stored, of_sum, sum_loops
 from largemargin.svm.few_features import has_few_features, may_be_solved_in_features
 from largemargin.svm.forecast import Forecast
+from largemargin.svm.hard_problems import solve_in_columns
 from largemargin.svm.jobs import Job, StatedProblem, TrainedProblem
 from largemargin.svm.linear.coordinate_descent import fits, solve_by_coordinates
 from largemargin.svm.linear.rows import products_by_weights
@@ -51,6 +52,11 @@ from largemargin.svm.problem import Problem, Solution, smo_loops
 from largemargin.svm.single_first import may_pay, solve_near
 
 ZERO_COEF = 1e-13  # a coefficient below this fraction of the largest part of w is zero
+# A problem is hard after so many times the steps that a block may take, or where these take longer
+# than to solve it in the few dimensions that a kernel is known to have: that is some dozens of
+# products L'L, and so many multiplications of one take as long as a step
+HARD = 2
+MULTIPLICATIONS = 300
 SMO_FIRST_ROWS = 512  # rows up to which SMO is tried before solving in few features
 SMO_FIRST_VALUES = 3_000_000  # kernel values that it may look at: about the time of the other way
 BYTES_PER_EXAMPLE = 150  # bytes per example and class: bounds, gradients, coefficients
@@ -186,16 +192,60 @@ class Session:
             self._is_rough = False
 
     @property
-    def _finishes(self) -> bool:
+    def finishes(self) -> bool:
         """Whether to go on to exact solutions."""
         return self.exact and not self._is_rough
 
     def _solve(
         self, stated: Sequence[StatedProblem], tol: float, max_steps: float, watch: Watch
     ) -> list[Solution]:
-        """Solve all problems over kernel values."""
+        """Solve all problems over kernel values; one that many steps do not end in few dimensions,
+        if the kernel has no more.
+        """
         if not stated:
             return []
+        patience = min(max_steps, self._patience(max(len(one.problem) for one in stated)))
+        found = self._solve_by_steps(stated, tol, patience, watch)
+        near = not isinstance(self.X, DistantRows)
+        is_single = near and self.computed and not self.exact  # in float32 it may never end
+        for k, at in enumerate(found):
+            if at.converged or at.n_steps >= max_steps:
+                continue
+            is_hard = at.n_steps >= patience
+            if is_hard:
+                found[k] = at = solve_in_columns(self, stated[k], at, tol, watch)
+            if (is_hard or is_single) and not (at.converged or watch.look()):
+                found[k] = self._continued(stated[k], at, tol, max_steps, watch)
+        return found
+
+    def _patience(self, n: int) -> float:
+        """The steps after which a problem of n variables is a hard one."""
+        usual = SMO_STEPS + SMO_STEPS_PER_VARIABLE * n
+        d = self.kernel.dimensions(int(self.X.shape[1])) if self.kernel.psd else np.inf
+        return float(int(min(HARD * usual, SMO_STEPS + n * d * d / MULTIPLICATIONS)))
+
+    def _continued(
+        self, one: StatedProblem, at: Solution, tol: float, max_steps: float, watch: Watch
+    ) -> Solution:
+        """Go on from a point, with values in float64 if those so far were not."""
+        again = replace(one, problem=replace(one.problem, start=at.beta))
+        if self.computed and not self.exact and not isinstance(self.X, DistantRows):
+            solver = self._chunking(again, tol, max_steps - at.n_steps, watch, self._long)
+            solver.run()
+            self.n_computed += solver.effort.n_values
+            found = solver.solution()
+        else:
+            (found,) = self._solve_by_steps([again], tol, max_steps - at.n_steps, watch)
+        return replace(found, n_steps=found.n_steps + at.n_steps)
+
+    @cached_property
+    def _long(self) -> FusedRows:
+        """The rows for kernel values in float64."""
+        return self.fused if self.exact else self._fused_in(np.dtype(np.float64))
+
+    def _solve_by_steps(
+        self, stated: Sequence[StatedProblem], tol: float, max_steps: float, watch: Watch
+    ) -> list[Solution]:
         if self.whole and len(stated) == 1 and self._is_single_first(stated[0]):
             return [self._solve_single_first(stated[0], tol, max_steps, watch)]
         return self._solve_in_double(stated, tol, max_steps, watch)
@@ -229,19 +279,24 @@ class Session:
         solver.take(at)
         return at
 
-    def _chunking(self, one: StatedProblem, tol: float, max_steps: float, watch: Watch) -> Chunking:
+    def _chunking(
+        self, one: StatedProblem, tol: float, max_steps: float, watch: Watch,
+        kernel: FusedRows | None = None,
+    ) -> Chunking:  # fmt: skip
         """The solver of a problem over values that are computed, used and forgotten; those of the
         exact solution in float32 first, without the sizes of sums, which are wanted in the end.
         """
         distant = isinstance(self.X, DistantRows)  # sums come from afar: as few as can be
         return Chunking(
-            one.problem, one.examples, self.layout.ends(one.job.split), self.quick, tol, max_steps,
+            one.problem, one.examples, self.layout.ends(one.job.split), kernel or self.quick, tol,
+            max_steps,
             norms=self.sizes,
-            weights=None if distant or self._finishes else self.evaluation.size_weights,
+            weights=None if distant or self.finishes else self.evaluation.size_weights,
             stopped=watch.look,
             given=one.job.start is not None,
             report=Forecast(watch, tol, partial(self._gap_on_the_way, one)),
             look_rows=self.n if distant else LOOK_ROWS,
+            is_first=self.finishes and self.quick is not self.fused,
         )  # fmt: skip
 
     def _solve_near(self, one: StatedProblem, solver: Chunking, watch: Watch) -> Solution | None:
@@ -284,7 +339,7 @@ class Session:
             for one in stated
         ]
         solve(runs, self.rows, self.team, watch)
-        if self._finishes and not watch.stopped:
+        if self.finishes and not watch.stopped:
             self._finish([run for run in runs if run.converged], watch)
         return [run.solution() for run in runs]
 
@@ -329,10 +384,10 @@ class Session:
                 solver.run()
             else:
                 at = self._solve_in_matrix(one, solver, watch)
-            if self._finishes:
+            if self.finishes:
                 at = self._solve_near(one, solver, watch)
             if at is None:
-                if self._finishes:
+                if self.finishes:
                     solver = solver.continued(self.fused, self.evaluation.size_weights)
                 at = solver.solution()
                 if solver.kernel.dtype != self.fused.dtype:  # no time for float64, or no wish
@@ -391,7 +446,7 @@ class Session:
         at = in_order_of_data(
             one.problem, one.examples, self.X,
             lambda problem, X: solve_few_columns(
-                problem, X, tol, self._finishes, self.team, watch.look
+                problem, X, tol, self.finishes, self.team, watch.look
             ),
         )  # fmt: skip
         watch.advance(int(at.converged))
@@ -415,7 +470,7 @@ class Session:
             at = found[k] = in_order_of_data(
                 stated[k].problem, stated[k].examples, self.X,
                 lambda problem, X: solve_by_coordinates(
-                    problem, X, tol, self._finishes, self.team, watch.look
+                    problem, X, tol, self.finishes, self.team, watch.look
                 ),
             )  # fmt: skip
             watch.advance(int(at.converged))

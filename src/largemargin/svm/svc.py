@@ -59,7 +59,8 @@ class SVC(SupportVectorMachine):
     tol : float, default=1e-3
         The largest violation of the optimality conditions that is left, as in LIBSVM. Problems in
         float64 with up to 2,000 free variables are then solved exactly, and so are all with the
-        linear kernel on up to 256 features, in the space of these.
+        linear kernel on up to 256 features, in the space of these. Those with more free variables
+        go on to a hundredth of it, as long as that takes no more than what was spent before.
     min_margin : float, default=1e-6
         With C=inf: data that is shown not to be separable with this margin is said to be so.
     max_iter : int, default=-1
