@@ -1,12 +1,16 @@
 """What workers and the coordinator keep, and how rows travel: without a cluster."""
 
+import threading
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
 from largemargin.dask.kept import CHUNK, KeptValues
 from largemargin.dask.packing import PackedRows, packed, unpacked
+from largemargin.dask.rows import Asking
 from largemargin.dask.shards import PLACES, tiles_of
-from largemargin.dask.values import LastCorner
+from largemargin.dask.values import LastCorner, ShardedVectors
 from largemargin.runtime.threads import Workers
 
 rng = np.random.default_rng(0)
@@ -85,3 +89,33 @@ def test_rows_arrive_as_they_were(dtype, shape, share):
     assert unpacked(sent).dtype == dtype
     some = X[:, ::2]
     assert np.array_equal(unpacked(packed(some)), some)
+
+
+@pytest.mark.parametrize("name", ["slots", "here"])
+def test_vectors_are_asked_for_side_by_side(name):
+    """By two problems at once, of which neither gets an answer before the other asks too."""
+
+    class Rows:
+        def __init__(self):
+            self.ask = Asking(self.answer)
+
+        def answer(self, asked):
+            return asked
+
+    rows, found = Rows(), []
+    rows.ask.join(1)
+    shared = SimpleNamespace(vectors=lambda dtype, which: rows.ask(which))
+    of = SimpleNamespace(
+        rows=SimpleNamespace(_shared=shared, dtype=K.dtype, numbers=lambda which: which),
+        local=rows.ask, _is_fused=False,
+    )  # fmt: skip
+
+    def work(k):
+        found.append(int(getattr(ShardedVectors(of, np.array([k])), name)[0]))
+
+    problems = [threading.Thread(target=work, args=(k,), daemon=True) for k in range(2)]
+    for one in problems:
+        one.start()
+    for one in problems:
+        one.join(timeout=5)
+    assert sorted(found) == [0, 1]

@@ -219,21 +219,32 @@ class NearbyRows:
 
 
 class ShardedVectors:
-    """Some rows as vectors of sums."""
+    """Some rows as vectors of sums.
+
+    Their slots and values are kept without a lock: an answer comes once all problems ask for
+    something, and one that holds a lock while it asks may wait for one that waits for the lock.
+    (`cached_property` has such a lock before Python 3.12, and all objects share it.)
+    """
 
     def __init__(self, of: ShardedKernel, rows: np.ndarray) -> None:
         self.of, self._rows = of, rows
+        self._slots: np.ndarray | None = None
+        self._here: Any = None
 
-    @cached_property
+    @property
     def slots(self) -> np.ndarray:
-        rows = self.of.rows
-        return rows._shared.vectors(rows.dtype.name, rows.numbers(self._rows))
+        if self._slots is None:
+            rows = self.of.rows
+            self._slots = rows._shared.vectors(rows.dtype.name, rows.numbers(self._rows))
+        return self._slots
 
-    @cached_property
+    @property
     def here(self) -> Any:
         """The vectors in the memory of this process."""
-        local = self.of.local(self._rows)
-        return local.vectors(np.arange(len(self._rows))) if self.of._is_fused else local
+        if self._here is None:
+            local = self.of.local(self._rows)
+            self._here = local.vectors(np.arange(len(self._rows))) if self.of._is_fused else local
+        return self._here
 
 
 class ShardedColumns:
