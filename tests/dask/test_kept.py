@@ -1,12 +1,18 @@
 """What workers and the coordinator keep, and how rows travel: without a cluster."""
 
+import threading
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
+from largemargin.dask import shards
 from largemargin.dask.kept import CHUNK, KeptValues
 from largemargin.dask.packing import PackedRows, packed, unpacked
+from largemargin.dask.rows import Asking
 from largemargin.dask.shards import PLACES, tiles_of
-from largemargin.dask.values import LastCorner
+from largemargin.dask.values import LastCorner, ShardedVectors
+from largemargin.kernels.functions import Gaussian
 from largemargin.runtime.threads import Workers
 
 rng = np.random.default_rng(0)
@@ -17,14 +23,15 @@ K = rng.normal(size=(2 * CHUNK, 40)).astype(np.float32)
 def test_sums_do_not_depend_on_the_room(most):
     computed = []
 
-    def compute(slots):
-        computed.extend(slots)
-        return K[slots]
+    def copy(slots, places, values):
+        values[places, : K.shape[1]] = K[slots]
 
-    kept, ample = (
-        KeptValues(K.shape[1], K.dtype, size, f)
-        for size, f in ((most, compute), (len(K), lambda slots: K[slots]))
-    )
+    def compute(slots, places, values):
+        computed.extend(slots)
+        copy(slots, places, values)
+
+    kept = KeptValues(K.shape[1], K.dtype, most, compute, padded=48)
+    ample = KeptValues(K.shape[1], K.dtype, len(K), copy)
     for count in (3, 700, 700, len(K), 5):
         slots = rng.permutation(len(K))[:count]
         coefs = rng.normal(size=(2, count))
@@ -34,6 +41,34 @@ def test_sums_do_not_depend_on_the_room(most):
         assert np.array_equal(found, ample.sums(slots, coefs, Workers(1)))
     if most == len(K):
         assert len(computed) == len(K)  # each of them once
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_sums_that_are_asked_for_together(threads, monkeypatch):
+    """Of which some have all their values at hand, and others take the room of these."""
+    memory = SimpleNamespace(memory_limit=1)
+    worker = SimpleNamespace(state=SimpleNamespace(nthreads=threads), memory_manager=memory)
+    monkeypatch.setattr(shards, "get_worker", lambda: worker)
+    n = CHUNK + 200
+    X = np.random.default_rng(1).normal(size=(n, 3)).astype(np.float32)
+    shard = shards.RowShard([X], (0, n))
+    way = shards.Way(Gaussian(gamma=0.5), "float32", "float32", "float32", True, False, True)
+    parts = [np.arange(n) % 3 == k for k in range(3)]
+    sets = [shards.Members(bytes([k]), np.packbits(part)) for k, part in enumerate(parts)]
+    every = np.arange(n, dtype=np.int32)
+    news = shards.News("float32", 0, every, every, np.empty((0, 3), np.float32))
+    wanted = [((0, 1), every[:90]), ((1, 2), every[80:100]), ((0, 2), every[70:]), ((0,), every)]
+    asks = [
+        shards.Ask(way, tuple(sets[k] for k in which), rows, rng.normal(size=(2, len(rows))))
+        for which, rows in wanted
+    ]
+    exact = Gaussian(gamma=0.5)(X, X)
+    for ask, (which, rows), found in zip(asks, wanted, shards.answer(shard, [news], asks, []),
+                                         strict=True):  # fmt: skip
+        columns = np.concatenate([np.flatnonzero(parts[k]) for k in which])
+        assert np.allclose(found, ask.coefs @ exact[np.ix_(rows, columns)], atol=1e-4)
+        (alone,) = shards.answer(shard, [], [ask], [])
+        assert np.array_equal(found, alone)
 
 
 @pytest.mark.parametrize("count", [0, 1, PLACES, 500])
@@ -67,10 +102,10 @@ def test_a_corner_takes_what_it_has_from_the_last_one():
 
     of = Kernel()
     corners = LastCorner(of)
-    for rows in ([3, 1, 2], [2, 7, 1], [7, 1], [9, 8]):
+    for rows in ([3, 1, 2], [2, 7, 1], [7, 1], [9, 8], [9, 4, 8, 1]):
         rows = np.array(rows)
         assert np.array_equal(corners.corner(rows), Kernel().values(rows, rows))
-    assert of.n_values == 9 + 3 + 0 + 4
+    assert of.n_values == 9 + 3 + 0 + 4 + 8
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -85,3 +120,33 @@ def test_rows_arrive_as_they_were(dtype, shape, share):
     assert unpacked(sent).dtype == dtype
     some = X[:, ::2]
     assert np.array_equal(unpacked(packed(some)), some)
+
+
+@pytest.mark.parametrize("name", ["slots", "here"])
+def test_vectors_are_asked_for_side_by_side(name):
+    """By two problems at once, of which neither gets an answer before the other asks too."""
+
+    class Rows:
+        def __init__(self):
+            self.ask = Asking(self.answer)
+
+        def answer(self, asked):
+            return asked
+
+    rows, found = Rows(), []
+    rows.ask.join(1)
+    shared = SimpleNamespace(vectors=lambda dtype, which: rows.ask(which))
+    of = SimpleNamespace(
+        rows=SimpleNamespace(_shared=shared, dtype=K.dtype, numbers=lambda which: which),
+        matrix=rows.ask, _is_fused=False,
+    )  # fmt: skip
+
+    def work(k):
+        found.append(int(getattr(ShardedVectors(of, np.array([k])), name)[0]))
+
+    problems = [threading.Thread(target=work, args=(k,), daemon=True) for k in range(2)]
+    for one in problems:
+        one.start()
+    for one in problems:
+        one.join(timeout=5)
+    assert sorted(found) == [0, 1]

@@ -9,13 +9,15 @@ and sums are made in the same order, so nothing depends on how much room there i
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 
 from largemargin.runtime.memory import lazily_paged
 from largemargin.runtime.threads import Workers
 
-CHUNK = 512  # vectors that are used at a time, for which there is always room
+# vectors that are used at a time, for which there is always room; `add_part` takes four at a time
+CHUNK = 512
 COLUMNS = 2048  # columns of which sums are made at a time: they stay in cache
 
 
@@ -29,15 +31,19 @@ class KeptValues:
     most : int
         Vectors that there is room for.
     compute : callable
-        compute(slots) gives the values of vectors against the columns.
+        compute(slots, places, values) writes the values of vectors against the columns into some
+        rows of an array, from the left.
+    padded : int, optional
+        How long these rows are, if longer than the columns.
     """
 
     def __init__(
-        self, n: int, dtype: np.dtype, most: int, compute: Callable[[np.ndarray], np.ndarray]
-    ) -> None:
+        self, n: int, dtype: np.dtype, most: int,
+        compute: Callable[[np.ndarray, np.ndarray, np.ndarray], None], padded: int = 0,
+    ) -> None:  # fmt: skip
         self.n, self._compute = n, compute
         most = max(CHUNK, most)
-        self._values = lazily_paged((most, n), dtype)
+        self._values = lazily_paged((most, max(n, padded)), dtype)
         self._holder = np.full(most, -1)  # the slot of the vector in each place
         self._last_use = np.zeros(most, np.int64)
         self._place_of = np.full(0, -1)  # by slot
@@ -45,21 +51,36 @@ class KeptValues:
 
     def sums(self, slots: np.ndarray, coefs: np.ndarray, team: Workers) -> np.ndarray:
         """coefs @ K between some vectors and the columns."""
-        from largemargin.kernels.loops import add_part
-
         out = np.zeros((len(coefs), self.n))
         for lo in range(0, len(slots), CHUNK):
             part = slice(lo, lo + CHUNK)
-            places = self._placed(slots[part])
-            given = np.ascontiguousarray(coefs[:, part])
-
-            def add(first: int, places: np.ndarray = places, given: np.ndarray = given) -> None:
-                end = min(first + COLUMNS, self.n)
-                for p in range(len(given)):
-                    add_part(out[p], self._values, first, end, places, given[p])
-
-            team.map(add, range(0, self.n, COLUMNS))
+            places, given = self._placed(slots[part]), np.ascontiguousarray(coefs[:, part])
+            team.map(partial(self._add, out, places, given), self._parts)
         return out
+
+    def holds(self, slots: np.ndarray) -> bool:
+        """Whether the values of some vectors are all there."""
+        last = int(slots.max(initial=-1))
+        return last < len(self._place_of) and bool((self._place_of[slots] >= 0).all())
+
+    def tasks(
+        self, slots: np.ndarray, coefs: np.ndarray, out: np.ndarray
+    ) -> list[Callable[[], None]]:
+        """What adds the sums to `out`, in any order or at once, of vectors that it `holds`."""
+        places = self._placed(slots)
+        return [partial(self._add, out, places, coefs, first) for first in self._parts]
+
+    @property
+    def _parts(self) -> range:
+        return range(0, self.n, COLUMNS)
+
+    def _add(self, out: np.ndarray, places: np.ndarray, coefs: np.ndarray, first: int) -> None:
+        """Add the sums of some columns: term by term, however many vectors there are at a time."""
+        from largemargin.kernels.loops import add_part
+
+        for p in range(len(coefs)):
+            end = min(first + COLUMNS, self.n)
+            add_part(out[p], self._values, first, end, places, coefs[p])
 
     def fetch(self, slots: np.ndarray) -> None:
         """Have the values of vectors that are used next, as far as there is room: together they
@@ -79,7 +100,7 @@ class KeptValues:
         missing = slots[places < 0]
         if len(missing):
             free = self._make_room(len(missing))
-            self._values[free] = self._compute(missing)
+            self._compute(missing, free, self._values)
             self._holder[free], self._place_of[missing] = missing, free
             self._last_use[free] = self._now
         return np.asarray(self._place_of[slots])

@@ -47,7 +47,7 @@ class Store:
     def __init__(self, n: int, dtype: str, n_shards: int) -> None:
         self.dtype = dtype
         self.slot_of = np.full(n, -1, np.int32)
-        self.basis = Basis(Kernel(), np.dtype(dtype))
+        self.basis = Basis(Kernel(), np.dtype(np.float64))  # squared norms of all digits
         self.sent = [np.zeros(0, bool) for _ in range(n_shards)]
         self.lives = [0] * n_shards
 

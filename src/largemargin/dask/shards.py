@@ -22,7 +22,7 @@ from largemargin.dask.packing import PackedRows, packed, unpacked
 from largemargin.kernels.basis import Basis
 from largemargin.kernels.engine import fill
 from largemargin.kernels.functions import Kernel, squared_norms
-from largemargin.kernels.fused import FusedRows, Vectors
+from largemargin.kernels.fused import FusedRows, StoredRows, Vectors
 from largemargin.runtime.arrays import Matrix
 from largemargin.runtime.memory import memory_bytes
 from largemargin.runtime.threads import Workers, single_thread
@@ -32,7 +32,6 @@ PIECE = 512  # vectors of a tile, where values are not computed in registers
 # come together.
 PLACES = 16
 KEPT_SHARE = 0.4  # of the memory of a worker, for kernel values that are kept
-PANEL = 64  # columns that packing may add at most
 SETS = 4  # sets of columns that are kept packed, in units of the memory of the rows
 
 
@@ -88,6 +87,22 @@ class Ask:
     coefs: np.ndarray
 
 
+class Known:
+    """The vectors that a shard was told of, and their slots by the numbers of their rows."""
+
+    def __init__(self) -> None:
+        self.basis = Basis(Kernel(), np.dtype(np.float64))  # squared norms of all digits
+        self.slot_of = np.empty(0, np.int64)
+
+    def add(self, rows: Matrix, numbers: np.ndarray) -> None:
+        last = int(numbers.max())
+        if last >= len(self.slot_of):
+            more = np.full(2 * last + 1 - len(self.slot_of), -1)
+            self.slot_of = np.concatenate([self.slot_of, more])
+        self.slot_of[numbers] = len(self.basis) + np.arange(len(numbers))
+        self.basis.add(rows, numbers)
+
+
 class RowShard:
     """Some of the rows, on a worker, in the memory of Dask."""
 
@@ -96,12 +111,11 @@ class RowShard:
         self._versions = {parts[0].dtype.name: stacked(parts)}
         self.given = parts[0].dtype.name
         self.first, self.n = rows[0], rows[1] - rows[0]
-        self._vectors: dict[str, tuple[Basis, dict[int, int]]] = {}
+        self._vectors: dict[str, Known] = {}
         self._columns: OrderedDict[tuple[Any, ...], Any] = OrderedDict()
         self._fused: dict[Way, FusedRows] = {}
         self._values: dict[Way, OrderedDict[bytes, KeptValues]] = {}
         self._segments: dict[bytes, np.ndarray] = {}  # rows by key
-        self._scratch = np.empty(0, np.uint8)
         self.team = Workers(get_worker().state.nthreads)
 
     def __reduce__(self) -> Any:
@@ -120,13 +134,13 @@ class RowShard:
     def learn(self, news: News) -> None:
         """Keep vectors that sums will be asked for."""
         if not news.known:
-            self._vectors[news.dtype] = Basis(Kernel(), np.dtype(news.dtype)), {}
+            self._vectors[news.dtype] = Known()
             for way in [way for way in self._values if way.of_vectors == news.dtype]:
                 del self._values[way]  # they were of other vectors
         if news.dtype not in self._vectors:
             raise Forgotten
-        basis, places = self._vectors[news.dtype]
-        if news.known != len(basis):
+        known = self._vectors[news.dtype]
+        if news.known != len(known.basis):
             raise Forgotten
         if not len(news.numbers):
             return
@@ -134,22 +148,39 @@ class RowShard:
         if len(news.own):
             mine = self.version(news.dtype)[news.own]
             rows = stacked([rows, mine]) if rows.shape[0] else mine
-        places.update({row: len(basis) + k for k, row in enumerate(news.numbers.tolist())})
-        basis.add(rows, news.numbers)
+        known.add(rows, news.numbers)
 
-    def sums(self, ask: Ask) -> np.ndarray:
-        """coefs @ K, one column for each row that is asked for."""
-        slots = self._places(ask)
+    def all_sums(self, asks: list[Ask]) -> list[np.ndarray]:
+        """coefs @ K for each, one column for each row that is asked for."""
+        self._fetch(asks)
+        found: list[np.ndarray] = []
+        tasks: list[Callable[[], None]] = []
+        for ask in asks:
+            slots = self._places(ask)
+            kept = [self._kept(ask.way, one) for one in ask.sets] if ask.way.kept else []
+            if not kept or not all(one.holds(slots) for one in kept):
+                self.team.map(_run, tasks)  # before values that they use make room for others
+                tasks.clear()
+                found.append(self._sums(ask, slots))
+                continue
+            out = np.zeros((len(ask.coefs), sum(one.n for one in kept)))
+            found.append(out)
+            ends = np.cumsum([one.n for one in kept])
+            for one, end in zip(kept, ends, strict=True):
+                tasks += one.tasks(slots, ask.coefs, out[:, end - one.n : end])
+        self.team.map(_run, tasks)
+        return found
+
+    def _sums(self, ask: Ask, slots: np.ndarray) -> np.ndarray:
         if ask.way.kept:
             kept = (self._kept(ask.way, one) for one in ask.sets)
             return np.concatenate([one.sums(slots, ask.coefs, self.team) for one in kept], axis=1)
         columns = self._packed(ask.way, ask.sets[0])
-        vectors = self._vectors[ask.way.of_vectors][0].take(slots)[0]
         if not ask.way.fused:
-            return self._tiled(ask, columns, vectors)
-        return np.asarray(columns.sums(self._as_vectors(ask.way, vectors), ask.coefs))
+            return self._tiled(ask, columns, self._vectors[ask.way.of_vectors].basis.take(slots)[0])
+        return np.asarray(columns.sums(self._as_vectors(ask.way, slots), ask.coefs))
 
-    def fetch(self, asks: list[Ask]) -> None:
+    def _fetch(self, asks: list[Ask]) -> None:
         """Compute what is missing of the values that are kept, for all sums together."""
         wanted: dict[tuple[Way, bytes], tuple[Members, list[np.ndarray]]] = {}
         for ask in asks:
@@ -161,11 +192,18 @@ class RowShard:
 
     def _places(self, ask: Ask) -> np.ndarray:
         """Where the vectors of sums are among those of the shard."""
-        places = self._vectors[ask.way.of_vectors][1]
-        return np.array([places[row] for row in ask.numbers.tolist()], np.int64)
+        return np.asarray(self._vectors[ask.way.of_vectors].slot_of[ask.numbers])
 
-    def _as_vectors(self, way: Way, vectors: Matrix) -> Vectors:
-        of = FusedRows(way.kernel, vectors, self.team, np.dtype(way.dtype), zeros=way.zeros)
+    def _as_vectors(self, way: Way, slots: np.ndarray) -> Vectors:
+        """Vectors, packed: those of values that are kept have so many entries that no two are
+        expected to be zero in the same features.
+        """
+        basis, dtype = self._vectors[way.of_vectors].basis, np.dtype(way.dtype)
+        if StoredRows.can_read(basis, dtype):
+            stored = StoredRows(way.kernel, basis, self.team, dtype, way.zeros)
+            return stored.vectors(slots, sort=not way.kept)
+        vectors = basis.take(slots)[0]
+        of = FusedRows(way.kernel, vectors, self.team, dtype, zeros=way.zeros)
         return of.vectors(np.arange(vectors.shape[0]))
 
     def _kept(self, way: Way, members: Members) -> KeptValues:
@@ -176,25 +214,21 @@ class RowShard:
                 of.popitem(last=False)  # of other segments, of which a fit before this one was
             limit = get_worker().memory_manager.memory_limit or memory_bytes("auto")
             room = int(KEPT_SHARE * limit) // len(self._values)
-            dtype, basis = np.dtype(way.dtype), self._vectors[way.of_vectors][0]
+            dtype, basis = np.dtype(way.dtype), self._vectors[way.of_vectors].basis
             columns: Any = (self._registers if way.fused else self._stretches)(way, rows)
 
-            def compute(slots: np.ndarray) -> np.ndarray:
-                vectors = basis.take(slots)[0]
-                if not way.fused:
-                    return self._tiles(way, columns, vectors, basis.examples[slots])
-                room = self._room(len(slots) * (len(rows) + PANEL), dtype)
-                return np.asarray(columns.values(self._as_vectors(way, vectors), room))
+            def compute(slots: np.ndarray, places: np.ndarray, values: np.ndarray) -> None:
+                if way.fused:
+                    packed = self._as_vectors(way, slots)
+                    columns.fill(packed, places[packed.order], values)
+                else:
+                    vectors = basis.take(slots)[0]
+                    values[places] = self._tiles(way, columns, vectors, basis.examples[slots])
 
             most = room // max(1, self.n * dtype.itemsize)
-            of[members.key] = KeptValues(len(rows), dtype, most, compute)
+            padded = columns.padded if way.fused else len(rows)
+            of[members.key] = KeptValues(len(rows), dtype, most, compute, padded)
         return of[members.key]
-
-    def _room(self, size: int, dtype: np.dtype) -> np.ndarray:
-        """Memory to compute in, again and again: fresh memory is slow."""
-        if len(self._scratch) < size * dtype.itemsize:
-            self._scratch = np.empty(size * dtype.itemsize, np.uint8)
-        return self._scratch[: size * dtype.itemsize].view(dtype)
 
     def _rows_of(self, members: Members) -> np.ndarray:
         if members.key not in self._segments:
@@ -317,6 +351,10 @@ def tiles_of(numbers: np.ndarray) -> np.ndarray:
     return tiles
 
 
+def _run(task: Callable[[], None]) -> None:
+    task()
+
+
 def _runs(stretches: list[Any]) -> list[slice]:
     """The columns of each stretch."""
     ends = np.cumsum([part.shape[0] for part, _ in stretches]).tolist()
@@ -330,8 +368,7 @@ def answer(
     for one in news:
         shard.learn(one)
     with single_thread():
-        shard.fetch(asks)
-        found: list[Any] = [shard.sums(ask) for ask in asks]
+        found: list[Any] = list(shard.all_sums(asks))
     return found + [packed(shard.version(dtype)[rows]) for dtype, rows in fetched]
 
 

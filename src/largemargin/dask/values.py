@@ -16,6 +16,7 @@ import numpy as np
 
 from largemargin.dask import shards
 from largemargin.dask.shards import Way
+from largemargin.kernels.basis import Basis
 from largemargin.kernels.engine import fill
 from largemargin.kernels.functions import Kernel, squared_norms
 from largemargin.kernels.fused import (
@@ -23,6 +24,7 @@ from largemargin.kernels.fused import (
     USUAL_COST,
     Columns,
     FusedRows,
+    StoredRows,
     entries_per_row,
     form_of,
     has_zeros,
@@ -136,18 +138,28 @@ class ShardedKernel:
         return ShardedColumns(self, rows)
 
     def pool(self, rows: np.ndarray) -> LocalColumns | ShardedColumns:
-        if len(rows) > MOST_LOCAL:
+        if self.is_kept or len(rows) > MOST_LOCAL:
             return ShardedColumns(self, rows)
         return LocalColumns(self, rows)
 
-    def local(self, rows: np.ndarray) -> Any:
-        """Some rows here, for the compiled loops or as a matrix."""
+    def near(self, rows: np.ndarray) -> tuple[FusedRows, np.ndarray]:
+        """Rows in this process for the compiled loops, and which of them some rows are."""
+        slots, basis = self._stored(rows)
+        if StoredRows.can_read(basis, self.dtype):
+            return StoredRows(self.kernel, basis, self.team, self.dtype, self.zeros), slots
+        matrix = basis.take(slots)[0]
+        found = FusedRows(self.kernel, matrix, self.team, self.dtype, zeros=self.zeros)
+        return found, np.arange(len(rows))
+
+    def matrix(self, rows: np.ndarray) -> Matrix:
+        """Some rows in this process."""
+        slots, basis = self._stored(rows)
+        return basis.take(slots)[0]
+
+    def _stored(self, rows: np.ndarray) -> tuple[np.ndarray, Basis]:
         shared, name = self.rows._shared, self.rows.dtype.name
         slots = shared.vectors(name, self.rows.numbers(rows))
-        matrix = shared.store(name).basis.take(slots)[0]
-        if not self._is_fused:
-            return matrix
-        return FusedRows(self.kernel, matrix, self.team, self.dtype, zeros=self.zeros)
+        return slots, shared.store(name).basis
 
     def nearby(self) -> NearbyRows:
         return NearbyRows(self)
@@ -157,16 +169,18 @@ class ShardedKernel:
 
     def values(self, vectors: np.ndarray, columns: np.ndarray) -> np.ndarray:
         """The values of some rows (down) against others (across)."""
-        V, X = self.local(vectors), self.local(columns)
+        if not len(vectors):
+            return np.empty((0, len(columns)), self.dtype)
         if not self._is_fused:
-            return _values(self, V, X)
-        of = X.columns(np.arange(len(columns)))
-        return np.asarray(of.values(V.vectors(np.arange(len(vectors)))))
+            return _values(self, self.matrix(vectors), self.matrix(columns))
+        (of, these), (on, those) = self.near(vectors), self.near(columns)
+        return np.asarray(on.columns(those).values(of.vectors(these, sort=not self.is_kept)))
 
     def corner(self, rows: np.ndarray, room: np.ndarray | None = None) -> np.ndarray:
         if self._is_fused:
-            return np.asarray(self.local(rows).corner(np.arange(len(rows)), room))
-        matrix = self.local(rows)
+            of, these = self.near(rows)
+            return np.asarray(of.corner(these, room))
+        matrix = self.matrix(rows)
         return _values(self, matrix, matrix)
 
     def sums_among(self, rows: np.ndarray, coefs: np.ndarray) -> np.ndarray:
@@ -175,30 +189,40 @@ class ShardedKernel:
         """
         if self.is_kept or not self._is_fused or len(rows) > MOST_LOCAL:
             return self.columns(rows).sums(self.vectors(rows), coefs)
-        return np.asarray(self.local(rows).sums_among(np.arange(len(rows)), coefs))
+        of, these = self.near(rows)
+        return np.asarray(of.sums_among(these, coefs))
 
 
 class LastCorner:
     """Corners of a problem, of which each has many rows of the one before: their values are known.
 
-    A value of `FusedRows` is the same bits in any corner, and k(a, b) = k(b, a).
+    A value of `FusedRows` is the same bits in any corner, and k(a, b) = k(b, a). A corner is there
+    until the next but one is asked for: two take turns in the same memory, since fresh memory is
+    slow.
     """
 
     def __init__(self, of: ShardedKernel) -> None:
         self._of = of
         self._rows, self._values = np.empty(0, np.int64), np.empty((0, 0), of.dtype)
+        self._rooms = [np.empty(0, of.dtype), np.empty(0, of.dtype)]
 
     def corner(self, rows: np.ndarray, room: np.ndarray | None = None) -> np.ndarray:
+        from largemargin.kernels.loops import renew
+
         shared, known, at = np.intersect1d(rows, self._rows, return_indices=True)
         new = np.flatnonzero(~np.isin(rows, shared))
-        out = np.empty((len(rows), len(rows)), self._of.dtype)
-        out[np.ix_(known, known)] = self._values[np.ix_(at, at)]
-        if len(new):
-            values = self._of.values(rows[new], rows)
-            out[new] = values
-            out[:, new] = values.T
+        values = self._of.values(rows[new], rows)
+        out = self._taken(len(rows))
+        renew(self._values, at, known, values, new, out)
         self._rows, self._values = rows, out
         return out
+
+    def _taken(self, n: int) -> np.ndarray:
+        """Memory that is not that of the last corner."""
+        self._rooms.reverse()
+        if len(self._rooms[0]) < n * n:
+            self._rooms[0] = np.empty(n * n, self._of.dtype)
+        return self._rooms[0][: n * n].reshape(n, n)
 
 
 class NearbyRows:
@@ -219,21 +243,35 @@ class NearbyRows:
 
 
 class ShardedVectors:
-    """Some rows as vectors of sums."""
+    """Some rows as vectors of sums.
+
+    Their slots and values are kept without a lock: an answer comes once all problems ask for
+    something, and one that holds a lock while it asks may wait for one that waits for the lock.
+    (`cached_property` has such a lock before Python 3.12, and all objects share it.)
+    """
 
     def __init__(self, of: ShardedKernel, rows: np.ndarray) -> None:
         self.of, self._rows = of, rows
+        self._slots: np.ndarray | None = None
+        self._here: Any = None
 
-    @cached_property
+    @property
     def slots(self) -> np.ndarray:
-        rows = self.of.rows
-        return rows._shared.vectors(rows.dtype.name, rows.numbers(self._rows))
+        if self._slots is None:
+            rows = self.of.rows
+            self._slots = rows._shared.vectors(rows.dtype.name, rows.numbers(self._rows))
+        return self._slots
 
-    @cached_property
+    @property
     def here(self) -> Any:
         """The vectors in the memory of this process."""
-        local = self.of.local(self._rows)
-        return local.vectors(np.arange(len(self._rows))) if self.of._is_fused else local
+        if self._here is None:
+            if self.of._is_fused:
+                of, these = self.of.near(self._rows)
+                self._here = of.vectors(these)
+            else:
+                self._here = self.of.matrix(self._rows)
+        return self._here
 
 
 class ShardedColumns:
@@ -268,9 +306,12 @@ class LocalColumns:
 
     def __init__(self, of: ShardedKernel, rows: np.ndarray) -> None:
         self._of = of
-        self._columns: Columns | Matrix = of.local(rows)
+        self._columns: Columns | Matrix
         if of._is_fused:
-            self._columns = self._columns.columns(np.arange(len(rows)))
+            on, these = of.near(rows)
+            self._columns = on.columns(these)
+        else:
+            self._columns = of.matrix(rows)
 
     def sums(self, vectors: ShardedVectors, coefs: np.ndarray) -> np.ndarray:
         if isinstance(self._columns, Columns):

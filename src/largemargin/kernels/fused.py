@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from largemargin.kernels.basis import Basis
 from largemargin.kernels.engine import GROUP, SMALL_PROBLEM, largest_value
 from largemargin.kernels.functions import (
     KERNELS,
@@ -215,7 +216,9 @@ class FusedRows:
         """Squared norms, as the kernel scales them."""
         norms = np.zeros(len(self.X), self.dtype)
         if self.form.norm_scale:
-            rows = self.X.astype(self.dtype, copy=False)
+            rows = self.X  # of more digits than it has, no copy is needed
+            if not np.can_cast(rows.dtype, self.dtype):
+                rows = rows.astype(self.dtype)
             norms[:] = self.form.norm_scale * squared_norms(rows)
         return norms
 
@@ -243,18 +246,20 @@ class FusedRows:
         """
         return Columns(self, np.arange(len(self.X)), measured=True)
 
-    def vectors(self, rows: np.ndarray) -> Vectors:
-        """Some rows as vectors, in whole groups: the last one is repeated."""
-        order = np.arange(len(rows))
-        if self._patterns is not None:
-            order = np.argsort(self._patterns[rows], kind="stable")
+    def vectors(self, rows: np.ndarray, sort: bool = True) -> Vectors:
+        """Some rows as vectors, in whole groups: the last one is repeated.
+
+        Where zeros are left out, vectors of a group should be zero in the same features: they are
+        sorted, unless no two are expected to be.
+        """
+        order = self._sorted(rows) if sort and self._leaves_zeros else np.arange(len(rows))
         d = self.X.shape[1]
         missing = -len(rows) % GROUP
         taken = rows[np.concatenate([order, np.repeat(order[-1:], missing)])]
         n_groups = len(taken) // GROUP
         flat = np.empty((len(taken) * d + GROUP,), self.dtype)
         features, starts = np.empty(n_groups * d + 1, np.int64), np.empty(n_groups + 1, np.int64)
-        every = self._patterns is None
+        every = not self._leaves_zeros
         _loops().pack_vectors(self.X, taken, every, self.width, flat, features, starts)
         return Vectors(flat, self.norms[taken], features, starts, order)
 
@@ -279,26 +284,57 @@ class FusedRows:
     @property
     def in_order(self) -> bool:
         """Whether vectors are in the order of the columns, and half of a corner is computed."""
-        return self._patterns is None
+        return not self._leaves_zeros
 
     @cached_property
-    def _patterns(self) -> np.ndarray | None:
-        """A number for each row that is the same for rows that are zero in the same features, and
-        None where few are: vectors of a group should be.
-        """
-        n, d = self.X.shape
+    def _leaves_zeros(self) -> bool:
+        """Whether features that are zero in a group of vectors are left out."""
         zeros = has_zeros(self._kernel, self.X) if self._zeros is None else self._zeros
-        if not n or not zeros:
-            return None
-        bits = np.zeros((n, -(-d // 64) * 8), np.uint8)
-        packed = np.packbits(self.X != 0, axis=1)
-        bits[:, : packed.shape[1]] = packed
-        words = bits.view(np.uint64)
+        return bool(len(self.X)) and zeros
+
+    def _sorted(self, rows: np.ndarray) -> np.ndarray:
+        """Some rows in an order in which those that are zero in the same features are together."""
+        return np.argsort(self._patterns[rows], kind="stable")
+
+    @cached_property
+    def _patterns(self) -> np.ndarray:
+        """A number for each row that is the same for rows that are zero in the same features."""
+        words = _pattern_words(self.X)
         order = np.lexsort(words.T)
         differs = (words[order][1:] != words[order][:-1]).any(axis=1)
-        patterns = np.empty(n, np.int64)
+        patterns = np.empty(len(words), np.int64)
         patterns[order] = np.concatenate([[0], np.cumsum(differs)])
         return patterns
+
+
+def _pattern_words(X: np.ndarray) -> np.ndarray:
+    """Whether each entry is other than zero, a bit each, in words."""
+    n, d = X.shape
+    bits = np.zeros((n, -(-d // 64) * 8), np.uint8)
+    packed = np.packbits(X != 0, axis=1)
+    bits[:, : packed.shape[1]] = packed
+    return bits.view(np.uint64)
+
+
+class StoredRows(FusedRows):
+    """Dense vectors, read from where they are stored, of which few are used at a time: what is
+    known of each is not worked out anew whenever there are more of them.
+    """
+
+    def __init__(
+        self, kernel: Kernel, basis: Basis, team: Workers, dtype: np.dtype, zeros: bool
+    ) -> None:
+        super().__init__(kernel, basis.vectors, team, dtype, zeros)
+        self.norms = (self.form.norm_scale * basis.squares[: len(self.X)]).astype(self.dtype)
+
+    @staticmethod
+    def can_read(basis: Basis, dtype: np.dtype) -> bool:
+        """Whether these vectors are such that packing keeps all their digits."""
+        squares_too = basis.squares.dtype == np.float64
+        return squares_too and not basis.sparse and np.can_cast(basis.vectors.dtype, dtype)
+
+    def _sorted(self, rows: np.ndarray) -> np.ndarray:
+        return np.lexsort(_pattern_words(self.X[rows]).T)
 
 
 @dataclass(frozen=True)
@@ -373,17 +409,28 @@ class Columns:
         """The values of the vectors (down) against the columns (across), in `room` if it is long
         enough.
         """
+        out = self._taken(room, len(vectors.order), self.padded)
+        self.fill(vectors, vectors.order, out)
+        return out[:, : self.n]
+
+    @property
+    def padded(self) -> int:
+        """How many columns there are in whole panels."""
+        return len(self._norms)
+
+    def fill(self, vectors: Vectors, places: np.ndarray, out: np.ndarray) -> None:
+        """The values of the vectors into some rows of `out`, which are `padded` long: those of
+        vector i, in the order that they are packed in, into row places[i].
+        """
         of, form = self._of, self._of.form
-        out = self._taken(room, len(vectors.order), len(self._norms))
 
         def fill(part: tuple[int, int]) -> None:
             _loops().fill_values(
                 vectors.flat, vectors.norms, vectors.features, vectors.starts, self.d, self._flat,
-                self._norms, form.kind, of.numbers, form.degree, vectors.order, *part, out,
+                self._norms, form.kind, of.numbers, form.degree, places, *part, out,
             )  # fmt: skip
 
         of.team.map(fill, self._parts(len(vectors.norms)))
-        return out[:, : self.n]
 
     def square(self, vectors: Vectors, room: np.ndarray | None = None) -> np.ndarray:
         """The same where the vectors are the columns, in their order: half of it is computed, and

@@ -17,6 +17,19 @@ def take(X, rows, columns, out):
 
 
 @njit(cache=True, nogil=True)
+def renew(last, at, known, values, new, out):
+    """out[known, known] = last[at, at], out[new] = values and out[:, new] = values.T"""
+    for r in range(len(known)):
+        source, target = last[at[r]], out[known[r]]
+        for c in range(len(known)):
+            target[known[c]] = source[at[c]]
+        for c in range(len(new)):
+            target[new[c]] = values[c, known[r]]
+    for r in range(len(new)):
+        out[new[r]] = values[r]
+
+
+@njit(cache=True, nogil=True)
 def move_up(block, rows):
     """block[r] = block[rows[r]], for rows that ascend."""
     for r in range(len(rows)):

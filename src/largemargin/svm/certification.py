@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from largemargin.runtime.arrays import DistantRows
 from largemargin.runtime.progress import Watch
 from largemargin.svm.bounds import multiple_bounds, with_bounds
 from largemargin.svm.evaluation import Outputs, Stored, summed
@@ -28,8 +29,18 @@ def certify(
 ) -> list[TrainedProblem]:
     """The same machines, each with the duality gap of its coefficients as they are stored."""
     session.evaluation.share_among(len(trained))
-    with np.errstate(over="ignore"):  # an objective beyond the range of floats is infinite
-        return [_certified(session, one, watch, tol) for one in trained]
+    found = list(trained)
+
+    def run(k: int) -> None:
+        with np.errstate(over="ignore"):  # an objective beyond the range of floats is infinite
+            found[k] = _certified(session, trained[k], watch, tol)
+
+    if isinstance(session.X, DistantRows):
+        session.X.together(run, range(len(trained)))
+        return found
+    for k in range(len(trained)):
+        run(k)
+    return found
 
 
 def _certified(session: Session, one: TrainedProblem, watch: Watch, tol: float) -> TrainedProblem:

@@ -107,20 +107,23 @@ class ColumnSet:
         entered: np.ndarray,
         *,
         is_whole: bool = False,
+        often: bool = True,
     ) -> None:
         self.kernel, self.problem, self.examples = kernel, problem, examples
-        self.is_whole = is_whole  # no pool of another set
+        self.is_whole = is_whole  # no part of another set
+        self._often = often  # whether sums over a small part of all columns are wanted often
         self.beta, self.grad, self.sizes, self.entered = beta, grad, sizes, entered
         self._columns: Columns | None = None
 
     def __len__(self) -> int:
         return len(self.beta)
 
-    def taken(self, which: np.ndarray | slice) -> ColumnSet:
+    def taken(self, which: np.ndarray | slice, often: bool = True) -> ColumnSet:
         """A set of some of them, by itself."""
         problem = _taken(self.problem, which)
         parts = (self.examples, self.beta, self.grad, self.sizes, self.entered)
-        return ColumnSet(self.kernel, problem, *(part[which].copy() for part in parts))
+        copies = (part[which].copy() for part in parts)
+        return ColumnSet(self.kernel, problem, *copies, often=often)
 
     def put(self, which: np.ndarray | slice, part: ColumnSet) -> None:
         """Take over what a set of some of them has become."""
@@ -144,10 +147,14 @@ class ColumnSet:
 
     def sums(self, examples: np.ndarray, coefs: np.ndarray) -> np.ndarray:
         """coefs @ K between some examples and these columns."""
+        return self.columns.sums(self.kernel.vectors(examples), coefs)
+
+    @property
+    def columns(self) -> Columns:
         if self._columns is None:
-            packed = self.kernel.columns if self.is_whole else self.kernel.pool
+            packed = self.kernel.pool if self._often else self.kernel.columns
             self._columns = packed(self.examples)
-        return self._columns.sums(self.kernel.vectors(examples), coefs)
+        return self._columns
 
     @property
     def working_set(self) -> int:
@@ -335,7 +342,7 @@ class Chunking:
         problem = self.problem.taken(part)
         return ColumnSet(
             self.kernel, problem, self.examples[part], self.beta[part], self.grad[part],
-            self.sizes[part], self.entered[part], is_whole=True,
+            self.sizes[part], self.entered[part], is_whole=True, often=end < len(self.beta),
         )  # fmt: skip
 
     def _solve(self, end: int) -> None:
@@ -385,6 +392,7 @@ class Chunking:
             before = columns.beta[which].copy()
             if pools:
                 part = columns.taken(which)
+                _ = part.columns  # all of them, before those of its first working set
                 self._descend(part, partial(_is_within, aim), POOL_ROUNDS)
                 after, others = part.beta, np.setdiff1d(np.arange(len(columns)), which)
             else:
@@ -398,7 +406,7 @@ class Chunking:
             changes = self._changes(examples, before[changed], after[changed])
             if pools:
                 columns.put(which, part)
-                rest = columns.taken(others)
+                rest = columns.taken(others, often=False)
                 rest.add(examples, changes)
                 columns.put(others, rest)
             else:

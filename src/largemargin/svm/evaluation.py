@@ -146,9 +146,11 @@ class Evaluation:
     @cached_property
     def _readings(self) -> list[tuple[Matrix, Matrix]]:
         """Vectors and rows to read a machine with."""
-        X = self.session.X
-        given = prepare(self.session.given, self.kernel, np.dtype(np.float64))
-        if not self.kernel.on_products or X.dtype.itemsize >= given.dtype.itemsize:
+        X, given = self.session.X, self.session.given
+        if not self.kernel.on_products or np.can_cast(given.dtype, X.dtype):
+            return [(X, X)]
+        given = prepare(given, self.kernel, np.dtype(np.float64))
+        if X.dtype.itemsize >= given.dtype.itemsize:
             return [(X, X)]
         rounded = by_rows(_is_rounded, given, X.dtype).any()
         return [(given, given), (X, given), (X, X)] if rounded else [(X, X)]
