@@ -201,13 +201,16 @@ def test_float32_is_told_to_its_rounding(kernel, C, monkeypatch):
         assert model.dual_gap_[0] < 2 * true + 1e-7
 
 
-@pytest.mark.parametrize(("way", "share"), [(small_blocks, "SHARE"), (in_chunks, "COMPUTED_SHARE")])
+@pytest.mark.parametrize("share", ["SHARE", "COMPUTED_SHARE"])
+@pytest.mark.parametrize("way", [small_blocks, in_chunks])
 def test_only_those_near_the_margin_are_known_better(way, share):
     """With few kernel values in float64 to spend, the gap is the same number to a few digits."""
     X, y = separable(3, n=200)
     model = SVC(C=1.0, precision="float32").fit(X, y)
     with way(), pytest.MonkeyPatch.context() as patch:
         patch.setattr(evaluation, "CHEAP", 0)
+        in_registers = share == "COMPUTED_SHARE"
+        patch.setattr(evaluation.Evaluation, "_in_registers", in_registers)
         patch.setattr(evaluation, share, 1)
         near = SVC(C=1.0, precision="float32").fit(X, y)
         patch.setattr(evaluation, share, 10**9)
