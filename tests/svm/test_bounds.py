@@ -114,6 +114,24 @@ def test_no_gap_is_told_smaller_than_it_is(**case):
     check(**case)
 
 
+FOUND = {  # by the test that follows
+    "rounded rows, whose outputs times coefficients do not add up to w.w": {
+        "seed": 0, "d": 1, "scale": 1.0, "shape": "apart", "kind": "linear", "C": 1.0,
+        "kernel": "linear", "threshold": False,
+    },
+    "slacks beyond the range of floats": {
+        "seed": 2, "d": 2, "scale": 1.0, "shape": "one", "kind": "squared-sum", "C": 1e7,
+        "kernel": "sigmoid", "threshold": True,
+    },
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FOUND)
+def test_nor_in_cases_that_were_found(name):
+    usual = {"n": 2, "classes": 2, "nu": 0.5, "degree": 1, "multiclass": "ovr", "weighted": False}
+    check(**usual, **FOUND[name], precision="float32")
+
+
 @pytest.mark.full
 @settings(max_examples=4000, deadline=None, suppress_health_check=list(HealthCheck))
 @fits

@@ -161,7 +161,9 @@ class Evaluation:
         `near` says from outputs and errors which examples must be known better.
         """
         if isinstance(self.kernel, Linear):
-            return [self._linear(stored, V, Z) for V, Z in self._readings]
+            return [
+                replace(self._linear(stored, V, Z), mixed=V is not Z) for V, Z in self._readings
+            ]
         if self.session.exact:
             return [self._summed(stored)]
         first, chosen = None, np.arange(len(stored.examples))
@@ -192,15 +194,24 @@ class Evaluation:
         others were multiplied by `scale`.
         """
         if isinstance(self.kernel, Linear):
-            return [self._linear(stored, V, Z) for V, Z in self._readings]
+            return [
+                replace(self._linear(stored, V, Z), mixed=V is not Z) for V, Z in self._readings
+            ]
         if stored.values is None or not stored.is_known:
             cheap = len(stored.used) * len(stored.examples) <= CHEAP
-            return [self._summed(replace(stored, values=None))] if cheap else []
+            found = self._summed(replace(stored, values=None)) if cheap else None
+            return [replace(found, mixed=self._may_be_rounded)] if found else []
         errors = scale * stored.drift + self._errors_by_norms(stored, self.unit)
         errors += 4 * UNIT * np.abs(stored.values)
         known = ~np.isnan(stored.values)
         values, errors = np.where(known, stored.values, 0.0), np.where(known, errors, np.inf)
-        return [self._with_square(stored, values, errors)]
+        return [replace(self._with_square(stored, values, errors), mixed=self._may_be_rounded)]
+
+    @property
+    def _may_be_rounded(self) -> bool:
+        """Whether rows may have been given with more digits; not looked for where time is up."""
+        given = np.dtype(getattr(self.session.given, "dtype", np.float64))
+        return self.kernel.on_products and self.session.X.dtype.itemsize < given.itemsize
 
     def error_of_single(self, stored: Stored) -> float:
         """The most that sums of kernel values in float32 differ from those in float64."""

@@ -102,7 +102,8 @@ class _RootBracket:
 
     def note(self, delta: float, slack: float, tol: float) -> None:
         """Take note of a trial."""
-        self.found = at = _Trial(delta, 2 * self.C * slack, tol)
+        largest = float(np.finfo(float).max)  # beyond it there is nothing to compare
+        self.found = at = _Trial(delta, min(2 * self.C * slack, largest), tol)
         if at.excess < 0:
             if self.low is not None and slack > 0 and delta > self.low.delta:
                 self.fall = log(self.low.right / at.right) / log(delta / self.low.delta)
