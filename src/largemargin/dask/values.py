@@ -21,7 +21,6 @@ from largemargin.kernels.engine import fill
 from largemargin.kernels.functions import Kernel, squared_norms
 from largemargin.kernels.fused import (
     MOST_COLUMNS,
-    USUAL_COST,
     Columns,
     FusedRows,
     StoredRows,
@@ -35,6 +34,8 @@ from largemargin.runtime.threads import Workers
 if TYPE_CHECKING:
     from largemargin.dask.rows import ShardedRows, Shared
 
+# Entries of a row from which on a worker keeps values: all problems use them, and it has the memory
+DEAR_ENTRIES = 128
 MOST_LOCAL = 1 << 15  # columns of a pool that the coordinator has by itself
 
 
@@ -93,7 +94,7 @@ class ShardedKernel:
     @cached_property
     def is_kept(self) -> bool:
         """Whether a value is dearer to compute than to keep, and will be used again."""
-        dear = not self._is_fused or entries_per_row(self.rows) > USUAL_COST
+        dear = not self._is_fused or entries_per_row(self.rows) > DEAR_ENTRIES
         return dear and bool(self._cuts)
 
     @cached_property
