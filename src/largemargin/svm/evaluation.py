@@ -161,9 +161,7 @@ class Evaluation:
         `near` says from outputs and errors which examples must be known better.
         """
         if isinstance(self.kernel, Linear):
-            return [
-                replace(self._linear(stored, V, Z), mixed=V is not Z) for V, Z in self._readings
-            ]
+            return [self._linear(stored, V, Z) for V, Z in self._readings]
         if self.session.exact:
             return [self._summed(stored)]
         first, chosen = None, np.arange(len(stored.examples))
@@ -194,9 +192,7 @@ class Evaluation:
         others were multiplied by `scale`.
         """
         if isinstance(self.kernel, Linear):
-            return [
-                replace(self._linear(stored, V, Z), mixed=V is not Z) for V, Z in self._readings
-            ]
+            return [self._linear(stored, V, Z) for V, Z in self._readings]
         if stored.values is None or not stored.is_known:
             cheap = len(stored.used) * len(stored.examples) <= CHEAP
             found = self._summed(replace(stored, values=None)) if cheap else None
@@ -458,7 +454,7 @@ class Evaluation:
         errors += (terms + 1) * float(np.finfo(np.float64).tiny)
         square = float((lengths**2).sum())
         square_error = float((2 * lengths * off + off**2).sum()) * 1.01 + 16 * UNIT * square
-        return Outputs(values, errors, square, square_error)
+        return Outputs(values, errors, square, square_error, mixed=V is not Z)
 
     def _times(self, Z: Matrix, examples: np.ndarray, w: np.ndarray) -> np.ndarray:
         """w @ Z[examples].T; of all rows in their own order first, which copies none."""

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import cached_property, partial
+from threading import Semaphore
 from typing import Any
 
 import numpy as np
@@ -49,7 +50,7 @@ from largemargin.svm.linear.rows import products_by_weights
 from largemargin.svm.linear.solver import in_order_of_data, solve_few_columns
 from largemargin.svm.multiclass import SEGMENT, Layout, Split
 from largemargin.svm.problem import Problem, Solution, smo_loops
-from largemargin.svm.single_first import may_pay, solve_near
+from largemargin.svm.single_first import LARGEST_MATRIX, may_pay, solve_near
 
 ZERO_COEF = 1e-13  # a coefficient below this fraction of the largest part of w is zero
 # A problem is hard after so many times the steps that a block may take, or where these take longer
@@ -112,6 +113,7 @@ class Session:
         self._multiplied = np.zeros(self.n, bool)  # rows asked for by `products`
         self.n_computed = 0  # kernel values that were computed and forgotten
         self.evaluation = Evaluation(self)
+        self._matrices = Semaphore(max(1, memory // LARGEST_MATRIX))
 
     @cached_property
     def gram(self) -> np.ndarray:
@@ -271,11 +273,14 @@ class Session:
         return replace(found, n_steps=found.n_steps + steps)
 
     def _solve_in_matrix(self, one: StatedProblem, solver: Chunking, watch: Watch) -> Solution:
-        """Solve a problem in the matrix of its values in float32, and let the solver know."""
-        K = self.quick.corner(one.examples)
-        solver.effort.n_values += K.size
+        """Solve a problem in the matrix of its values in float32, and let the solver know; no more
+        of them at once than there is memory for.
+        """
         tol = solver.tol if self._is_rough else solver.tol / 2
-        at = solve_nearly(one.problem, K, tol, solver.effort.max_steps, watch, self.team)
+        with self._matrices:
+            K = self.quick.corner(one.examples)
+            at = solve_nearly(one.problem, K, tol, solver.effort.max_steps, watch, self.team)
+        solver.effort.n_values += K.size
         solver.take(at)
         return at
 

@@ -30,6 +30,7 @@ from largemargin.svm.problem import Optimality, Problem, Solution
 # fewer are read from cache in float64, and of more the matrix is longer to fill than the values
 # that are needed, unless these have many entries; it has no more rows than the third
 ROWS = 1536, 3072, 4096
+LARGEST_MATRIX = 4 * ROWS[2] ** 2  # bytes
 USUAL_ENTRIES = 32  # entries of a row for which the second holds; it grows with the root of them
 # Entries of a row up to which kernel values may be computed twice, where all would be kept in
 # float64; and from which on they are too dear to be computed in every round, where none would be
