@@ -26,7 +26,7 @@ from largemargin.kernels.rows import HEIGHTS, PLACES, KernelRows
 from largemargin.lp import kernel_values
 from largemargin.online.loop import _two_by_four
 from largemargin.runtime.threads import workers
-from largemargin.svm import chunking, session
+from largemargin.svm import column_sets, session
 
 pytestmark = pytest.mark.bits
 
@@ -132,8 +132,8 @@ def either_way(request, by_rows, monkeypatch):
     """Rows that are kept, or values that are computed and forgotten, in sets and pools of a few."""
     computed = request.param == "computed"
     monkeypatch.setattr(session, "is_computed_again", lambda kernel, X, *rest: computed)
-    monkeypatch.setattr(chunking, "WORKING_SET", 32)
-    monkeypatch.setattr(chunking, "POOL", 60)
+    monkeypatch.setattr(column_sets, "WORKING_SET", 32)
+    monkeypatch.setattr(column_sets, "POOL", 60)
 
 
 MACHINES = {

@@ -63,11 +63,11 @@ def test_sums_that_are_asked_for_together(threads, monkeypatch):
         for which, rows in wanted
     ]
     exact = Gaussian(gamma=0.5)(X, X)
-    for ask, (which, rows), found in zip(asks, wanted, shards.answer(shard, [news], asks, []),
+    for ask, (which, rows), found in zip(asks, wanted, shards.answer(shard, [news], asks, [], []),
                                          strict=True):  # fmt: skip
         columns = np.concatenate([np.flatnonzero(parts[k]) for k in which])
         assert np.allclose(found, ask.coefs @ exact[np.ix_(rows, columns)], atol=1e-4)
-        (alone,) = shards.answer(shard, [], [ask], [])
+        (alone,) = shards.answer(shard, [], [ask], [], [])
         assert np.array_equal(found, alone)
 
 

@@ -21,7 +21,7 @@ from largemargin.dask import (
     estimators,
     shards,
 )
-from largemargin.svm import chunking, cross_validate, session
+from largemargin.svm import column_sets, cross_validate, session
 
 from .conftest import cluster_of
 
@@ -91,8 +91,8 @@ def few_rows_are_many(working_set=64, pool=128, corner=0):
         patch.setattr(session, "SMALL_PROBLEM", 0)
         patch.setattr(session, "CORNER_ROWS", corner)
         patch.setattr(session, "has_few_features", lambda X, kernel: False)
-        patch.setattr(chunking, "WORKING_SET", working_set)
-        patch.setattr(chunking, "POOL", pool)
+        patch.setattr(column_sets, "WORKING_SET", working_set)
+        patch.setattr(column_sets, "POOL", pool)
         yield
 
 

@@ -16,7 +16,7 @@ from sklearn.exceptions import ConvergenceWarning
 from largemargin.kernels import fused
 from largemargin.kernels.functions import Gaussian
 from largemargin.kernels.fused import Columns, form_of
-from largemargin.svm import SVC, KernelAdatron, OneClassSVM, chunking, session
+from largemargin.svm import SVC, KernelAdatron, OneClassSVM, chunking, column_sets, session
 from largemargin.svm import multiclass as reductions
 from largemargin.svm.forecast import Forecast
 
@@ -59,8 +59,8 @@ def in_chunks(working_set=8, pool=32, portions=True):
             session, "is_computed_again", lambda kernel, X, *rest: form_of(kernel) is not None
         )
         patch.setattr(session, "has_few_features", lambda X, kernel: False)
-        patch.setattr(chunking, "WORKING_SET", working_set)
-        patch.setattr(chunking, "POOL", pool)
+        patch.setattr(column_sets, "WORKING_SET", working_set)
+        patch.setattr(column_sets, "POOL", pool)
         if portions:
             patch.setattr(session, "SMALL_PROBLEM", 0)
         yield

@@ -12,7 +12,7 @@ import sklearn.svm
 from largemargin.kernels import rows as kernel_rows
 from largemargin.svm import SVC, NuSVC, decomposition, session
 from largemargin.svm import multiclass as reductions
-from largemargin.svm.chunking import ColumnSet
+from largemargin.svm.column_sets import ColumnSet
 
 from .problems import KERNELS, given, noisy, separable, several
 

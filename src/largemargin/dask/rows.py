@@ -32,9 +32,10 @@ import numpy as np
 
 from largemargin.dask import passes, shards
 from largemargin.dask.cluster import Cluster
+from largemargin.dask.gradients import Advanced
 from largemargin.dask.packing import packed, unpacked
 from largemargin.dask.shards import Ask, Members, News
-from largemargin.dask.values import ShardedKernel, Sums
+from largemargin.dask.values import RowSet, ShardedKernel, Sums
 from largemargin.kernels.basis import Basis
 from largemargin.kernels.functions import Kernel
 from largemargin.runtime.arrays import DistantRows, Matrix
@@ -143,74 +144,91 @@ class Shared:
     def vectors(self, dtype: str, rows: np.ndarray) -> np.ndarray:
         """The slots of rows in the store, after those that are not there were fetched."""
         store = self.store(dtype)
-        missing = np.unique(rows[store.slot_of[rows] < 0])
-        if len(missing):
+        slots = store.slot_of[rows]
+        if (slots < 0).any():
+            missing = np.unique(rows[slots < 0])
             found = self.ask(Fetch(dtype, missing))
             with self._adding:
                 new = store.slot_of[missing] < 0  # another thread may have been faster
                 store.add(missing[new], found[new])
-        return np.asarray(store.slot_of[rows])
+            slots = store.slot_of[rows]
+        return np.asarray(slots)
 
-    def _answered(self, asked: list[Fetch | Sums]) -> list[Any]:
+    def _answered(self, asked: list[Fetch | Sums | Advanced]) -> list[Any]:
         """All that is asked for, in one round: one task per worker that has some of it."""
         sums = [one for one in asked if isinstance(one, Sums)]
+        advances = [one for one in asked if isinstance(one, Advanced)]
         fetches = _joined([one for one in asked if isinstance(one, Fetch)])
         parts = [
             [slice(*np.searchsorted(one.rows, (first, end))) for first, end in self.ranges]
             for one in fetches
         ]
-        dtypes = sorted({one.way.of_vectors for one in sums})
         numbers = [self.stores[one.way.of_vectors].rows_of(one.slots) for one in sums]
 
-        def arguments(k: int) -> tuple[list[News], list[Ask], list[tuple[str, np.ndarray]]]:
-            first = self.ranges[k][0]
+        def arguments(k: int) -> tuple[Any, ...]:
+            first, life = self.ranges[k][0], self.cluster.shards[k].life
+            needed: dict[str, list[np.ndarray]] = {}
+            for one in sums:
+                needed.setdefault(one.way.of_vectors, []).append(one.slots)
+            for ahead in advances:
+                for slots in ahead.of.missing(k, life):
+                    needed.setdefault(ahead.of.way.of_vectors, []).append(slots)
             asks = [
-                Ask(one.way, self._members(k, one), rows, one.coefs)
+                Ask(one.way, self._members(k, one.sets, kept=one.way.kept), rows, one.coefs)
                 for one, rows in zip(sums, numbers, strict=True)
+            ]
+            rounds = [
+                one.of.told(
+                    k,
+                    life,
+                    one,
+                    self._members(k, [one.of.set], kept=True)[0],
+                    self.stores[one.of.way.of_vectors].rows_of,
+                )
+                for one in advances
             ]
             wanted = [
                 (one.dtype, (one.rows[part[k]] - first).astype(np.int32))
                 for one, part in zip(fetches, parts, strict=True)
             ]
-            news = [
-                self._news(k, dtype, [one.slots for one in sums if one.way.of_vectors == dtype])
-                for dtype in dtypes
-            ]
-            return news, asks, wanted
+            news = [self._news(k, dtype, needed[dtype]) for dtype in sorted(needed)]
+            return news, asks, rounds, wanted
 
         only = [
             k
             for k in range(len(self.cluster))
-            if sums or any(part[k].stop > part[k].start for part in parts)
+            if sums or advances or any(part[k].stop > part[k].start for part in parts)
         ]
-        what = "update" if sums else "candidates"
+        what = "update" if sums or advances else "candidates"
         found = self.cluster.ask(what, shards.answer, arguments, only)
         for k in only:
             self.cluster.shards[k].stats.values += sum(
                 len(one.slots) * sum(part.counts[k] for part in one.sets) for one in sums
-            )
-        columns = [np.concatenate([one[p] for one in found], axis=1) for p in range(len(sums))]
+            ) + sum(one.of.n_values(k) for one in advances)
+        by_question = iter(zip(*found, strict=True))
+        columns = [np.concatenate(next(by_question), axis=1) for _ in sums]
+        told = [list(next(by_question)) for _ in advances]
         rows = {
-            fetch.dtype: (
-                fetch.rows,
-                shards.stacked([unpacked(one[len(sums) + p]) for one in found]),
-            )
-            for p, fetch in enumerate(fetches)
+            fetch.dtype: (fetch.rows, shards.stacked([unpacked(one) for one in next(by_question)]))
+            for fetch in fetches
         }
-        return [
-            columns.pop(0) if isinstance(one, Sums) else _part(one, *rows[one.dtype])
-            for one in asked
-        ]
 
-    def _members(self, k: int, one: Sums) -> tuple[Members, ...]:
+        def found_for(one: Fetch | Sums | Advanced) -> Any:
+            if isinstance(one, Fetch):
+                return _part(one, *rows[one.dtype])
+            return (columns if isinstance(one, Sums) else told).pop(0)
+
+        return [found_for(one) for one in asked]
+
+    def _members(self, k: int, sets: Sequence[RowSet], *, kept: bool) -> tuple[Members, ...]:
         """The sets of rows as shard k is told of them: of what is kept, once."""
         life = self.cluster.shards[k].life
         if self._told[k][0] != life:
             self._told[k] = life, set()
         known, found = self._told[k][1], []
-        for part in one.sets:
+        for part in sets:
             bits = None if part.key in known else part.part(*self.ranges[k])
-            if one.way.kept:
+            if kept:
                 known.add(part.key)
             found.append(Members(part.key, bits))
         return tuple(found)

@@ -87,6 +87,57 @@ class Ask:
     coefs: np.ndarray
 
 
+@dataclass(frozen=True)
+class Change:
+    """What a round has changed: vectors by the numbers of their rows, by how much, the rows of the
+    pool, a bit each, and their gradient.
+    """
+
+    numbers: np.ndarray
+    coefs: np.ndarray
+    pool: np.ndarray
+    grad: np.ndarray
+
+
+@dataclass(frozen=True)
+class Advance:
+    """Rounds of a gradient: `copy` is what it was `n_before` rounds after the start, if the shard
+    is not expected to have it.
+
+    `rises` and `falls` say which variables may, a bit each; `most` of each are told.
+    """
+
+    key: str
+    way: Way
+    members: Members
+    copy: np.ndarray | None
+    n_before: int
+    changes: list[Change]
+    rises: np.ndarray
+    falls: np.ndarray
+    most: int
+    whole: bool
+    last: bool
+
+
+@dataclass(frozen=True)
+class Told:
+    """The gradient of some rows, a bit each, the largest number of it, and all of it if asked."""
+
+    told: np.ndarray
+    grad: np.ndarray
+    largest: float
+    whole: np.ndarray | None
+
+
+@dataclass
+class Gradient:
+    """The gradient of a problem over some rows, after so many rounds."""
+
+    grad: np.ndarray
+    n_rounds: int
+
+
 class Known:
     """The vectors that a shard was told of, and their slots by the numbers of their rows."""
 
@@ -116,6 +167,7 @@ class RowShard:
         self._fused: dict[Way, FusedRows] = {}
         self._values: dict[Way, OrderedDict[bytes, KeptValues]] = {}
         self._segments: dict[bytes, np.ndarray] = {}  # rows by key
+        self._gradients: dict[str, Gradient] = {}
         self.team = Workers(get_worker().state.nthreads)
 
     def __reduce__(self) -> Any:
@@ -190,6 +242,31 @@ class RowShard:
         for (way, _), (one, slots) in wanted.items():
             self._kept(way, one).fetch(np.unique(np.concatenate(slots)))
 
+    def advance(self, ask: Advance) -> Told:
+        """Make rounds of a gradient, and tell of which rows the variables violate most."""
+        if ask.copy is not None:
+            self._gradients[ask.key] = Gradient(np.array(ask.copy), ask.n_before)
+        at = self._gradients.get(ask.key)
+        if at is None or at.n_rounds != ask.n_before:
+            raise Forgotten
+        rows = self._rows_of(ask.members)
+        for change in ask.changes:
+            in_pool = np.unpackbits(change.pool, count=len(rows)).view(bool)
+            columns = self._registers(ask.way, rows[~in_pool])
+            slots = self._vectors[ask.way.of_vectors].slot_of[change.numbers]
+            sums = columns.sums(self._as_vectors(ask.way, slots), change.coefs)
+            at.grad[~in_pool] += sums[0]
+            at.grad[in_pool] = change.grad
+            at.n_rounds += 1
+        told = np.zeros(len(rows), bool)
+        for bits, values in ((ask.rises, -at.grad), (ask.falls, at.grad)):
+            may = np.flatnonzero(np.unpackbits(bits, count=len(rows)))
+            told[may[_largest(values[may], ask.most)]] = True
+        if ask.last:
+            del self._gradients[ask.key]
+        largest = float(np.abs(at.grad).max(initial=0.0))
+        return Told(np.packbits(told), at.grad[told], largest, at.grad if ask.whole else None)
+
     def _places(self, ask: Ask) -> np.ndarray:
         """Where the vectors of sums are among those of the shard."""
         return np.asarray(self._vectors[ask.way.of_vectors].slot_of[ask.numbers])
@@ -230,20 +307,21 @@ class RowShard:
             of[members.key] = KeptValues(len(rows), dtype, most, compute, padded)
         return of[members.key]
 
-    def _rows_of(self, members: Members) -> np.ndarray:
-        if members.key not in self._segments:
+    def _rows_of(self, members: Members, kept: bool = True) -> np.ndarray:
+        rows = self._segments.get(members.key)
+        if rows is None:
             if members.bits is None:
                 raise Forgotten
-            bits = np.unpackbits(members.bits, count=self.n)
-            self._segments[members.key] = np.flatnonzero(bits)
-        return self._segments[members.key]
+            rows = np.flatnonzero(np.unpackbits(members.bits, count=self.n))
+            if kept:
+                self._segments[members.key] = rows
+        return rows
 
     def _packed(self, way: Way, members: Members) -> Any:
         """A set of columns, ready for sums; the last ones used are kept."""
         key = members.key, way.dtype, way.of_rows
         if key not in self._columns:
-            assert members.bits is not None
-            rows = np.flatnonzero(np.unpackbits(members.bits, count=self.n))
+            rows = self._rows_of(members, kept=False)
             most = SETS * self.n
             while self._columns and sum(n for n, _ in self._columns.values()) + len(rows) > most:
                 self._columns.popitem(last=False)
@@ -351,6 +429,19 @@ def tiles_of(numbers: np.ndarray) -> np.ndarray:
     return tiles
 
 
+def _largest(values: np.ndarray, most: int) -> np.ndarray:
+    """Whether each value is among so many largest ones; all that are equal to the last are.
+
+    >>> _largest(np.array([2.0, 5.0, 2.0, 1.0, 7.0]), 3)
+    array([ True,  True,  True, False,  True])
+    """
+    if most >= len(values):
+        return np.ones(len(values), bool)
+    if not most:
+        return np.zeros(len(values), bool)
+    return np.asarray(values >= np.partition(values, -most)[-most])
+
+
 def _run(task: Callable[[], None]) -> None:
     task()
 
@@ -362,13 +453,14 @@ def _runs(stretches: list[Any]) -> list[slice]:
 
 
 def answer(
-    shard: RowShard, news: list[News], asks: list[Ask], fetched: list[tuple[str, np.ndarray]]
-) -> list[Any]:
-    """All that is asked for in a round: sums, and then some of the rows."""
+    shard: RowShard, news: list[News], asks: list[Ask], advances: list[Advance],
+    fetched: list[tuple[str, np.ndarray]],
+) -> list[Any]:  # fmt: skip
+    """All that is asked for in a round: sums, rounds of gradients, and then some of the rows."""
     for one in news:
         shard.learn(one)
     with single_thread():
-        found: list[Any] = list(shard.all_sums(asks))
+        found: list[Any] = [*shard.all_sums(asks), *(shard.advance(one) for one in advances)]
     return found + [packed(shard.version(dtype)[rows]) for dtype, rows in fetched]
 
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from largemargin.dask import shards
+from largemargin.dask.gradients import ShardedGradient
 from largemargin.dask.shards import Way
 from largemargin.kernels.basis import Basis
 from largemargin.kernels.engine import fill
@@ -123,6 +124,14 @@ class ShardedKernel:
     def has_pools(self) -> bool:
         """Whether a part of the columns is better solved here: what workers keep is not here."""
         return not self.is_kept
+
+    @property
+    def keeps_gradients(self) -> bool:
+        """Whether the gradient of a problem is on the workers."""
+        return self._is_fused and not self.is_kept
+
+    def gradient(self, rows: np.ndarray, grad: np.ndarray) -> ShardedGradient:
+        return ShardedGradient(self, rows, grad)
 
     @cached_property
     def zeros(self) -> bool:
@@ -281,7 +290,7 @@ class ShardedColumns:
     def __init__(self, of: ShardedKernel, rows: np.ndarray) -> None:
         self._of, shared = of, of.rows._shared
         sets, self._kept = of.sets(rows)
-        self._sets = tuple(sets)
+        self.sets = tuple(sets)
         place = np.empty(shared.n, np.int64)
         place[of.rows.numbers(rows)] = np.arange(len(rows))
         # in the order of the answer: by shards, and then by sets
@@ -290,15 +299,15 @@ class ShardedColumns:
             for first, end in shared.ranges
             for one in sets
         ]
-        self._order = place[np.concatenate(found)]
+        self.order = place[np.concatenate(found)]
 
     def sums(self, vectors: ShardedVectors, coefs: np.ndarray) -> np.ndarray:
         way = self._of.way(vectors.of.rows.dtype.name, self._kept)
         found = self._of.rows._shared.ask(
-            Sums(way, self._sets, vectors.slots, np.ascontiguousarray(coefs))
+            Sums(way, self.sets, vectors.slots, np.ascontiguousarray(coefs))
         )
-        out = np.empty((len(coefs), len(self._order)))
-        out[:, self._order] = found
+        out = np.empty((len(coefs), len(self.order)))
+        out[:, self.order] = found
         return out
 
 

@@ -223,6 +223,7 @@ class FusedRows:
         return norms
 
     has_pools = True  # whether a part of the columns is worth a solution of its own
+    keeps_gradients = False  # whether the gradient of a problem is where the rows are
 
     def nearby(self) -> FusedRows:
         """The same, of which corners of all rows will be asked for, one after the other."""

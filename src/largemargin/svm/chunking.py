@@ -26,16 +26,13 @@ from functools import partial
 import numpy as np
 
 from largemargin.kernels.functions import UNIT
-from largemargin.kernels.fused import Columns, FusedRows, roundings
+from largemargin.kernels.fused import FusedRows, roundings
 from largemargin.svm.active_set import MOST_FREE, refine
+from largemargin.svm.column_sets import ColumnSet, DistantColumnSet, has_pools, pool_size
 from largemargin.svm.dense_solver import solve_block
 from largemargin.svm.extrapolation import Extrapolation, Position
-from largemargin.svm.problem import Optimality, Problem, Solution, smo_loops
+from largemargin.svm.problem import Optimality, Problem, Solution
 
-# Variables of a working set; up to twice as many if many are free, or if the set is large
-WORKING_SET = 1024
-POOL = 16384  # variables of a pool at least; up to twice as many columns have none
-POOL_SHARE = 0.15  # the share of the columns that a pool has, if that is more
 EARLY = 0.3  # a violation at which a portion is solved well enough to go on to the next
 LOCAL = 0.1  # the violation left in a part of the columns, relative to the one it was selected for
 FINER = 1e-2  # of the tolerance: where too many variables are free for the active set method
@@ -91,111 +88,6 @@ class Progress:
         return self.n_rounds > STALLED_ROUNDS
 
 
-class ColumnSet:
-    """Some of the variables of a problem, with their gradient, and with `sizes`, the sums of
-    |b_j| k_ij with weights that `Chunking` has.
-    """
-
-    def __init__(
-        self,
-        kernel: FusedRows,
-        problem: Problem,
-        examples: np.ndarray,
-        beta: np.ndarray,
-        grad: np.ndarray,
-        sizes: np.ndarray,
-        entered: np.ndarray,
-        *,
-        is_whole: bool = False,
-        often: bool = True,
-    ) -> None:
-        self.kernel, self.problem, self.examples = kernel, problem, examples
-        self.is_whole = is_whole  # no part of another set
-        self._often = often  # whether sums over a small part of all columns are wanted often
-        self.beta, self.grad, self.sizes, self.entered = beta, grad, sizes, entered
-        self._columns: Columns | None = None
-
-    def __len__(self) -> int:
-        return len(self.beta)
-
-    def taken(self, which: np.ndarray | slice, often: bool = True) -> ColumnSet:
-        """A set of some of them, by itself."""
-        problem = _taken(self.problem, which)
-        parts = (self.examples, self.beta, self.grad, self.sizes, self.entered)
-        copies = (part[which].copy() for part in parts)
-        return ColumnSet(self.kernel, problem, *copies, often=often)
-
-    def put(self, which: np.ndarray | slice, part: ColumnSet) -> None:
-        """Take over what a set of some of them has become."""
-        self.beta[which], self.grad[which] = part.beta, part.grad
-        self.sizes[which], self.entered[which] = part.sizes, part.entered
-
-    def objective(self) -> float:
-        return float(self.beta @ (self.grad + self.problem.p)) / 2
-
-    def optimality(self) -> Optimality:
-        return Optimality.of(self.problem, self.beta, self.grad, len(self))
-
-    def add(self, examples: np.ndarray, changes: np.ndarray) -> None:
-        """Add changes times the kernel values of some examples: the first row to the gradient, the
-        second, if there is one, to the sizes.
-        """
-        sums = self.sums(examples, changes)
-        self.grad += sums[0]
-        if len(sums) > 1:
-            self.sizes += sums[1]
-
-    def sums(self, examples: np.ndarray, coefs: np.ndarray) -> np.ndarray:
-        """coefs @ K between some examples and these columns."""
-        return self.columns.sums(self.kernel.vectors(examples), coefs)
-
-    @property
-    def columns(self) -> Columns:
-        if self._columns is None:
-            packed = self.kernel.pool if self._often else self.kernel.columns
-            self._columns = packed(self.examples)
-        return self._columns
-
-    @property
-    def working_set(self) -> int:
-        """How many variables to solve for together."""
-        free = (self.problem.lo < self.beta) & (self.beta < self.problem.hi)
-        usual = min(WORKING_SET, max(WORKING_SET // 4, len(self) // 4))
-        most = max(usual, len(self) // 16, int(np.count_nonzero(free)))
-        return min(2 * WORKING_SET, most)
-
-    def select(
-        self, size: int, last: np.ndarray, optimality: Optimality, number: int
-    ) -> np.ndarray:
-        """The variables that violate optimality most, and half of the set from the last one: the
-        free ones first, then those that entered it last.
-
-        With violators alone, two working sets would take turns to undo each other.
-        """
-        if len(self) <= size:
-            return np.arange(len(self))
-        problem, n = self.problem, len(self)
-        up, down = np.empty((2, max(1, size // 4)), np.int64)
-        none = np.empty(0, np.int64)
-        counts = smo_loops().violators(
-            self.grad, self.beta, problem.lo, problem.hi, problem.a, problem.group, n,
-            optimality.up_max, optimality.low_min, np.ones(n, bool), up, down, none, none,
-        )  # fmt: skip
-        chosen = np.zeros(n, bool)
-        chosen[up[: counts[2]]] = chosen[down[: counts[3]]] = True
-        new = np.flatnonzero(chosen)
-        old = last[~chosen[last]]
-        free = (problem.lo[old] < self.beta[old]) & (self.beta[old] < problem.hi[old])
-        old = old[np.lexsort((-self.entered[old], ~free))]
-        self.entered[new] = number
-        return np.sort(np.concatenate([new, old[: size - len(new)]]))
-
-
-def _taken(problem: Problem, which: np.ndarray | slice) -> Problem:
-    """The problem of some variables; what is shown of all of them is not shown of some."""
-    return replace(problem.taken(which), least_norm=0.0)
-
-
 def _is_within(aim: float, at: Optimality) -> bool:
     return at.violation * at.unit <= aim
 
@@ -238,6 +130,7 @@ class Chunking:
         self.violation = np.inf
         self.converged = False
         self._room: np.ndarray | None = None  # for the matrix of a working set
+        self._columns: ColumnSet | None = None  # those that are solved over now
         self.sizes = np.zeros(len(self.beta))
         self._norms, self._weights = norms, weights
         self.drift = np.inf if norms is None else 0.0
@@ -340,10 +233,12 @@ class Chunking:
     def _whole(self, end: int) -> ColumnSet:
         part = slice(0, end)
         problem = self.problem.taken(part)
-        return ColumnSet(
+        distant = end == len(self.beta) and DistantColumnSet.fits(self.kernel, problem)
+        self._columns = (DistantColumnSet if distant else ColumnSet)(
             self.kernel, problem, self.examples[part], self.beta[part], self.grad[part],
             self.sizes[part], self.entered[part], is_whole=True, often=end < len(self.beta),
         )  # fmt: skip
+        return self._columns
 
     def _solve(self, end: int) -> None:
         """Solve for the variables up to `end`. Before the last portion a larger violation than the
@@ -353,6 +248,7 @@ class Chunking:
         last = end == len(self.beta)
         target = self.tol if last else max(self.tol, EARLY)
         self._descend(columns, lambda at: at.meets(target))
+        columns.settle()
         self._judge(columns)
 
     def _judge(self, columns: ColumnSet) -> None:
@@ -369,7 +265,7 @@ class Chunking:
     ) -> None:
         """Solve over a set of columns until it is good enough, or there is no time left."""
         last, end = np.empty(0, np.int64), self.effort.n_rounds + max_rounds
-        pools = self.kernel.has_pools and len(columns) > 2 * POOL
+        pools = has_pools(self.kernel, len(columns))
         ahead = Extrapolation(columns.problem, partial(self._sums_of, columns))
         progress = Progress()
         while True:
@@ -386,7 +282,7 @@ class Chunking:
             if not pools and self._goes_ahead(columns, ahead):
                 at = columns.optimality()
             self.effort.n_rounds += 1
-            size = max(POOL, int(POOL_SHARE * len(columns))) if pools else columns.working_set
+            size = pool_size(len(columns)) if pools else columns.working_set
             which = columns.select(size, last, at, self.effort.n_rounds)
             aim = max(self.tol / 2, LOCAL * at.violation) * at.unit
             before = columns.beta[which].copy()
@@ -394,27 +290,24 @@ class Chunking:
                 part = columns.taken(which)
                 _ = part.columns  # all of them, before those of its first working set
                 self._descend(part, partial(_is_within, aim), POOL_ROUNDS)
-                after, others = part.beta, np.setdiff1d(np.arange(len(columns)), which)
+                after, n_others = part.beta, len(columns) - len(which)
             else:
-                after, others = self._solved(columns, which, aim), np.arange(len(columns))
+                after, n_others = self._solved(columns, which, aim), len(columns)
             changed = np.flatnonzero(after != before)
             if not len(changed) or (
-                self.effort.stopped() and not self._has_time_for(len(changed) * len(others))
+                self.effort.stopped() and not self._has_time_for(len(changed) * n_others)
             ):
                 return  # only rounding still moves it, or there is no time: as if not begun
             examples = columns.examples[which[changed]]
             changes = self._changes(examples, before[changed], after[changed])
             if pools:
-                columns.put(which, part)
-                rest = columns.taken(others, often=False)
-                rest.add(examples, changes)
-                columns.put(others, rest)
+                columns.take_over(which, part, examples, changes)
             else:
                 columns.beta[which] = after
                 columns.grad[which] += columns.problem.ridge[which] * (after - before)
                 columns.add(examples, changes)
-            self.effort.n_values += len(changed) * len(others)
-            self._note_drift(examples, changes[0], columns.grad, columns.sizes)
+            self.effort.n_values += len(changed) * n_others
+            self._note_drift(examples, changes[0], np.array([columns.largest()]))
             last = which
             self._report(self)
 
@@ -542,6 +435,7 @@ class Chunking:
         columns = self._whole(len(self.beta))
         self._descend(columns, lambda at: at.meets(self.tol) or self.effort.n_values > most)
         self.tol = tol
+        columns.settle()
         self._judge(columns)
 
     def refine(self) -> None:
@@ -565,6 +459,8 @@ class Chunking:
             self.sizes += float(grown @ self._norms[examples]) * self._norms[self.examples]
 
     def solution(self) -> Solution:
+        if self._columns is not None:
+            self._columns.refresh()
         seen = None
         if not self.is_complete:
             seen = self.beta != 0

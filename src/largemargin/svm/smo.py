@@ -106,31 +106,39 @@ def snap(beta, lo, hi, sizes, rounding):
 
 
 @njit(cache=True, nogil=True)
+def _is_worse(score, index, other_score, other_index):
+    """Whether a score is the smaller one, or that of the later variable where both are equal."""
+    return score < other_score or (score == other_score and index > other_index)
+
+
+@njit(cache=True, nogil=True)
 def _offer(heap_score, heap_index, size, limit, score, index):
-    """Keep (score, index) if it is among the `limit` largest scores: in a binary heap with the
-    smallest score first. Returns the new size.
+    """Keep (score, index) if it is among the `limit` best: in a binary heap with the worst first.
+    Returns the new size.
     """
     if size < limit:
         k = size
         size += 1
         while k > 0:
             parent = (k - 1) // 2
-            if heap_score[parent] <= score:
+            if _is_worse(heap_score[parent], heap_index[parent], score, index):
                 break
             heap_score[k] = heap_score[parent]
             heap_index[k] = heap_index[parent]
             k = parent
     else:
-        if limit == 0 or score <= heap_score[0]:
+        if limit == 0 or _is_worse(score, index, heap_score[0], heap_index[0]):
             return size
         k = 0
         while True:
             child = 2 * k + 1
             if child >= size:
                 break
-            if child + 1 < size and heap_score[child + 1] < heap_score[child]:
+            if child + 1 < size and _is_worse(
+                heap_score[child + 1], heap_index[child + 1], heap_score[child], heap_index[child]
+            ):
                 child += 1
-            if heap_score[child] >= score:
+            if _is_worse(score, index, heap_score[child], heap_index[child]):
                 break
             heap_score[k] = heap_score[child]
             heap_index[k] = heap_index[child]
@@ -147,21 +155,25 @@ def violators(
     """The variables that violate optimality most: in I_up with a value above M, in I_low with one
     below m. Those whose row is `known` go to `up` and `down`, the others to `fresh_up` and
     `fresh_down`, as many as there is room for. Returns how many of each.
+
+    Of equal ones the first are taken, so that the same are found among any variables that include
+    them; within a single group values are compared as they are, without the rounding of m and M.
     """
     scores_up, scores_down = np.empty(len(up)), np.empty(len(down))
     scores_fresh_up, scores_fresh_down = np.empty(len(fresh_up)), np.empty(len(fresh_down))
     ups = downs = fresh_ups = fresh_downs = 0
+    several = len(low_min) > 1
     for i in range(n):
         g = group[i]
         value = -a[i] * grad[i]
         if value > low_min[g] and (beta[i] < hi[i] if a[i] > 0 else beta[i] > lo[i]):
-            lack = value - low_min[g]
+            lack = value - low_min[g] if several else value
             if known[i]:
                 ups = _offer(scores_up, up, ups, len(up), lack, i)
             else:
                 fresh_ups = _offer(scores_fresh_up, fresh_up, fresh_ups, len(fresh_up), lack, i)
         if value < up_max[g] and (beta[i] > lo[i] if a[i] > 0 else beta[i] < hi[i]):
-            lack = up_max[g] - value
+            lack = up_max[g] - value if several else -value
             if known[i]:
                 downs = _offer(scores_down, down, downs, len(down), lack, i)
             else:
