@@ -28,10 +28,10 @@ from .conftest import wait_for_all
 
 pytestmark = pytest.mark.cluster
 
-N, WIDTH = 2 * STRETCH + 1500, 4
+N, WIDTH = 4 * STRETCH + 1500, 4
 NAMES = tuple("abcd")
 LENGTHS = {
-    "dividing": [STRETCH, STRETCH, 1500],
+    "dividing": [2 * STRETCH, 2 * STRETCH, 1500],
     "not dividing": [1000] * 9 + [N - 9000],
     "one giant": [N],
     "empty ones": [0, 5000, 0, 0, N - 5000, 0],

@@ -32,7 +32,7 @@ from largemargin.data.features import checked_sparse
 from largemargin.runtime.arrays import Matrix, MatrixLike, VectorLike
 from largemargin.runtime.showing import shown
 
-STRETCH = 4096  # rows: enough that a task is worth its millisecond, few enough to share out evenly
+STRETCH = 2048  # rows: enough that a task is worth its millisecond, few enough to share out evenly
 
 
 @dataclass(frozen=True)

@@ -53,71 +53,83 @@ class Store:
         self.lives = [0] * n_shards
 
     def add(self, rows: np.ndarray, vectors: Matrix) -> None:
-        self.slot_of[rows] = np.arange(len(self.basis), len(self.basis) + len(rows))
+        slots = np.arange(len(self.basis), len(self.basis) + len(rows))
         self.basis.add(vectors, rows)
+        self.slot_of[rows] = slots  # last: other threads take it for a sign that they are there
 
     def rows_of(self, slots: np.ndarray) -> np.ndarray:
         """The rows in some slots, by their numbers, as short as they travel."""
         return np.asarray(self.basis.examples[slots], np.int32)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Fetch:
-    """Rows that the coordinator wants, in ascending order."""
+    """Rows that the coordinator wants, in ascending order: to have them, or, if they are `stored`,
+    to have them in the store.
+    """
 
     dtype: str
     rows: np.ndarray
+    stored: bool = False
 
 
-def _joined(fetches: list[Fetch]) -> list[Fetch]:
-    """One for each type: what several problems want is fetched once."""
-    rows: dict[str, list[np.ndarray]] = {}
-    for one in fetches:
-        rows.setdefault(one.dtype, []).append(one.rows)
-    return [Fetch(dtype, np.unique(np.concatenate(parts))) for dtype, parts in rows.items()]
+@dataclass(frozen=True)
+class Failed:
+    """What an answer is if there is none; all who wait for it raise the same error."""
 
+    error: BaseException
+    trace: Any
 
-def _part(one: Fetch, rows: np.ndarray, found: Matrix) -> Matrix:
-    """What one of several wanted of the rows that were fetched for all of them."""
-    return found if len(rows) == len(one.rows) else found[np.searchsorted(rows, one.rows)]
+    def again(self) -> BaseException:
+        return self.error.with_traceback(self.trace)
 
 
 class Asking:
-    """Sums that several threads ask for, in one round once all of them wait."""
+    """Sums that several threads ask for, in rounds.
+
+    A round begins when half of the threads wait for one. The others go on meanwhile, and what they
+    ask for is the next round: while the workers compute, the coordinator solves. Which questions
+    are in a round depends on the clock, and no answer depends on the other questions of its round.
+    """
 
     def __init__(self, answer: Callable[[list[Any]], list[Any]]) -> None:
         self._answer = WeakMethod(answer)  # its object has this one, and must go when its fit does
         self._there = threading.Condition()
         self._running = 1
         self._asked: list[tuple[Any, list[Any]]] = []
+        self._busy = False  # whether a round is under way
 
     def __call__(self, what: Any) -> Any:
         found: list[Any] = []
         with self._there:
             self._asked.append((what, found))
-            self._go()
             while not found:
-                self._there.wait()
-        if isinstance(found[0], BaseException):
-            raise found[0]
+                if self._busy or 2 * len(self._asked) < self._running:
+                    self._there.wait()
+                else:
+                    self._round()
+        if isinstance(found[0], Failed):
+            raise found[0].again()
         return found[0]
 
     def join(self, count: int) -> None:
         with self._there:
             self._running += count
-            self._go()
+            self._there.notify_all()
 
-    def _go(self) -> None:
-        """Ask, if there is nobody left who could join in."""
-        if not self._asked or len(self._asked) < self._running:
-            return
-        asked, self._asked = self._asked, []
+    def _round(self) -> None:
+        """Ask for all that is waited for; meanwhile others can begin to wait."""
+        asked, self._asked, self._busy = self._asked, [], True
+        self._there.release()
         try:
             answer = self._answer()
             assert answer is not None
             answers = answer([what for what, _ in asked])
         except BaseException as error:
-            answers = [error] * len(asked)
+            answers = [Failed(error, error.__traceback__)] * len(asked)
+        finally:
+            self._there.acquire()
+            self._busy = False
         for (_, found), answer in zip(asked, answers, strict=True):
             found.append(answer)
         self._there.notify_all()
@@ -146,11 +158,7 @@ class Shared:
         store = self.store(dtype)
         slots = store.slot_of[rows]
         if (slots < 0).any():
-            missing = np.unique(rows[slots < 0])
-            found = self.ask(Fetch(dtype, missing))
-            with self._adding:
-                new = store.slot_of[missing] < 0  # another thread may have been faster
-                store.add(missing[new], found[new])
+            self.ask(Fetch(dtype, np.unique(rows[slots < 0]), stored=True))
             slots = store.slot_of[rows]
         return np.asarray(slots)
 
@@ -158,7 +166,7 @@ class Shared:
         """All that is asked for, in one round: one task per worker that has some of it."""
         sums = [one for one in asked if isinstance(one, Sums)]
         advances = [one for one in asked if isinstance(one, Advanced)]
-        fetches = _joined([one for one in asked if isinstance(one, Fetch)])
+        fetches = self._joined([one for one in asked if isinstance(one, Fetch)])
         parts = [
             [slice(*np.searchsorted(one.rows, (first, end))) for first, end in self.ranges]
             for one in fetches
@@ -209,16 +217,34 @@ class Shared:
         columns = [np.concatenate(next(by_question), axis=1) for _ in sums]
         told = [list(next(by_question)) for _ in advances]
         rows = {
-            fetch.dtype: (fetch.rows, shards.stacked([unpacked(one) for one in next(by_question)]))
-            for fetch in fetches
+            fetch: shards.stacked([unpacked(one) for one in next(by_question)]) for fetch in fetches
         }
+        for fetch in fetches:
+            if fetch.stored:
+                self.stores[fetch.dtype].add(fetch.rows, rows[fetch])
 
         def found_for(one: Fetch | Sums | Advanced) -> Any:
             if isinstance(one, Fetch):
-                return _part(one, *rows[one.dtype])
+                return one.stored or rows[one]
             return (columns if isinstance(one, Sums) else told).pop(0)
 
         return [found_for(one) for one in asked]
+
+    def _joined(self, fetches: list[Fetch]) -> list[Fetch]:
+        """What has to be fetched: of all that is to be stored once what several problems want, and
+        what was stored since it was asked for is there.
+        """
+        stored: dict[str, list[np.ndarray]] = {}
+        for one in fetches:
+            if one.stored:
+                stored.setdefault(one.dtype, []).append(one.rows)
+        found = [one for one in fetches if not one.stored]
+        for dtype, parts in stored.items():
+            rows = np.unique(np.concatenate(parts))
+            missing = rows[self.stores[dtype].slot_of[rows] < 0]
+            if len(missing):
+                found.append(Fetch(dtype, missing, stored=True))
+        return found
 
     def _members(self, k: int, sets: Sequence[RowSet], *, kept: bool) -> tuple[Members, ...]:
         """The sets of rows as shard k is told of them: of what is kept, once."""

@@ -196,11 +196,11 @@ class RowShard:
             raise Forgotten
         if not len(news.numbers):
             return
-        rows = unpacked(news.rows)
+        n_sent = len(news.numbers) - len(news.own)
+        if n_sent:
+            known.add(unpacked(news.rows), news.numbers[:n_sent])
         if len(news.own):
-            mine = self.version(news.dtype)[news.own]
-            rows = stacked([rows, mine]) if rows.shape[0] else mine
-        known.add(rows, news.numbers)
+            known.add(self.version(news.dtype)[news.own], news.numbers[n_sent:])
 
     def all_sums(self, asks: list[Ask]) -> list[np.ndarray]:
         """coefs @ K for each, one column for each row that is asked for."""

@@ -179,8 +179,8 @@ class ShardedKernel:
 
     def values(self, vectors: np.ndarray, columns: np.ndarray) -> np.ndarray:
         """The values of some rows (down) against others (across)."""
-        if not len(vectors):
-            return np.empty((0, len(columns)), self.dtype)
+        if not len(vectors) or not len(columns):
+            return np.empty((len(vectors), len(columns)), self.dtype)
         if not self._is_fused:
             return _values(self, self.matrix(vectors), self.matrix(columns))
         (of, these), (on, those) = self.near(vectors), self.near(columns)
@@ -192,6 +192,13 @@ class ShardedKernel:
             return np.asarray(of.corner(these, room))
         matrix = self.matrix(rows)
         return _values(self, matrix, matrix)
+
+    def square(self, rows: np.ndarray) -> np.ndarray:
+        """The same in the order in which `values` has them; half of it is computed."""
+        if not self._is_fused or not self.is_kept or not len(rows):
+            return self.values(rows, rows)
+        of, these = self.near(rows)
+        return np.asarray(of.columns(these).square(of.vectors(these, sort=False)))
 
     def sums_among(self, rows: np.ndarray, coefs: np.ndarray) -> np.ndarray:
         """sum_i coefs[p, i] k(x_i, x_j) among some rows, computed here unless workers keep them or
@@ -219,11 +226,13 @@ class LastCorner:
     def corner(self, rows: np.ndarray, room: np.ndarray | None = None) -> np.ndarray:
         from largemargin.kernels.loops import renew
 
-        shared, known, at = np.intersect1d(rows, self._rows, return_indices=True)
-        new = np.flatnonzero(~np.isin(rows, shared))
-        values = self._of.values(rows[new], rows)
+        _, known, at = np.intersect1d(rows, self._rows, assume_unique=True, return_indices=True)
+        is_new = np.ones(len(rows), bool)
+        is_new[known] = False
+        new = np.flatnonzero(is_new)
+        across = self._of.values(rows[new], rows[known])
         out = self._taken(len(rows))
-        renew(self._values, at, known, values, new, out)
+        renew(self._values, at, known, across, self._of.square(rows[new]), new, out)
         self._rows, self._values = rows, out
         return out
 

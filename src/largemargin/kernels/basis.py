@@ -18,10 +18,7 @@ CAPACITY_STEP = 64  # capacities of growing arrays are multiples of it
 
 
 class Growing:
-    """A one- or two-dimensional array with room to spare at its end.
-
-    `values` is what was appended; `padded` goes on to the end of the capacity, where the first row
-    is repeated in every place.
+    """A one- or two-dimensional array with room to spare at its end; `values` is what was appended.
 
     >>> numbers = Growing(np.int64)
     >>> numbers.extend([1, 2, 3])
@@ -31,25 +28,24 @@ class Growing:
 
     def __init__(self, dtype: Any, width: int | None = None) -> None:
         self._size = 0
-        self.padded = np.empty((0,) if width is None else (0, width), dtype)
+        self._room = np.empty((0,) if width is None else (0, width), dtype)
 
     def __len__(self) -> int:
         return self._size
 
     @property
     def values(self) -> np.ndarray:
-        return self.padded[: self._size]
+        return self._room[: self._size]
 
     def extend(self, rows: Any) -> None:
-        rows = np.asarray(rows, self.padded.dtype)
+        rows = np.asarray(rows, self._room.dtype)
         size = self._size + len(rows)
-        if size > len(self.padded):
+        if size > len(self._room):
             capacity = -(-max(size, 2 * self._size) // CAPACITY_STEP) * CAPACITY_STEP
-            room = lazily_paged((capacity, *self.padded.shape[1:]), self.padded.dtype)
+            room = lazily_paged((capacity, *self._room.shape[1:]), self._room.dtype)
             room[: self._size] = self.values
-            room[self._size :] = room[0] if self._size else rows[0]
-            self.padded = room
-        self.padded[self._size : size] = rows
+            self._room = room
+        self._room[self._size : size] = rows
         self._size = size
 
     def truncate(self, size: int) -> None:
@@ -58,7 +54,7 @@ class Growing:
 
 
 class Basis:
-    """The vectors that a model is expanded in, in order of arrival, padded to whole tiles.
+    """The vectors that a model is expanded in, in order of arrival.
 
     For a precomputed kernel a vector is its column number.
     """
@@ -92,7 +88,7 @@ class Basis:
 
     def _rows(self, lo: int, hi: int) -> Any:
         if self._dense is not None:
-            return self._dense.padded[lo:hi]
+            return self._dense.values[lo:hi]
         assert self._csr is not None
         data, indices, ends = self._csr
         start = ends.values[lo - 1] if lo else 0

@@ -17,16 +17,22 @@ def take(X, rows, columns, out):
 
 
 @njit(cache=True, nogil=True)
-def renew(last, at, known, values, new, out):
-    """out[known, known] = last[at, at], out[new] = values and out[:, new] = values.T"""
+def renew(last, at, known, across, among, new, out):
+    """out[known, known] = last[at, at], out[new, known] = across, out[known, new] = across.T and
+    out[new, new] = among
+    """
     for r in range(len(known)):
         source, target = last[at[r]], out[known[r]]
         for c in range(len(known)):
             target[known[c]] = source[at[c]]
         for c in range(len(new)):
-            target[new[c]] = values[c, known[r]]
+            target[new[c]] = across[c, r]
     for r in range(len(new)):
-        out[new[r]] = values[r]
+        target = out[new[r]]
+        for c in range(len(known)):
+            target[known[c]] = across[r, c]
+        for c in range(len(new)):
+            target[new[c]] = among[r, c]
 
 
 @njit(cache=True, nogil=True)
