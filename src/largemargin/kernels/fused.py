@@ -42,6 +42,7 @@ from largemargin.runtime.threads import Workers
 USUAL_COST, MANY_ROWS_COST, FEW_ROWS_COST = 160, 256, 512
 MANY_ROWS = 1 << 15
 SHARED_COST = 112  # the same where several problems would share what is kept
+SORTED_ENTRIES = 48  # entries of a row up to which rows that are zero in the same features are many
 MOST_COLUMNS = 512  # columns up to which sparse rows are packed as dense ones
 MOST_PREDICTED_COLUMNS = 1024  # the same for predictions, which use a value once
 LEAST_ZEROS = 8  # features of a row that are zero, in the mean, from which on zeros are left out
@@ -113,7 +114,8 @@ def is_cheap(kernel: Kernel, X: Matrix, n_problems: int = 1) -> bool:
     problems that want it, and where there are many rows, not much of it can be kept.
     """
     n, d = X.shape
-    if d > MOST_COLUMNS or form_of(kernel) is None:
+    few = n <= SMALL_PROBLEM and not sp.issparse(X)
+    if d > (MOST_PREDICTED_COLUMNS if few else MOST_COLUMNS) or form_of(kernel) is None:
         return False
     if n <= SMALL_PROBLEM:
         affordable = FEW_ROWS_COST
@@ -268,7 +270,7 @@ class FusedRows:
         """The values among some rows, side by side in memory; in `room`, a flat array, if it is
         long enough: fresh memory is slow.
         """
-        columns, vectors = self.columns(rows), self.vectors(rows)
+        columns, vectors = self.columns(rows), self.vectors(rows, sort=not self.in_order)
         if self.in_order:
             return columns.square(vectors, room)
         return np.ascontiguousarray(columns.values(vectors, room))
@@ -282,10 +284,12 @@ class FusedRows:
         found[:, order] = self.columns(rows[order]).square_sums(vectors, coefs[:, order])
         return found
 
-    @property
+    @cached_property
     def in_order(self) -> bool:
-        """Whether vectors are in the order of the columns, and half of a corner is computed."""
-        return not self._leaves_zeros
+        """Whether half of a corner is computed, from vectors in the order of the columns: unless
+        more is saved by vectors together that are zero in the same features.
+        """
+        return not self._leaves_zeros or entries_per_row(self.X) > SORTED_ENTRIES
 
     @cached_property
     def _leaves_zeros(self) -> bool:

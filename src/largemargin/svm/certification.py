@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from largemargin.kernels.functions import UNIT
 from largemargin.runtime.arrays import DistantRows
 from largemargin.runtime.progress import Watch
 from largemargin.svm.bounds import multiple_bounds, with_bounds
@@ -55,11 +56,11 @@ def _certified(session: Session, one: TrainedProblem, watch: Watch, tol: float) 
         return replace(one, result=result)
     if not isinstance(formulation, SoftMargin):
         return replace(one, result=result)
-    enlarged = None
+    times = None
     if result.gap > SMALLEST_GAP:
-        enlarged = formulation.enlarged(y, s, result, outputs, session.norms[one.examples])
-    if enlarged is not None:
-        other, found = _with_bounds(session, one, enlarged, watch)
+        times = formulation.enlargement(y, s, result, outputs, session.norms[one.examples])
+    if times is not None:
+        other, found = _with_bounds(session, *_enlarged(session, one, times), watch)
         if other.gap < result.gap:
             result, outputs = other, found
     if result.converged:  # rounding in many steps may have hidden that it did not
@@ -68,6 +69,21 @@ def _certified(session: Session, one: TrainedProblem, watch: Watch, tol: float) 
         if left > 2 * tol:
             result = replace(result, converged=False)
     return replace(one, result=result)
+
+
+def _enlarged(
+    session: Session, one: TrainedProblem, times: float
+) -> tuple[TrainedProblem, DualResult]:
+    """A multiple of a machine; its outputs are known from the machine's, and how far off they may
+    be: each coefficient is rounded once more.
+    """
+    result, norms = one.result, session.sizes[one.examples]
+    coefs, outputs = times * result.coefs, times * one.outputs
+    rounding = 2 * UNIT * (summed(np.abs(coefs) * norms) * norms + np.abs(outputs))
+    sizes = None if one.sizes is None else times * one.sizes
+    result = replace(result, coefs=coefs, intercept=times * result.intercept)
+    drift = times * one.drift + rounding
+    return replace(one, result=result, outputs=outputs, drift=drift, sizes=sizes), result
 
 
 def _with_bounds(

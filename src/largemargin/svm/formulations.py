@@ -18,7 +18,7 @@ solved is in `squared_sum`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
@@ -196,10 +196,10 @@ class SoftMargin:
             ),
         )  # fmt: skip
 
-    def enlarged(
+    def enlargement(
         self, y: np.ndarray, s: np.ndarray, result: DualResult, outputs: Outputs, norms: np.ndarray
-    ) -> DualResult | None:
-        """A multiple of a machine without slack that has no slack under rounding errors either.
+    ) -> float | None:
+        """Which multiple of a machine without slack has no slack under rounding errors either.
 
         A large price makes much of what rounding takes from the margin. A slightly longer w makes
         up for it and costs next to nothing, unless a coefficient is at its bound.
@@ -215,8 +215,7 @@ class SoftMargin:
             return None
         if (sizes * (1 + 2 * lack) >= box)[used].any():
             return None
-        grown = 1 + 1.5 * lack
-        return replace(result, coefs=result.coefs * grown, intercept=result.intercept * grown)
+        return 1 + 1.5 * lack
 
 
 def feasible_start(

@@ -61,7 +61,7 @@ MULTIPLICATIONS = 300
 SMO_FIRST_ROWS = 512  # rows up to which SMO is tried before solving in few features
 SMO_FIRST_VALUES = 3_000_000  # kernel values that it may look at: about the time of the other way
 BYTES_PER_EXAMPLE = 150  # bytes per example and class: bounds, gradients, coefficients
-CORNER_ROWS = 1024  # examples of a problem up to which its own matrix is computed at once
+CORNER_ROWS = 1536  # examples of a problem up to which its own matrix is computed at once
 WHOLE_GRAM_ROWS = 2048  # rows up to which the whole Gram matrix is computed at once
 
 
@@ -357,20 +357,30 @@ class Session:
     ) -> list[Solution]:
         """Solve small problems, each on one thread in the matrix of its kernel values."""
         found: list[Any] = [None] * len(stated)
-        sizes, near = self.sizes, self.fused.nearby()
+        near = self.fused.nearby()
 
         def run(k: int) -> None:
-            examples = stated[k].examples
-            K = np.asarray(near.corner(examples), np.float64)
-            at = solve_dense(stated[k].problem, K, tol, max_steps, watch, self.team)
-            used = np.flatnonzero(at.beta)
-            summed = float(np.abs(at.beta[used]) @ sizes[examples[used]])
-            found[k] = replace(at, drift=of_sum(len(used)) * summed * sizes[examples])
-            watch.advance(1)
+            found[k] = self._solve_in_corner(stated[k], near, tol, max_steps, watch)
 
+        _ = self.sizes, self.evaluation.size_weights  # not by several threads at once
         self.team.map(run, range(len(stated)))
         self.n_computed += sum(len(one.examples) ** 2 for one in stated)
         return found
+
+    def _solve_in_corner(
+        self, one: StatedProblem, near: FusedRows, tol: float, max_steps: float, watch: Watch
+    ) -> Solution:
+        examples, sizes = one.examples, self.sizes
+        K = np.asarray(near.corner(examples), np.float64)
+        at = solve_dense(one.problem, K, tol, max_steps, watch, self.team)
+        used = np.flatnonzero(at.beta)
+        coefs, weights = np.abs(at.beta[used]), self.evaluation.size_weights
+        drift = of_sum(len(used)) * float(coefs @ sizes[examples[used]]) * sizes[examples]
+        weighted = None
+        if weights is not None:
+            weighted = (coefs * weights[examples[used]]) @ np.abs(K[used])
+        watch.advance(1)
+        return replace(at, drift=drift, sizes=weighted)
 
     def _solve_in_chunks(
         self, stated: Sequence[StatedProblem], tol: float, max_steps: float, watch: Watch
@@ -383,6 +393,10 @@ class Session:
 
         def run(k: int) -> None:
             one = stated[k]
+            if not isinstance(self.X, DistantRows) and self._are_small([one]):
+                found[k] = self._solve_in_corner(one, self.fused, tol, max_steps, watch)
+                self._n_computed[k] = len(one.examples) ** 2
+                return
             solver = self._chunking(one, tol, max_steps, watch)
             at = None
             if not self._is_single_first(one):
