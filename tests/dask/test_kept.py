@@ -1,6 +1,7 @@
 """What workers and the coordinator keep, and how rows travel: without a cluster."""
 
 import threading
+import traceback
 from types import SimpleNamespace
 
 import numpy as np
@@ -100,6 +101,9 @@ def test_a_corner_takes_what_it_has_from_the_last_one():
             self.n_values += len(vectors) * len(columns)
             return 100.0 * np.minimum.outer(vectors, columns) + np.maximum.outer(vectors, columns)
 
+        def square(self, rows):
+            return self.values(rows, rows)
+
     of = Kernel()
     corners = LastCorner(of)
     for rows in ([3, 1, 2], [2, 7, 1], [7, 1], [9, 8], [9, 4, 8, 1]):
@@ -120,6 +124,58 @@ def test_rows_arrive_as_they_were(dtype, shape, share):
     assert unpacked(sent).dtype == dtype
     some = X[:, ::2]
     assert np.array_equal(unpacked(packed(some)), some)
+
+
+class Rounds:
+    """Answers questions in rounds; the first of them waits for a sign that others go on."""
+
+    def __init__(self):
+        self.asked, self.begun, self.going = [], threading.Event(), threading.Event()
+
+    def answer(self, questions):
+        self.asked.append(questions)
+        self.begun.set()
+        assert self.going.wait(60)
+        if "bad" in questions:
+            raise KeyError("bad")
+        return [2 * one for one in questions]
+
+
+def test_while_half_of_the_problems_wait_the_others_go_on():
+    rounds, found = Rounds(), {}
+    ask = Asking(rounds.answer)
+    ask.join(1)  # two problems
+    first = threading.Thread(target=lambda: found.update(a=ask("a")), daemon=True)
+    first.start()
+    assert rounds.begun.wait(60)
+    rounds.going.set()  # here, while the first one waits
+    found["b"] = ask("b")
+    first.join(60)
+    assert found == {"a": "aa", "b": "bb"}
+    assert rounds.asked == [["a"], ["b"]]
+
+
+def test_all_who_wait_are_told_of_an_error():
+    rounds, errors = Rounds(), []
+    rounds.going.set()
+    ask = Asking(rounds.answer)
+    ask.join(7)
+
+    def run():
+        try:
+            ask("bad")
+        except KeyError as error:
+            errors.append(error)
+        finally:
+            ask.join(-1)
+
+    threads = [threading.Thread(target=run, daemon=True) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert len(errors) == 8
+    assert len(traceback.extract_tb(errors[0].__traceback__)) < 8  # not one after the other
 
 
 @pytest.mark.parametrize("name", ["slots", "here"])

@@ -16,7 +16,15 @@ from sklearn.exceptions import ConvergenceWarning
 from largemargin.kernels import fused
 from largemargin.kernels.functions import Gaussian
 from largemargin.kernels.fused import Columns, form_of
-from largemargin.svm import SVC, KernelAdatron, OneClassSVM, chunking, column_sets, session
+from largemargin.svm import (
+    SVC,
+    KernelAdatron,
+    OneClassSVM,
+    chunking,
+    column_sets,
+    session,
+    single_first,
+)
 from largemargin.svm import multiclass as reductions
 from largemargin.svm.forecast import Forecast
 
@@ -296,7 +304,7 @@ def test_going_on_without_the_time_for_it():
     assert model.converged_
 
 
-@pytest.mark.parametrize("columns", [fused.FEW_ROWS_COST, fused.FEW_ROWS_COST + 1])
+@pytest.mark.parametrize("columns", [fused.FEWEST_ROWS_COST, fused.FEWEST_ROWS_COST + 1])
 def test_the_way_follows_from_the_data_alone(columns, monkeypatch):
     """On either side of the border, whatever the memory and the threads."""
     ways = []
@@ -310,20 +318,47 @@ def test_the_way_follows_from_the_data_alone(columns, monkeypatch):
     y = X[:, :3].sum(axis=1) > rng.normal(size=200)
     limits = [(1, "auto"), (2, "auto"), (2, "1MB"), (3, "40MB")]
     models = [SVC(n_jobs=n_jobs, memory=memory).fit(X, y) for n_jobs, memory in limits]
-    assert ways == [columns <= fused.FEW_ROWS_COST] * 4
+    assert ways == [columns <= fused.FEWEST_ROWS_COST] * 4
     for other in models[1:]:
         same_bits(models[0], other)
 
 
+def test_problems_of_all_rows_share_a_matrix(monkeypatch):
+    """If there is memory for it, and with the same bits without."""
+    corner, calls = fused.FusedRows.corner, []
+
+    def counted(self, rows, room=None):
+        calls.append((self.dtype.name, len(rows)))
+        return corner(self, rows, room)
+
+    monkeypatch.setattr(fused.FusedRows, "corner", counted)
+    monkeypatch.setattr(session, "WHOLE_GRAM_ROWS", 0)
+    monkeypatch.setattr(session, "CORNER_ROWS", 0)
+    monkeypatch.setattr(single_first, "ROWS", (0, 3072, 4096))
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 20))
+    y = np.where(rng.random(300) < 0.1, 0, X[:, :3].argmax(axis=1))
+    models = []
+    for memory, count in (("1GB", 1), ("100MB", 3)):
+        calls.clear()
+        models.append(SVC(memory=memory).fit(X, y))
+        assert calls.count(("float32", 300)) == count
+    same_bits(*models)
+
+
 def test_which_way_how_many_rows_of_which_kind_go():
     """Rows that only say what their shape is, and that all have the same entries."""
-    few, usual, many = 8192, 20_000, 100_000
+    fewest, few, usual, many = 4096, 8192, 20_000, 100_000
 
-    def cheap(n, entries, n_problems=1):
-        row = np.zeros((1, fused.MOST_COLUMNS))
+    def cheap(n, entries, n_problems=1, in_matrices=False):
+        row = np.zeros((1, 1024 if n <= few else fused.MOST_COLUMNS))
         row[0, :entries] = 1.0
-        return fused.is_cheap(Gaussian(1.0), np.broadcast_to(row, (n, row.shape[1])), n_problems)
+        X = np.broadcast_to(row, (n, row.shape[1]))
+        return fused.is_cheap(Gaussian(1.0), X, n_problems, in_matrices)
 
+    assert cheap(fewest, fused.FEWEST_ROWS_COST, 10, in_matrices=True)
+    assert not cheap(fewest, fused.FEW_ROWS_COST + 1)
+    assert not cheap(few, fused.FEW_ROWS_COST + 1, in_matrices=True)
     assert cheap(few, fused.FEW_ROWS_COST, 10)
     assert cheap(usual, fused.USUAL_COST)
     assert not cheap(usual, fused.USUAL_COST + 1)

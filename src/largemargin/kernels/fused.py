@@ -41,6 +41,7 @@ from largemargin.runtime.threads import Workers
 # those that are computed again begin in float32
 USUAL_COST, MANY_ROWS_COST, FEW_ROWS_COST = 160, 256, 512
 MANY_ROWS = 1 << 15
+FEWEST_ROWS, FEWEST_ROWS_COST = 1 << 12, 1024  # the same of problems with a matrix each
 SHARED_COST = 112  # the same where several problems would share what is kept
 SORTED_ENTRIES = 48  # entries of a row up to which rows that are zero in the same features are many
 MOST_COLUMNS = 512  # columns up to which sparse rows are packed as dense ones
@@ -92,11 +93,13 @@ def form_of(kernel: Kernel) -> Form | None:
     return None
 
 
-def is_computed_again(kernel: Kernel, X: Matrix, n_problems: int = 1) -> bool:
+def is_computed_again(
+    kernel: Kernel, X: Matrix, n_problems: int = 1, in_matrices: bool = False
+) -> bool:
     """Whether kernel values are computed again each time: where they are cheap, or nothing could
-    be kept.
+    be kept. `in_matrices` says that a problem of few rows has all its values in a matrix.
     """
-    return isinstance(X, DistantRows) or is_cheap(kernel, X, n_problems)
+    return isinstance(X, DistantRows) or is_cheap(kernel, X, n_problems, in_matrices)
 
 
 def is_used_once(kernel: Kernel, n_columns: int) -> bool:
@@ -106,7 +109,7 @@ def is_used_once(kernel: Kernel, n_columns: int) -> bool:
     return n_columns <= MOST_PREDICTED_COLUMNS and form_of(kernel) is not None
 
 
-def is_cheap(kernel: Kernel, X: Matrix, n_problems: int = 1) -> bool:
+def is_cheap(kernel: Kernel, X: Matrix, n_problems: int = 1, in_matrices: bool = False) -> bool:
     """Whether kernel values are cheaper to compute again each time than to write to memory and to
     read back.
 
@@ -117,7 +120,9 @@ def is_cheap(kernel: Kernel, X: Matrix, n_problems: int = 1) -> bool:
     few = n <= SMALL_PROBLEM and not sp.issparse(X)
     if d > (MOST_PREDICTED_COLUMNS if few else MOST_COLUMNS) or form_of(kernel) is None:
         return False
-    if n <= SMALL_PROBLEM:
+    if n <= FEWEST_ROWS and in_matrices and kernel.on_products:
+        affordable = FEWEST_ROWS_COST
+    elif n <= SMALL_PROBLEM:
         affordable = FEW_ROWS_COST
     elif n_problems > 1:
         affordable = SHARED_COST

@@ -86,12 +86,17 @@ class SupportVectorEstimator(ExpansionEstimator):
                 data.X, data.labels, data.n_classes, data.kernel, data.dtype,
                 memory_bytes(self.memory, enough=len(data) ** 2 * data.dtype.itemsize), team,
                 portions=portions and self._in_portions, given=data.given,
-                may_forget=self._may_forget,
+                may_forget=self._may_forget, in_matrices=self._has_matrices(data.n_classes),
             )  # fmt: skip
             yield session, watch
             session.close()
 
     _may_forget = True  # whether kernel values may be computed again each time they are used
+
+    def _has_matrices(self, n_classes: int) -> bool:
+        """Whether each problem of few rows is solved in a matrix of its own."""
+        return False
+
     _in_portions = True  # whether a part of the examples makes a problem of its own
 
     def train(

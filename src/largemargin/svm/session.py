@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import cached_property, partial
-from threading import Semaphore
+from threading import Lock, Semaphore
 from typing import Any
 
 import numpy as np
@@ -79,6 +79,8 @@ class Session:
         The same rows before `prepare` rounded them, if it did.
     may_forget : bool
         Whether kernel values may be computed again each time, where that is cheaper.
+    in_matrices : bool
+        Whether all problems are such that each, if it has few rows, is solved in a matrix.
     """
 
     def __init__(
@@ -94,6 +96,7 @@ class Session:
         portions: bool = True,
         given: MatrixLike = None,
         may_forget: bool = True,
+        in_matrices: bool = False,
     ) -> None:
         self.X, self.labels, self.kernel, self.team = X, labels, kernel, team
         self.given = X if given is None else given
@@ -105,7 +108,9 @@ class Session:
         large = self.n > SMALL_PROBLEM and not self.whole
         self.layout = Layout(labels, n_classes, portions and large)
         self.computed = (
-            may_forget and not self.whole and is_computed_again(kernel, X, max(1, n_classes - 1))
+            may_forget
+            and not self.whole
+            and is_computed_again(kernel, X, max(1, n_classes - 1), in_matrices)
         )
         self._dtype, self._memory = dtype, memory
         self._ends = [0, *np.cumsum(np.bincount(labels, minlength=n_classes)).tolist()]
@@ -114,6 +119,8 @@ class Session:
         self.n_computed = 0  # kernel values that were computed and forgotten
         self.evaluation = Evaluation(self)
         self._matrices = Semaphore(max(1, memory // LARGEST_MATRIX))
+        self._keeping = Lock()
+        self._kept: tuple[np.ndarray, np.ndarray] | None = None  # examples, and their matrix
 
     @cached_property
     def gram(self) -> np.ndarray:
@@ -278,11 +285,22 @@ class Session:
         """
         tol = solver.tol if self._is_rough else solver.tol / 2
         with self._matrices:
-            K = self.quick.corner(one.examples)
+            K = self._matrix(one.examples)
             at = solve_nearly(one.problem, K, tol, solver.effort.max_steps, watch, self.team)
         solver.effort.n_values += K.size
         solver.take(at)
         return at
+
+    def _matrix(self, examples: np.ndarray) -> np.ndarray:
+        """The values among some examples in float32; those among all examples are kept for other
+        problems: other classes, other values of C, other folds.
+        """
+        if len(examples) < self.n or self._memory < 2 * LARGEST_MATRIX:
+            return self.quick.corner(examples)
+        with self._keeping:
+            if self._kept is None or not np.array_equal(self._kept[0], examples):
+                self._kept = examples, self.quick.corner(examples)
+            return self._kept[1]
 
     def _chunking(
         self, one: StatedProblem, tol: float, max_steps: float, watch: Watch,
@@ -388,13 +406,14 @@ class Session:
         """Solve all problems over kernel values that are computed, used and forgotten: those in
         float64 in float32 first, as far as the tolerance.
         """
-        _ = self.quick  # not by several threads at once
+        _ = self.quick, self.sizes, self.evaluation.size_weights  # not by several threads at once
         found: list[Any] = [None] * len(stated)
+        near = self.fused.nearby() if any(self._are_small([one]) for one in stated) else self.fused
 
         def run(k: int) -> None:
             one = stated[k]
-            if not isinstance(self.X, DistantRows) and self._are_small([one]):
-                found[k] = self._solve_in_corner(one, self.fused, tol, max_steps, watch)
+            if self._are_small([one]):
+                found[k] = self._solve_in_corner(one, near, tol, max_steps, watch)
                 self._n_computed[k] = len(one.examples) ** 2
                 return
             solver = self._chunking(one, tol, max_steps, watch)

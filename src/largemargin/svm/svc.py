@@ -211,6 +211,9 @@ class SVC(SupportVectorMachine):
         loss = LOSSES.get(self.slack, HINGE)  # "squared-sum" is solved by way of hinge losses
         return SoftMargin(float(self.C), loss, bool(self.fit_intercept))
 
+    def _has_matrices(self, n_classes: int) -> bool:
+        return n_classes == 2 or self.multiclass in ("ovo", "ovr")
+
     def _solve(self, session: Session, jobs: Sequence[Job], watch: Watch) -> list[TrainedProblem]:
         if self.slack == "squared-sum" and np.isfinite(self.C):
             return squared_sum.train(
