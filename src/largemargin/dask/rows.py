@@ -4,9 +4,10 @@ The problem, as in `svm.chunking`: b and its gradient, whose changes are
 
     grad_j += sum over i that changed of (change of b_i) k(x_i, x_j)      for all columns j
 
-The client is the coordinator. It has the coefficients and labels, and the gradients of all but large
-problems (see `gradients`), which are O(n) numbers, and the vectors that ever were in a working set or a pool. A worker has some of the rows,
-which are its columns. In a round the coordinator selects and solves a working set, or a pool of
+The client is the coordinator. It has the coefficients and labels, and the gradients of all but
+large problems (see `gradients`), which are O(n) numbers, and the vectors that ever were in a working
+set or a pool. A worker has some of the rows, which are its columns. In a round the coordinator
+selects and solves a working set, or a pool of
 some ten thousand columns, by itself; what changed is sent to all workers:
 
     down   for each vector that changed: 4 bytes of its number, 8 bytes for each problem, and, once
@@ -17,8 +18,9 @@ some ten thousand columns, by itself; what changed is sent to all workers:
 Each worker computes the values of these vectors against its columns, uses them and forgets them. So
 workers hold no state that is not data, gradients of large problems apart: one that dies is
 replaced, and nothing else is replayed. While workers compute for some of the problems of a fit, the
-coordinator solves others. A sum has one owner and a fixed order, and a kernel value the same bits wherever it is computed, so the
-model does not depend on the number of workers, their threads, or how the rows were shared out.
+coordinator solves others. A sum has one owner and a fixed order, and a kernel value the same bits
+wherever it is computed, so the model does not depend on the number of workers, their threads, or
+how the rows were shared out.
 """
 
 from __future__ import annotations
