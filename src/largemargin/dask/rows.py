@@ -5,9 +5,9 @@ The problem, as in `svm.chunking`: b and its gradient, whose changes are
     grad_j += sum over i that changed of (change of b_i) k(x_i, x_j)      for all columns j
 
 The client is the coordinator. It has the coefficients and labels, and the gradients of all but
-large problems (see `gradients`), which are O(n) numbers, and the vectors that ever were in a working
-set or a pool. A worker has some of the rows, which are its columns. In a round the coordinator
-selects and solves a working set, or a pool of
+large problems (see `gradients`), which are O(n) numbers, and the vectors that ever were in a
+working set or a pool. A worker has some of the rows, which are its columns. In a round the
+coordinator selects and solves a working set, or a pool of
 some ten thousand columns, by itself; what changed is sent to all workers:
 
     down   for each vector that changed: 4 bytes of its number, 8 bytes for each problem, and, once
