@@ -16,8 +16,8 @@ import pytest
 from dask import delayed
 
 from largemargin import SVC
-from largemargin.dask import ClusterError, DaskSVC, cluster
-from largemargin.svm import chunking, cross_validate
+from largemargin.dask import ClusterError, DaskSVC, cluster, gradients
+from largemargin.svm import chunking, column_sets, cross_validate
 
 from .conftest import cluster_of, wait_for_all
 
@@ -158,6 +158,28 @@ def test_one_dies_during_the_last_check(workers, data, undisturbed, monkeypatch)
     model = DaskSVC(client=workers, **PARAMS).fit(chunked(data[0]), data[1])
     assert_same(model, undisturbed[0])
     assert np.array_equal(model.dual_gap_, undisturbed[0].dual_gap_)
+
+
+@pytest.mark.parametrize("copied", [0.0, 100.0])
+def test_the_gradient_that_a_worker_had_is_made_again(workers, data, monkeypatch, copied):
+    """From a copy of the round before, or from the start and the changes of all rounds since."""
+    monkeypatch.setattr(column_sets, "POOL", 1024)
+    monkeypatch.setattr(gradients, "COPIED", copied)
+    expected = SVC(**PARAMS).fit(*data)
+    advance, rounds = gradients.ShardedGradient.advance, []
+
+    def killing(self, *args):
+        rounds.append(self)
+        if len(rounds) == 4:
+            kill(workers)
+        return advance(self, *args)
+
+    monkeypatch.setattr(gradients.ShardedGradient, "advance", killing)
+    model = DaskSVC(client=workers, **PARAMS).fit(chunked(data[0]), data[1])
+    assert len(rounds) > 5
+    assert sum(one["deaths"] for one in model.cluster_stats_) >= 1
+    assert_same(model, expected)
+    wait_for_all(workers, 2)
 
 
 def test_plain_data_is_sent_again(workers, data, undisturbed, monkeypatch):
