@@ -253,12 +253,12 @@ class NearbyRows:
         self._of = of
         self._rows = some_rows(of.rows, np.arange(of.rows.shape[0]))
 
-    def corner(self, rows: np.ndarray) -> np.ndarray:
+    def corner(self, rows: np.ndarray, room: np.ndarray | None = None) -> np.ndarray:
         of, X = self._of, self._rows[rows]
         if not of._is_fused:
             return _values(of, X, X)
         near = FusedRows(of.kernel, X, of.team, of.dtype, zeros=of.zeros)
-        return near.corner(np.arange(len(rows)))
+        return near.corner(np.arange(len(rows)), room)
 
 
 class ShardedVectors:

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import cached_property, partial
-from threading import Lock, Semaphore
+from threading import Lock, Semaphore, get_ident
 from typing import Any
 
 import numpy as np
@@ -119,6 +119,7 @@ class Session:
         self.n_computed = 0  # kernel values that were computed and forgotten
         self.evaluation = Evaluation(self)
         self._matrices = Semaphore(max(1, memory // LARGEST_MATRIX))
+        self._rooms: dict[int, np.ndarray] = {}  # for the corners of a thread
         self._keeping = Lock()
         self._kept: tuple[np.ndarray, np.ndarray] | None = None  # examples, and their matrix
 
@@ -389,7 +390,10 @@ class Session:
         self, one: StatedProblem, near: FusedRows, tol: float, max_steps: float, watch: Watch
     ) -> Solution:
         examples, sizes = one.examples, self.sizes
-        K = np.asarray(near.corner(examples), np.float64)
+        room = self._rooms.get(get_ident())
+        if room is None or len(room) < len(examples) ** 2:  # fresh memory is slow
+            room = self._rooms[get_ident()] = np.empty(len(examples) ** 2, self.fused.dtype)
+        K = np.asarray(near.corner(examples, room), np.float64)
         at = solve_dense(one.problem, K, tol, max_steps, watch, self.team)
         used = np.flatnonzero(at.beta)
         coefs, weights = np.abs(at.beta[used]), self.evaluation.size_weights
