@@ -185,17 +185,21 @@ def test_the_gradient_that_a_worker_had_is_made_again(workers, data, monkeypatch
 def test_plain_data_is_sent_again(workers, data, undisturbed, monkeypatch):
     """Also where what is sent goes beside the task, to a worker that has just died."""
     monkeypatch.setattr(cluster, "LARGE", 1 << 10)
-    submit, calls = cluster.Cluster._submit, []
+    submit, calls, killed = cluster.Cluster._submit, [], []
 
-    def killing(self, *args):
+    def killing(self, what, function, k, *args):
         calls.append(1)
-        if len(calls) in (3, 12):
-            kill(workers)
-        return submit(self, *args)
+        if len(killed) < 2 and len(calls) >= (3, 12)[len(killed)]:
+            address = self.shards[k].address  # which is asked next
+            for pid in workers.run(os.getpid, workers=[address], on_error="ignore").values():
+                os.kill(pid, signal.SIGKILL)
+                killed.append(pid)
+        return submit(self, what, function, k, *args)
 
     monkeypatch.setattr(cluster.Cluster, "_submit", killing)
     model = DaskSVC(client=workers, **PARAMS).fit(*data)
     assert_same(model, undisturbed[0])
+    assert len(killed) == 2
     assert sum(shard["deaths"] for shard in model.cluster_stats_) >= 2
     assert_nothing_left(workers)
 

@@ -36,7 +36,7 @@ def fitted(iris):
 
 def without_times(page):
     """A page without what is measured, and without the file and the command that made it."""
-    page = re.sub(r"<dt>(prediction|rows per second|certificate)</dt><dd>.*?</dd>", "", page)
+    page = re.sub(r"<dt>(prediction|rows per second|certificate)</dt><dd>.*?</dd>\s*", "", page)
     page = re.sub(r"<section aria-labelledby=.use.>.*?</section>", "", page, flags=re.DOTALL)
     return re.sub(r"<footer>.*?</footer>", "", page, flags=re.DOTALL)
 
