@@ -4,6 +4,7 @@ import os
 import threading
 import time
 import warnings
+import weakref
 from functools import partial
 
 import numpy as np
@@ -112,6 +113,31 @@ def test_work_may_share_out_work_of_its_own(count):
     with workers(count) as team:
         team.map(lambda item: team.map(work, range(10 * item, 10 * item + 10)), range(20))
     assert sorted(done) == list(range(200))
+
+
+def test_work_that_is_done_lets_go_of_its_data():
+    """Also where its helpers were never begun, since all threads were busy: the matrices of
+    hundreds of small problems would be there at once.
+    """
+    kept = []
+    team = Workers(2)
+
+    def share_out(_):
+        data = np.zeros(1000)
+        kept.append(weakref.ref(data))
+        team.map(lambda k: data.__setitem__(k, 1.0), range(4))
+        return data.sum()
+
+    def begin(_):
+        for k in range(20):
+            share_out(k)
+        alive.append(sum(one() is not None for one in kept))
+
+    alive = []
+    team.map(begin, range(2))
+    team.close()
+    assert len(kept) == 40
+    assert max(alive) <= 2  # one of each thread
 
 
 @pytest.mark.parametrize("count", [1, 2, 4])

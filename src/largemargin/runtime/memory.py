@@ -18,6 +18,7 @@ from largemargin.runtime.showing import shown
 
 LEAST_MEMORY = 1 << 26  # bytes that are taken to be free, whatever the system says
 HUGE_PAGES_FROM = 1 << 22  # bytes of an array from which on NumPy asks for huge pages
+KEPT = (1 << 25) - (1 << 16)  # bytes of the largest array whose memory the C library may keep
 
 
 class _Files(NamedTuple):
@@ -121,6 +122,16 @@ def _number_in(file: Path) -> int | None:
         return int(file.read_text())
     except (OSError, ValueError):  # not there, or "max"
         return None
+
+
+@cache
+def keep_freed_memory() -> None:
+    """Have the C library keep the memory of arrays that were freed, some dozens of megabytes of it,
+    for the next ones. It gives back what exceeds twice the largest array that it has seen so far,
+    and to get it again takes longer than a small fit has to do otherwise. The array that is shown
+    to it here takes no memory, since nothing is written to it.
+    """
+    np.empty(KEPT, np.uint8)
 
 
 def lazily_paged(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:

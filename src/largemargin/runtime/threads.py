@@ -24,6 +24,8 @@ from typing import Any
 from joblib.parallel import get_active_backend
 from threadpoolctl import LibController, ThreadpoolController
 
+from largemargin.runtime.memory import keep_freed_memory
+
 IDLE_POOLS = 4  # teams whose threads wait for the next one
 MANY_TASKS = 256  # tasks of a team from which on those that are done are forgotten
 
@@ -233,23 +235,13 @@ class Workers:
                 work(item)
             return
 
-        def drain() -> None:
-            try:
-                while left:
-                    try:
-                        item = left.popleft()
-                    except IndexError:  # another thread was faster
-                        return
-                    work(item)
-            except BaseException:
-                left.clear()
-                raise
-
+        drain = _Draining(work, left)
         helpers = [self.submit(drain) for _ in range(min(self.count, len(left)) - 1)]
         try:
             drain()
         finally:
             wait([helper for helper in helpers if not helper.cancel()])
+            drain.forget()
         for helper in helpers:
             if not helper.cancelled():
                 helper.result()
@@ -262,9 +254,36 @@ class Workers:
             self._pool = None
 
 
+class _Draining:
+    """Work for the items that are left, to be done by any number of threads."""
+
+    def __init__(self, work: Callable[[Any], Any], left: deque[Any]) -> None:
+        self._work, self._left = work, left
+
+    def __call__(self) -> None:
+        left = self._left
+        try:
+            while left:
+                try:
+                    item = left.popleft()
+                except IndexError:  # another thread was faster
+                    return
+                self._work(item)
+        except BaseException:
+            left.clear()
+            raise
+
+    def forget(self) -> None:
+        """Let go of what the work refers to: where all threads are busy, a pool holds on to a task
+        that was cancelled until one of them looks at it, and these may be thousands.
+        """
+        del self._work
+
+
 @contextmanager
 def workers(n_jobs: int | None) -> Iterator[Workers]:
     """Threads for a while, during which every BLAS call is single-threaded."""
+    keep_freed_memory()
     team = Workers(count_workers(n_jobs))
     try:
         with single_thread():
