@@ -21,7 +21,7 @@ from largemargin.dask import (
     estimators,
     shards,
 )
-from largemargin.svm import column_sets, cross_validate, session
+from largemargin.svm import column_sets, cross_validate, session, solving
 
 from .conftest import cluster_of
 
@@ -89,8 +89,8 @@ def few_rows_are_many(working_set=64, pool=128, corner=0):
             patch.setattr(room, "STRETCH", STRETCH)
         patch.setattr(session, "WHOLE_GRAM_ROWS", 0)
         patch.setattr(session, "SMALL_PROBLEM", 0)
-        patch.setattr(session, "CORNER_ROWS", corner)
-        patch.setattr(session, "has_few_features", lambda X, kernel: False)
+        patch.setattr(solving, "CORNER_ROWS", corner)
+        patch.setattr(solving, "has_few_features", lambda X, kernel: False)
         patch.setattr(column_sets, "WORKING_SET", working_set)
         patch.setattr(column_sets, "POOL", pool)
         yield

@@ -208,7 +208,7 @@ def test_the_told_gap_of_data_of_usual_size_is_tiny(kernel):
 def test_float32_is_told_to_its_rounding(kernel, C, monkeypatch):
     """The gap that float32 leaves is told in float64: it holds, and is not far above the truth."""
     # few dimensions are solved in float64
-    monkeypatch.setattr("largemargin.svm.session.Session._patience", lambda self, n: np.inf)
+    monkeypatch.setattr("largemargin.svm.solving.Solving._patience", lambda self, n: np.inf)
     X, y = noisy(3, n=150)
     for rows in (X, X.astype(np.float32)):
         model = SVC(kernel=kernel, C=C, precision="float32").fit(rows, y)

@@ -24,6 +24,8 @@ from largemargin.svm import (
     column_sets,
     session,
     single_first,
+    solving,
+    solving_in_chunks,
 )
 from largemargin.svm import multiclass as reductions
 from largemargin.svm.forecast import Forecast
@@ -54,7 +56,7 @@ MACHINES = {
 def kept_rows():
     """Values in rows that are kept, for the linear kernel too."""
     with small_blocks(portions=True), pytest.MonkeyPatch.context() as patch:
-        patch.setattr(session, "has_few_features", lambda X, kernel: False)
+        patch.setattr(solving, "has_few_features", lambda X, kernel: False)
         yield
 
 
@@ -66,7 +68,7 @@ def in_chunks(working_set=8, pool=32, portions=True):
         patch.setattr(
             session, "is_computed_again", lambda kernel, X, *rest: form_of(kernel) is not None
         )
-        patch.setattr(session, "has_few_features", lambda X, kernel: False)
+        patch.setattr(solving, "has_few_features", lambda X, kernel: False)
         patch.setattr(column_sets, "WORKING_SET", working_set)
         patch.setattr(column_sets, "POOL", pool)
         if portions:
@@ -186,7 +188,7 @@ def test_rows_looked_at_a_few_at_a_time_change_no_bit():
     models = []
     for rows in (7, 1 << 14):
         with in_chunks(), pytest.MonkeyPatch.context() as patch:
-            patch.setattr(session, "LOOK_ROWS", rows)
+            patch.setattr(solving_in_chunks, "LOOK_ROWS", rows)
             patch.setattr(chunking, "AT_ONCE", 0)
             models.append(SVC(C=2.0).fit(X, y))
     same_bits(*models)
@@ -333,7 +335,7 @@ def test_problems_of_all_rows_share_a_matrix(monkeypatch):
 
     monkeypatch.setattr(fused.FusedRows, "corner", counted)
     monkeypatch.setattr(session, "WHOLE_GRAM_ROWS", 0)
-    monkeypatch.setattr(session, "CORNER_ROWS", 0)
+    monkeypatch.setattr(solving, "CORNER_ROWS", 0)
     monkeypatch.setattr(single_first, "ROWS", (0, 3072, 4096))
     rng = np.random.default_rng(0)
     X = rng.normal(size=(300, 20))

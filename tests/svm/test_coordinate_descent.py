@@ -9,7 +9,7 @@ import pytest
 import scipy.sparse as sp
 
 from largemargin.runtime.threads import workers
-from largemargin.svm import SVC, few_features, session, verified_sums
+from largemargin.svm import SVC, few_features, session, solving, verified_sums
 from largemargin.svm.formulations import HINGE, SQUARED_HINGE, SoftMargin
 from largemargin.svm.linear import coordinate_descent, loops
 from largemargin.svm.linear.coordinate_descent import solve_by_coordinates
@@ -81,7 +81,7 @@ def test_the_answer_of_kernel_values(slack, without_matrix, monkeypatch):
     params = {"kernel": "linear", "slack": slack, "C": 2.0}
     ours = SVC(**params).fit(X, y)
     dense = SVC(**params).fit(X.toarray(), y)  # of which there are too many columns
-    monkeypatch.setattr(session, "fits", lambda _: False)
+    monkeypatch.setattr(solving, "fits", lambda _: False)
     truth = SVC(**params).fit(X, y)
     for model in (ours, dense):
         assert model.converged_

@@ -11,7 +11,7 @@ from sklearn.datasets import load_breast_cancer, make_classification
 from sklearn.exceptions import ConvergenceWarning
 
 from largemargin.runtime.threads import workers
-from largemargin.svm import SVC, NuSVC, few_features, interior_point, session
+from largemargin.svm import SVC, NuSVC, few_features, interior_point, solving
 
 from . import twin
 from .problems import noisy, separable
@@ -35,7 +35,7 @@ MACHINES = {
 @pytest.fixture
 def at_once(monkeypatch):
     """No steps are tried first."""
-    monkeypatch.setattr(session, "SMO_FIRST_ROWS", 0)
+    monkeypatch.setattr(solving, "SMO_FIRST_ROWS", 0)
 
 
 def again(name, **params):
@@ -133,7 +133,7 @@ def test_several_classes_and_folds(at_once):
 def test_neither_threads_nor_memory_change_a_bit(sparse, monkeypatch):
     monkeypatch.setattr(few_features, "ROWS", 64)
     monkeypatch.setattr(few_features, "AT_ONCE", 3)
-    monkeypatch.setattr(session, "SMO_FIRST_ROWS", 0)
+    monkeypatch.setattr(solving, "SMO_FIRST_ROWS", 0)
     X, y = noisy(4, n=400, n_features=6)
     X = sp.csr_array(X * (abs(X) > 0.5)) if sparse else X
     for precision in ("float32", "float64"):
@@ -205,7 +205,7 @@ def test_any_scale_and_price():
         C, weight = 10.0 ** rng.uniform(-3, 5), rng.uniform(0.2, 3, n)
         with pytest.MonkeyPatch.context() as patch, warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            patch.setattr(session, "SMO_FIRST_ROWS", 0)
+            patch.setattr(solving, "SMO_FIRST_ROWS", 0)
             model = again(str(name), C=C).fit(X, y, weight)
         coefs = np.zeros(n)
         coefs[model.support_] = model.dual_coef_[0]

@@ -57,7 +57,7 @@ def test_in_few_dimensions_from_the_start(machine, n, monkeypatch):
     else:
         model = SVC(C=3.0, slack=machine, **kernel)
     usual = model.fit(X, y).objective_
-    monkeypatch.setattr("largemargin.svm.session.Session._patience", lambda self, n: 0.0)
+    monkeypatch.setattr("largemargin.svm.solving.Solving._patience", lambda self, n: 0.0)
     model.fit(X, y)
     assert model.converged_
     assert model.dual_gap_[0] < 1e-5

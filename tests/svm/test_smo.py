@@ -192,6 +192,21 @@ def test_solve_local_goes_closer_for_a_while():
     assert first < more <= 4 * first + 10 * 30
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_solve_local_ends_where_nothing_moves(dtype):
+    """All variables are at a bound, and nothing can be gained: none is left for a smaller matrix,
+    though a finer tolerance is aimed at.
+    """
+    n = 2 * shrinking.SHRINK_FROM
+    lo, hi, a, group = np.zeros(n), np.ones(n), np.ones(n), np.zeros(n, np.uint8)
+    beta, grad = np.ones(n), np.full(n, -3.0)
+    steps, met = shrinking.smo_solve(
+        np.eye(n, dtype=dtype), np.zeros(n), grad, beta, lo, hi, a, group, 1, 1e-2, 1e-3, 10**6
+    )
+    assert (steps, met) == (0, True)
+    assert (beta == 1).all()
+
+
 @settings(max_examples=200, deadline=None)
 @draw(SEEDS, st.integers(2, 8), st.integers(-20, 20), st.integers(-20, 20))
 def test_nearest_of_example(seed, k, size, box):

@@ -11,7 +11,7 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 from largemargin.kernels import rows as kernel_rows
-from largemargin.svm import SVC, NuSVC, cross_validate, decomposition, few_features, session
+from largemargin.svm import SVC, NuSVC, cross_validate, decomposition, few_features, solving
 
 from ..clock import driven_clock
 from . import twin
@@ -170,7 +170,7 @@ def test_scores_of_folds_that_were_stopped(data, monkeypatch):
 
 def test_few_features_in_time(monkeypatch):
     """A system at a time: the clock moves with each."""
-    monkeypatch.setattr(session, "SMO_FIRST_ROWS", 0)
+    monkeypatch.setattr(solving, "SMO_FIRST_ROWS", 0)
     X, y = noisy(1, n=N, noise=1.5)
     normal = few_features.Features.normal
 

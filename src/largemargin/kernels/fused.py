@@ -117,8 +117,8 @@ def is_cheap(kernel: Kernel, X: Matrix, n_problems: int = 1, in_matrices: bool =
     problems that want it, and where there are many rows, not much of it can be kept.
     """
     n, d = X.shape
-    few = n <= SMALL_PROBLEM and not sp.issparse(X)
-    if d > (MOST_PREDICTED_COLUMNS if few else MOST_COLUMNS) or form_of(kernel) is None:
+    most = MOST_PREDICTED_COLUMNS if n <= SMALL_PROBLEM else MOST_COLUMNS
+    if d > most or form_of(kernel) is None:
         return False
     if n <= FEWEST_ROWS and in_matrices and kernel.on_products:
         affordable = FEWEST_ROWS_COST

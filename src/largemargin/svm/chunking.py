@@ -120,7 +120,7 @@ class Chunking:
     ) -> None:
         self.problem, self.examples, self.ends, self.kernel = problem, examples, ends, kernel
         self.tol, self.given, self._report = tol, given, report
-        self._corners = kernel.corners()
+        self._corners, self._local = kernel.corners(), kernel
         self._look_rows, self._is_first = look_rows, is_first
         self.effort = Effort(max_steps, stopped)
         self.beta = problem.start.copy()
@@ -348,8 +348,9 @@ class Chunking:
     def _solved(self, columns: ColumnSet, which: np.ndarray, aim: float) -> np.ndarray:
         """Some variables after they were solved for in the matrix of the values among them."""
         effort = self.effort
-        if self._room is None or len(self._room) < len(which) * (len(which) + self.kernel.width):
-            self._room = np.empty(len(which) * (len(which) + self.kernel.width), self.kernel.dtype)
+        size = len(which) * (len(which) + self._local.width)
+        if self._room is None or len(self._room) < size:
+            self._room = np.empty(size, self._local.dtype)
         # rows that are a multiple of panels long are side by side already
         local = np.ascontiguousarray(self._corners.corner(columns.examples[which], self._room))
         effort.n_values += len(which) ** 2
@@ -387,6 +388,10 @@ class Chunking:
             self._look_rows,
         )  # fmt: skip
         other.effort, other.entered = effort, self.entered
+        # a working set is solved for in matrices of the shorter type: what it changed is added in
+        # the longer one, and the next set makes up for what that differs in
+        other._corners, other._local = self._corners, self._local
+        other._room = self._room
         if effort.stopped():
             left = int(np.count_nonzero(self.beta)) * len(self.beta)
             if not (self.is_complete and self._has_time_for(left)):

@@ -36,8 +36,25 @@ def solve_dense(
     problem: Problem, K: np.ndarray, tol: float, max_steps: float, watch: Watch, team: Workers
 ) -> Solution:
     """SMO until the tolerance is met, then the active set method for the exact solution."""
-    closer = _exact_enough(problem, tol)
-    at, optimality = _descend(problem, K, tol, closer, max_steps, watch, team)
+    at, optimality = _descend(problem, K, tol, _exact_enough(problem, tol), max_steps, watch, team)
+    return _finished(problem, K, at, optimality, watch, team)
+
+
+def solve_on(
+    problem: Problem, K: np.ndarray, tol: float, max_steps: float, watch: Watch, team: Workers
+) -> Solution:
+    """The exact solution from a start that is good to the tolerance: SMO for a while, since the
+    active set method needs to know nearly all free variables.
+    """
+    at, optimality = _descend(problem, K, tol, NEARLY * tol, max_steps, watch, team)
+    return _finished(problem, K, at, optimality, watch, team)
+
+
+def _finished(
+    problem: Problem, K: np.ndarray, at: Solution, optimality: Optimality, watch: Watch,
+    team: Workers,
+) -> Solution:  # fmt: skip
+    """The exact solution from one that meets the tolerance."""
     inexact = not (optimality.infeasible_margin or is_exact(problem, optimality.violation))
     if at.converged and inexact and not watch.stopped:
         at = _exact(problem, K, at, watch, team)
@@ -47,8 +64,8 @@ def solve_dense(
 def solve_nearly(
     problem: Problem, K: np.ndarray, tol: float, max_steps: float, watch: Watch, team: Workers
 ) -> Solution:
-    """SMO until the tolerance is met, and as much further as makes the next step easy."""
-    return _descend(problem, K, tol, NEARLY * tol, max_steps, watch, team)[0]
+    """SMO until the tolerance is met."""
+    return _descend(problem, K, tol, tol, max_steps, watch, team)[0]
 
 
 def _descend(
@@ -61,13 +78,14 @@ def _descend(
     beta = problem.start.copy()
     at = Solution(beta, _gradient(problem, K, beta, team), np.inf, 0, False)
     optimality = Optimality.of(problem, at.beta, at.grad, len(problem))
-    least, stuck = np.inf, 0
-    while not optimality.meets(tol) and at.n_steps < max_steps and not watch.stopped:
+    least, stuck, enough = np.inf, 0, closer
+    while not optimality.meets(enough) and at.n_steps < max_steps and not watch.stopped:
         # steps beyond the tolerance, as far as they are cheap, often make the solution exact
         found, steps = solve_block(
             problem, slice(None), K, at.grad, at.beta, tol * optimality.unit,
             max_steps - at.n_steps, closer * optimality.unit, watch.look,
         )  # fmt: skip
+        enough = tol
         # summed afresh: many steps add up rounding errors too
         grad = _gradient(problem, K, found, team)
         at = Solution(found, grad, np.inf, at.n_steps + steps, False)

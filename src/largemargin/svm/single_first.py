@@ -35,7 +35,8 @@ USUAL_ENTRIES = 32  # entries of a row for which the second holds; it grows with
 # Entries of a row up to which kernel values may be computed twice, where all would be kept in
 # float64; and from which on they are too dear to be computed in every round, where none would be
 FEW_ENTRIES, MANY_ENTRIES = 48, 12
-WIDTH = 0.02  # how far a gradient is beyond its errors, relative to a margin, that is far
+# How far a gradient is beyond its errors and the violation, relative to a margin, that is far
+WIDTH = 0.02
 ROUNDS = 3  # sets of near variables that are tried
 MOST_NEAR = 2048  # near variables that are solved for in one matrix
 
@@ -73,16 +74,19 @@ def solve_near(
     for _ in range(ROUNDS):
         if not rough.converged or rough.effort.stopped():
             break
-        near |= _may_matter(problem, rough, error(rough.beta) + rough.drift + WIDTH)
+        width = WIDTH + rough.tol
+        near |= _may_matter(problem, rough, error(rough.beta) + rough.drift + width)
         if not 0 < near.sum() <= MOST_NEAR:
             break
         at = _Double(rough, kernel, near, norms, weights)
         found = solve(at.problem, at.values, rough.effort.max_steps - rough.effort.n_steps)
         rough.effort.n_steps += found.n_steps
-        if not found.converged or rough.effort.stopped():
+        if rough.effort.stopped():
             break
         rough.move(at.near, found.beta, at.zero)
         at.take(found)
+        if not found.converged:
+            break
         errors = error(rough.beta) + rough.drift
         errors[at.used] = at.drift
         if not (_may_matter(problem, rough, np.where(near, 0.0, errors)) & ~near).any():

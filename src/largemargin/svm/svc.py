@@ -212,7 +212,7 @@ class SVC(SupportVectorMachine):
         return SoftMargin(float(self.C), loss, bool(self.fit_intercept))
 
     def _has_matrices(self, n_classes: int) -> bool:
-        return n_classes == 2 or self.multiclass in ("ovo", "ovr")
+        return self.multiclass != "crammer-singer" and np.isfinite(self.C)
 
     def _solve(self, session: Session, jobs: Sequence[Job], watch: Watch) -> list[TrainedProblem]:
         if self.slack == "squared-sum" and np.isfinite(self.C):
