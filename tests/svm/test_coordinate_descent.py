@@ -186,6 +186,15 @@ def test_a_pass_against_its_twin(dtype):
         assert np.allclose(w, other)
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_products_of_some_rows_against_their_twin(dtype):
+    rng = np.random.default_rng(5)
+    X = sp.random(40, 23, 0.3, "csr", dtype, rng)
+    w, out = rng.normal(size=23), np.empty(17)
+    loops.times(X.data, X.indices.view(np.uint32), X.indptr, w, 9, out)
+    assert np.allclose(out, X.toarray()[9:26].astype(float) @ w, rtol=1e-14, atol=1e-14)
+
+
 def test_rows_far_from_the_margin_are_left_out():
     X, ones = sp.csr_array(np.eye(3)), np.ones(3)
     for descend, matrix in (

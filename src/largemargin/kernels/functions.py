@@ -55,18 +55,19 @@ def squared_norms(A: Matrix) -> np.ndarray:
     if isinstance(A, DistantRows):
         return A.by_rows(squared_norms)
     if sp.issparse(A):
-        entries: Any = A.astype(np.float64)
-        if entries.format == "csr" and entries.has_canonical_format:
-            with np.errstate(over="ignore"):  # too large is infinite, and refused as such
-                entries.data **= 2
-            return np.asarray(entries @ np.ones(entries.shape[1])).ravel()
+        rows: Any = A
+        if rows.format == "csr" and rows.has_canonical_format:
+            from largemargin.kernels.loops import squares_of_rows
+
+            return np.asarray(squares_of_rows(rows.data, rows.indptr))
+        entries = rows.astype(np.float64)
         return np.asarray(entries.multiply(entries).sum(axis=1)).ravel()
     if A.dtype == np.float64:
         return np.asarray(np.einsum("ij,ij->i", A, A))
     norms = np.empty(A.shape[0])
     for start in range(0, A.shape[0], 1024):  # a few rows at a time: no float64 copy of the data
-        rows = A[start : start + 1024].astype(np.float64)
-        norms[start : start + 1024] = np.einsum("ij,ij->i", rows, rows)
+        part = A[start : start + 1024].astype(np.float64)
+        norms[start : start + 1024] = np.einsum("ij,ij->i", part, part)
     return norms
 
 

@@ -2,9 +2,23 @@
 
 from __future__ import annotations
 
+import numpy as np
 from numba import njit
 
 COLUMNS = 2048  # columns of which sums are made at a time: they stay in cache
+
+
+@njit(cache=True, nogil=True)
+def squares_of_rows(data, indptr):
+    """The sums of the squared entries of the rows of a CSR matrix, in float64."""
+    squares = np.empty(len(indptr) - 1)
+    for i in range(len(squares)):
+        total = 0.0
+        for e in range(indptr[i], indptr[i + 1]):
+            entry = np.float64(data[e])
+            total += entry * entry
+        squares[i] = total
+    return squares
 
 
 @njit(cache=True, nogil=True)

@@ -152,7 +152,7 @@ class Evaluation:
         given = prepare(given, self.kernel, np.dtype(np.float64))
         if X.dtype.itemsize >= given.dtype.itemsize:
             return [(X, X)]
-        rounded = by_rows(_is_rounded, given, X.dtype).any()
+        rounded = by_rows(_are_rounded, given, X.dtype).any()
         return [(given, given), (X, given), (X, X)] if rounded else [(X, X)]
 
     def outputs(self, stored: Stored, near: NearMargin, n_steps: int = 0) -> list[Outputs]:
@@ -161,7 +161,7 @@ class Evaluation:
         `near` says from outputs and errors which examples must be known better.
         """
         if isinstance(self.kernel, Linear):
-            return [self._linear(stored, V, Z) for V, Z in self._readings]
+            return self._linear(stored)
         if self.session.exact:
             return [self._summed(stored)]
         first, chosen = None, np.arange(len(stored.examples))
@@ -192,7 +192,7 @@ class Evaluation:
         others were multiplied by `scale`.
         """
         if isinstance(self.kernel, Linear):
-            return [self._linear(stored, V, Z) for V, Z in self._readings]
+            return self._linear(stored)
         if stored.values is None or not stored.is_known:
             cheap = len(stored.used) * len(stored.examples) <= CHEAP
             found = self._summed(replace(stored, values=None)) if cheap else None
@@ -437,24 +437,32 @@ class Evaluation:
         self.session.team.map(panel, range(0, len(rows), PANEL))
         return values, sizes
 
-    def _linear(self, stored: Stored, V: Matrix, Z: Matrix) -> Outputs:
+    def _linear(self, stored: Stored) -> list[Outputs]:
         """By way of w: what is summed over the support vectors is a vector, in extended precision
         if it is not too long.
         """
-        vectors = stored.examples[stored.used]
-        coefs = stored.coefs[:, stored.used]
-        norms = np.sqrt(self.squares)
+        vectors, coefs = stored.examples[stored.used], stored.coefs[:, stored.used]
         few = CHEAP if self.session.exact else CHEAP_SINGLE
-        w, unit = weighted_sums(V, vectors, coefs, few)
+        found, last = [], None
+        for V, Z in self._readings:
+            if V is not last:
+                (w, unit), last = weighted_sums(V, vectors, coefs, few), V
+            found.append(replace(self._by_weights(stored, w, unit, Z), mixed=V is not Z))
+        return found
+
+    def _by_weights(self, stored: Stored, w: np.ndarray, unit: float, Z: Matrix) -> Outputs:
+        """The outputs of w, with its error relative to the sizes of the terms summed up to it."""
+        norms = np.sqrt(self.squares)
         lengths = np.sqrt((w.astype(LONG) ** 2).sum(axis=1)).astype(float) * (1 + 4 * UNIT)
-        off = unit * (np.abs(coefs) @ norms[vectors]) + UNIT * lengths
+        summed_up = np.abs(stored.coefs[:, stored.used]) @ norms[stored.examples[stored.used]]
+        off = unit * summed_up + UNIT * lengths
         values = self._times(Z, stored.examples, w)
         of, terms = norms[stored.examples], self.terms[stored.examples]
         errors = 1.01 * of * ((terms + 3) * UNIT * lengths[:, None] + off[:, None])
         errors += (terms + 1) * float(np.finfo(np.float64).tiny)
         square = float((lengths**2).sum())
         square_error = float((2 * lengths * off + off**2).sum()) * 1.01 + 16 * UNIT * square
-        return Outputs(values, errors, square, square_error, mixed=V is not Z)
+        return Outputs(values, errors, square, square_error)
 
     def _times(self, Z: Matrix, examples: np.ndarray, w: np.ndarray) -> np.ndarray:
         """w @ Z[examples].T; of all rows in their own order first, which copies none."""
@@ -496,15 +504,12 @@ def _doubled(X: Matrix, by_norm: bool) -> Matrix:
     return X.astype(np.float64, copy=False) if by_norm else X
 
 
-def _is_rounded(X: Matrix, dtype: np.dtype) -> np.ndarray:
-    """Whether a type of fewer digits rounds anything in each row."""
-    if sp.issparse(X):
-        return np.asarray((X.astype(dtype).astype(X.dtype) != X).sum(axis=1)).ravel() > 0
-    rounded = np.empty(len(X), bool)
-    for k in range(0, len(X), 1024):  # no copies of all of it
-        part = X[k : k + 1024]
-        rounded[k : k + 1024] = (part.astype(dtype) != part).any(axis=1)
-    return rounded
+def _are_rounded(X: Matrix, dtype: np.dtype) -> np.ndarray:
+    """Whether a type of fewer digits rounds any of some rows, once for each row."""
+    entries: Any = X.data if sp.issparse(X) else X
+    step = 1 << 17 if sp.issparse(X) else 1024  # no copies of all of it
+    parts = (entries[k : k + step] for k in range(0, len(entries), step))
+    return np.full(X.shape[0], any((part.astype(dtype) != part).any() for part in parts))
 
 
 def _squares(X: Matrix, by_norm: bool) -> np.ndarray:

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import scipy.sparse as sp
@@ -26,13 +26,13 @@ from largemargin.kernels.functions import squared_norms
 from largemargin.runtime.arrays import Matrix
 from largemargin.runtime.threads import Workers
 from largemargin.svm.active_set import group_sums, refine, with_kept_sums
-from largemargin.svm.linear.rows import Rows
+from largemargin.svm.linear.rows import ROWS, Rows
 from largemargin.svm.problem import Optimality, Problem, Solution
 
 PASSES = 1000  # passes at most, each as long as one over all entries
 DENSE_PASSES = 300  # the same where there are other methods, which take as long as so many
 SEED = 88172645463325252  # any number but zero
-SHARE = 1.5  # gradients of one pass, relative to the tolerance; those of its end are smaller
+SHARE = 0.9  # gradients of one pass over some rows, relative to the tolerance of all
 BALANCE = 0.1  # of the tolerance that a level may be off
 SHRINK = 0.5  # rows beyond this fraction of the worst gradient are put aside
 COMPACT = 0.5  # the share of rows that are left of those copied at which they are copied again
@@ -71,9 +71,7 @@ class _Part:
         problem, everything = descent.problem, len(rows) == descent.n
         X: Any = descent.X if everything else descent.X[rows]
         self.rows, self.active = rows, np.arange(len(rows))
-        self.matrix: tuple[np.ndarray, ...] = (X,)
-        if sp.issparse(X):  # without a sign no index needs a test for one
-            self.matrix = X.data, X.indices.view(f"u{X.indices.itemsize}"), X.indptr
+        self.matrix = _arrays(X)
         fixed = problem.p, problem.lo, problem.hi, problem.ridge, descent.diagonal
         self.fixed = tuple(part if everything else part[rows] for part in fixed)
         self.beta = descent.beta[rows]
@@ -89,9 +87,9 @@ class _Descent:
         squares = squared_norms(X)
         self.stiffness = float(squares.mean()) if problem.threshold else 0.0
         self.diagonal = np.maximum(squares + problem.ridge + self.stiffness, LEAST_DIAGONAL)
+        self.moving = np.flatnonzero(problem.hi > problem.lo)
         self.beta = problem.start.copy()
         self.target = float(group_sums(problem, problem.start)[0])
-        self.w = self._weights(self.beta)
         self.level = 0.0
         self.state = SEED
         self.most_passes = PASSES if sp.issparse(X) else DENSE_PASSES
@@ -99,43 +97,79 @@ class _Descent:
         self.n_steps = 0
 
     def _weights(self, beta: np.ndarray) -> np.ndarray:
+        if not beta.any():
+            return np.zeros(self.X.shape[1])
         if sp.issparse(self.X):
             return np.asarray(self.X.T @ beta, np.float64)
         return self._rows.turned(beta)
 
     def _outputs(self, w: np.ndarray) -> np.ndarray:
-        if sp.issparse(self.X):
-            return np.asarray(self.X @ w, np.float64)
-        return self._rows.times(w)
+        if not sp.issparse(self.X):
+            return self._rows.times(w)
+        from largemargin.svm.linear import loops
+
+        found, times, arrays = np.empty(self.n), cast(Any, loops.times), _arrays(self.X)
+
+        def fill(first: int) -> None:
+            times(*arrays, w, first, found[first : first + ROWS])
+
+        self._rows.team.map(fill, range(0, self.n, ROWS))
+        return found
+
+    def _gradient(self, beta: np.ndarray, w: np.ndarray) -> np.ndarray:
+        """That of all variables, without the level."""
+        return np.asarray(self.problem.p + self.problem.ridge * beta + self._outputs(w))
 
     def run(self, tol: float, stopped: Callable[[], object]) -> None:
-        """Descend until gradients that can be followed are within the tolerance, and the level
+        """Descend until no gradient that can be followed is beyond the tolerance, and the level is
         within a small part of it.
+
+        All rows are looked at where those in use are settled; those at an end of their box whose
+        gradients keep them there are then put aside until the next look.
         """
-        limit = SHARE * tol
-        moving = np.flatnonzero(self.problem.hi > self.problem.lo)
-        part = whole = _Part(self, moving)
-        above, below = np.inf, -np.inf
+        self.w = self._weights(self.beta)  # afresh: rounding adds up in many steps
         base = self.level  # t; `level` is t + k (sum b - its target)
+        whole: _Part | None = None
         while self.passes < self.most_passes and not stopped():
-            is_whole = len(part.active) == len(moving)
-            most, least = self._pass(part, above, below)
             off = abs(self.level - base)
-            settled = most - least <= max(limit, off)
-            if settled and off <= BALANCE * limit and is_whole:
+            if off > BALANCE * tol:
+                # solved as well as the sum is: the Lagrangian takes its next step
+                base = self.level
+                self.level += self.stiffness * (float(self.beta.sum()) - self.target)
+            rows, most, least = self._look()
+            if most - least <= tol and off <= BALANCE * tol:
+                return
+            if len(rows) < COMPACT * len(self.moving):
+                part = _Part(self, self.moving[rows])
+            else:
+                part = whole = whole or _Part(self, self.moving)
+                part.active, part.beta = rows, self.beta[self.moving]
+            self._settle(part, base, tol, stopped)
+
+    def _look(self) -> tuple[np.ndarray, float, float]:
+        """Which of the moving rows can gain anything, or may soon; and the largest and the least
+        gradient of variables that can move against it.
+        """
+        self.passes += 1
+        beta, lo, hi = self.beta, self.problem.lo, self.problem.hi
+        g = self._gradient(beta, self.w) + self.level
+        falls, rises = beta > lo, beta < hi
+        most = float(g[self.moving].max(initial=0.0, where=falls[self.moving]))
+        least = float(g[self.moving].min(initial=0.0, where=rises[self.moving]))
+        above, below = _far(most, least)
+        near = (falls | ~(g > above)) & (rises | ~(g < below))
+        return np.flatnonzero(near[self.moving]), most, least
+
+    def _settle(self, part: _Part, base: float, tol: float, stopped: Callable[[], object]) -> None:
+        """Descend over some rows, and fewer of them, until their gradients are as small as they
+        are to be, or as what the sum is off by.
+        """
+        above, below = np.inf, -np.inf
+        while self.passes < self.most_passes and not stopped():
+            most, least = self._pass(part, above, below)
+            if most - least <= max(SHARE * tol, abs(self.level - base)):
                 break
-            if settled:
-                self.beta[part.rows] = part.beta
-                if off > BALANCE * limit:
-                    # solved as well as the sum is: the Lagrangian takes its next step
-                    base = self.level
-                    self.level += self.stiffness * (float(self.beta.sum()) - self.target)
-                part, above, below = whole, np.inf, -np.inf
-                part.beta = self.beta[moving]
-                part.active = np.arange(len(moving))
-                continue
-            above = SHRINK * most if most > 0 else np.inf
-            below = SHRINK * least if least < 0 else -np.inf
+            above, below = _far(most, least)
             part.active = part.active[~part.left_out[part.active]]
             if len(part.active) < COMPACT * len(part.rows):
                 self.beta[part.rows] = part.beta
@@ -158,15 +192,12 @@ class _Descent:
 
     def read(self, tol: float, other: Solution | None) -> Solution:
         """The point with its sum put right, or another if that is better."""
-        problem = self.problem
-        beta = with_kept_sums(problem, self.beta)
-        self.w = self._weights(self.beta)  # afresh: rounding adds up in many steps
-        at = self._judged(beta, tol)
+        at = self._judged(with_kept_sums(self.problem, self.beta), tol)
         return at if other is None or at.violation < other.violation else other
 
     def _judged(self, beta: np.ndarray, tol: float) -> Solution:
         problem = self.problem
-        grad = problem.p + problem.ridge * beta + self._outputs(self._weights(beta))
+        grad = self._gradient(beta, self._weights(beta))
         optimality = Optimality.of(problem, beta, grad, self.n)
         return Solution(beta, grad, optimality.violation, self.n_steps, optimality.meets(tol))
 
@@ -182,3 +213,15 @@ class _Descent:
 
         found = refine(self.problem, at, gram, products, stopped=stopped)
         return replace(self._judged(found.beta, tol), n_steps=at.n_steps)
+
+
+def _far(most: float, least: float) -> tuple[float, float]:
+    """Gradients beyond which a variable at an end of its box is put aside."""
+    return SHRINK * most if most > 0 else np.inf, SHRINK * least if least < 0 else -np.inf
+
+
+def _arrays(X: Any) -> tuple[np.ndarray, ...]:
+    """A matrix as compiled loops read it."""
+    if sp.issparse(X):  # without a sign no index needs a test for one
+        return X.data, X.indices.view(f"u{X.indices.itemsize}"), X.indptr
+    return (X,)

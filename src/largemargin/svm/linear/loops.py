@@ -51,23 +51,38 @@ def descend(
                     touched += indices[e]
         i = active[k]
         first, last = indptr[i], indptr[i + 1]
-        # four sums, whose additions need not wait for each other
-        g0, g1, g2, g3 = ridge[i] * beta[i] + p[i] + level, 0.0, 0.0, 0.0
-        whole = last - (last - first) % 4
-        for e in range(first, whole, 4):
-            g0 += data[e] * w[indices[e]]
-            g1 += data[e + 1] * w[indices[e + 1]]
-            g2 += data[e + 2] * w[indices[e + 2]]
-            g3 += data[e + 3] * w[indices[e + 3]]
-        for e in range(whole, last):
-            g0 += data[e] * w[indices[e]]
-        g = (g0 + g1) + (g2 + g3)
+        g = _sum_of_row(ridge[i] * beta[i] + p[i] + level, data, indices, first, last, w)
         change = _move(i, g, lo, hi, diagonal, beta, left_out, above, below)
         if change != 0.0:
             most, least, level = max(most, g), min(least, g), level + stiffness * change
             for e in range(first, last):
                 w[indices[e]] += change * data[e]
     return most, least, level, touched
+
+
+@njit(cache=True, nogil=True)
+def _sum_of_row(g0, data, indices, first, last, w):
+    """A number and the product of w and a row, whose entries are those from `first` to `last`, in
+    four sums, whose additions need not wait for each other.
+    """
+    g1, g2, g3 = 0.0, 0.0, 0.0
+    whole = last - (last - first) % 4
+    for e in range(first, whole, 4):
+        g0 += data[e] * w[indices[e]]
+        g1 += data[e + 1] * w[indices[e + 1]]
+        g2 += data[e + 2] * w[indices[e + 2]]
+        g3 += data[e + 3] * w[indices[e + 3]]
+    for e in range(whole, last):
+        g0 += data[e] * w[indices[e]]
+    return (g0 + g1) + (g2 + g3)
+
+
+@njit(cache=True, nogil=True)
+def times(data, indices, indptr, w, start, out):
+    """out = X[start : start + len(out)] w for a CSR matrix X."""
+    for k in range(len(out)):
+        first, last = indptr[start + k], indptr[start + k + 1]
+        out[k] = _sum_of_row(0.0, data, indices, first, last, w)
 
 
 @njit(cache=True, nogil=True, inline="always")
