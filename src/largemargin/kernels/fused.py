@@ -39,10 +39,10 @@ from largemargin.runtime.threads import Workers
 # Entries of a row up to which a value is computed again and not kept: measured where fits of both
 # ways take as long. There is no memory for many rows; values of few would be kept in float64, and
 # those that are computed again begin in float32
-USUAL_COST, MANY_ROWS_COST, FEW_ROWS_COST = 160, 256, 512
+USUAL_COST, MANY_ROWS_COST, FEW_ROWS_COST = 192, 320, 512
 MANY_ROWS = 1 << 15
 FEWEST_ROWS, FEWEST_ROWS_COST = 1 << 12, 1024  # the same of problems with a matrix each
-SHARED_COST = 112  # the same where several problems would share what is kept
+SHARED_COST = 144  # the same where several problems would share what is kept
 SORTED_ENTRIES = 48  # entries of a row up to which rows that are zero in the same features are many
 MOST_COLUMNS = 512  # columns up to which sparse rows are packed as dense ones
 MOST_PREDICTED_COLUMNS = 1024  # the same for predictions, which use a value once

@@ -12,6 +12,7 @@ from numba import njit
 
 EPS = 2.0**-52
 SMALLEST = 1e-280  # the least number to divide by
+AT_ONCE = 8  # rows that are mirrored at a time
 
 
 @njit(cache=True, nogil=True)
@@ -28,20 +29,16 @@ def gather(local, first, values, slots, columns, places):
 
 @njit(cache=True, nogil=True)
 def mirror(local):
-    """Copy the upper triangle to the lower one, by way of a square that stays in cache."""
-    n, side = len(local), 64
-    # reading down a column of `local` would touch a new cache line for each value
-    turned = np.empty((side, side), local.dtype)
-    for top in range(0, n, side):
-        height = min(side, n - top)
-        for left in range(top, n, side):
-            width = min(side, n - left)
-            for i in range(height):
-                for j in range(width):
-                    turned[j, i] = local[top + i, left + j]
-            for j in range(width):
-                for i in range(min(height, left + j - top)):
-                    local[left + j, top + i] = turned[j, i]
+    """Copy the upper triangle to the lower one, a few rows at a time, which are read side by side:
+    reading down one column would touch a new cache line for each value.
+    """
+    n = len(local)
+    for top in range(0, n, AT_ONCE):
+        bottom = min(top + AT_ONCE, n)
+        for j in range(top + 1, n):
+            row = local[j]
+            for i in range(top, min(bottom, j)):
+                row[i] = local[i, j]
 
 
 @njit(cache=True, nogil=True)
