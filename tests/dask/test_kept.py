@@ -8,8 +8,17 @@ import numpy as np
 import pytest
 
 from largemargin.dask import shards
+from largemargin.dask.cluster import n_bytes
 from largemargin.dask.kept import CHUNK, KeptValues
-from largemargin.dask.packing import PackedRows, packed, unpacked
+from largemargin.dask.packing import (
+    Codes,
+    Differences,
+    PackedRows,
+    packed,
+    packed_numbers,
+    unpacked,
+    unpacked_numbers,
+)
 from largemargin.dask.rows import Asking
 from largemargin.dask.shards import PLACES, tiles_of
 from largemargin.dask.values import LastCorner, ShardedVectors
@@ -57,7 +66,7 @@ def test_sums_that_are_asked_for_together(threads, monkeypatch):
     parts = [np.arange(n) % 3 == k for k in range(3)]
     sets = [shards.Members(bytes([k]), np.packbits(part)) for k, part in enumerate(parts)]
     every = np.arange(n, dtype=np.int32)
-    news = shards.News("float32", 0, every, every, np.empty((0, 3), np.float32))
+    news = shards.News("float32", 0, every, len(every), np.empty((0, 3), np.float32))
     wanted = [((0, 1), every[:90]), ((1, 2), every[80:100]), ((0, 2), every[70:]), ((0,), every)]
     asks = [
         shards.Ask(way, tuple(sets[k] for k in which), rows, rng.normal(size=(2, len(rows))))
@@ -206,3 +215,25 @@ def test_vectors_are_asked_for_side_by_side(name):
     for one in problems:
         one.join(timeout=5)
     assert sorted(found) == [0, 1]
+
+
+@pytest.mark.parametrize(
+    ("values", "kind"),
+    [
+        (np.arange(3), np.ndarray),  # few travel as they are
+        (np.sort(np.random.default_rng(0).integers(0, 10**6, 5000)), Differences),
+        (np.concatenate([np.arange(0, 9000, 2), np.arange(1, 9000, 3)]), Differences),
+        (np.arange(2**40, 2**40 + 500), Differences),
+        (-np.arange(500, dtype=np.int32), Differences),
+        (np.where(np.arange(3000) % 3, 1.0, -0.0), Codes),
+        (np.concatenate([np.ones(2000), np.arange(500.0)]), np.ndarray),  # many after all
+        (np.random.default_rng(1).normal(size=3000), np.ndarray),
+    ],
+)  # fmt: skip
+def test_numbers_arrive_with_the_same_bits(values, kind):
+    sent = packed_numbers(values)
+    assert isinstance(sent, kind)
+    assert n_bytes(sent) <= values.nbytes
+    found = unpacked_numbers(sent)
+    assert found.dtype == values.dtype
+    assert found.tobytes() == values.tobytes()

@@ -7,11 +7,11 @@ The problem, as in `svm.chunking`: b and its gradient, whose changes are
 The client is the coordinator. It has the coefficients and labels, and the gradients of all but
 large problems (see `gradients`), which are O(n) numbers, and the vectors that ever were in a
 working set or a pool. A worker has some of the rows, which are its columns. In a round the
-coordinator selects and solves a working set, or a pool of
-some ten thousand columns, by itself; what changed is sent to all workers:
+coordinator selects and solves a working set, or a pool of some ten thousand columns, by itself;
+what changed is sent to all workers:
 
-    down   for each vector that changed: 4 bytes of its number, 8 bytes for each problem, and, once
-           per worker that does not own it, the vector itself, without its zeros
+    down   for each vector that changed: a byte or two of its number, 8 bytes for each problem,
+           and, once per worker that does not own it, the vector itself, without its zeros
     up     8 bytes for each column and problem: the sums above; and, once, the vectors that were
            selected, without their zeros
 
@@ -36,7 +36,7 @@ import numpy as np
 from largemargin.dask import passes, shards
 from largemargin.dask.cluster import Cluster
 from largemargin.dask.gradients import Advanced
-from largemargin.dask.packing import packed, unpacked
+from largemargin.dask.packing import packed, packed_numbers, unpacked
 from largemargin.dask.shards import Ask, Members, News
 from largemargin.dask.values import RowSet, ShardedKernel, Sums
 from largemargin.kernels.basis import Basis
@@ -174,7 +174,9 @@ class Shared:
             [slice(*np.searchsorted(one.rows, (first, end))) for first, end in self.ranges]
             for one in fetches
         ]
-        numbers = [self.stores[one.way.of_vectors].rows_of(one.slots) for one in sums]
+        numbers = [
+            packed_numbers(self.stores[one.way.of_vectors].rows_of(one.slots)) for one in sums
+        ]
 
         def arguments(k: int) -> tuple[Any, ...]:
             first, life = self.ranges[k][0], self.cluster.shards[k].life
@@ -199,7 +201,7 @@ class Shared:
                 for one in advances
             ]
             wanted = [
-                (one.dtype, (one.rows[part[k]] - first).astype(np.int32))
+                (one.dtype, packed_numbers(one.rows[part[k]] - first))
                 for one, part in zip(fetches, parts, strict=True)
             ]
             news = [self._news(k, dtype, needed[dtype]) for dtype in sorted(needed)]
@@ -282,8 +284,8 @@ class Shared:
         shard.stats.vectors_own += int(mine.sum())
         matrix = store.basis.take(others)[0] if len(others) else np.empty((0, self.width))
         return News(
-            dtype, known, np.concatenate([rows[~mine], rows[mine]]),
-            (rows[mine] - first).astype(np.int32), packed(matrix),
+            dtype, known, packed_numbers(np.concatenate([rows[~mine], rows[mine]])),
+            int(mine.sum()), packed(matrix),
         )  # fmt: skip
 
 

@@ -18,7 +18,7 @@ from distributed import get_worker
 from largemargin.dask.cluster import Forgotten, n_bytes
 from largemargin.dask.collections import STRETCH
 from largemargin.dask.kept import KeptValues
-from largemargin.dask.packing import PackedRows, packed, unpacked
+from largemargin.dask.packing import Numbers, PackedRows, packed, unpacked, unpacked_numbers
 from largemargin.kernels.basis import Basis
 from largemargin.kernels.engine import fill
 from largemargin.kernels.functions import Kernel, squared_norms
@@ -55,13 +55,13 @@ class News:
     """Vectors that a shard does not have yet, by the numbers of their rows, and how many of the
     same type it has.
 
-    Those among its own rows are named by their places there, and only the others are sent.
+    Those among its own rows come last, and only the others are sent.
     """
 
     dtype: str
     known: int
-    numbers: np.ndarray
-    own: np.ndarray
+    numbers: Numbers
+    n_own: int
     rows: Matrix | PackedRows
 
 
@@ -83,20 +83,28 @@ class Ask:
 
     way: Way
     sets: tuple[Members, ...]
-    numbers: np.ndarray
+    numbers: Numbers
     coefs: np.ndarray
 
 
 @dataclass(frozen=True)
 class Change:
     """What a round has changed: vectors by the numbers of their rows, by how much, the rows of the
-    pool, a bit each, and their gradient.
+    pool, a bit each, and the gradient of those rows that have left it since the last round.
     """
 
-    numbers: np.ndarray
+    numbers: Numbers
     coefs: np.ndarray
     pool: np.ndarray
-    grad: np.ndarray
+    left: np.ndarray
+
+
+@dataclass(frozen=True)
+class Copy:
+    """A gradient as it was after some round, and the pool of that round, a bit per row."""
+
+    grad: Numbers
+    pool: np.ndarray
 
 
 @dataclass(frozen=True)
@@ -104,25 +112,29 @@ class Advance:
     """Rounds of a gradient: `copy` is what it was `n_before` rounds after the start, if the shard
     is not expected to have it.
 
-    `rises` and `falls` say which variables may, a bit each; `most` of each are told.
+    `rises` and `falls` say which variables may, a bit each; `most` of each are told, as far as
+    their gradient is below the first, or above the second, of the `ends`.
     """
 
     key: str
     way: Way
     members: Members
-    copy: np.ndarray | None
+    copy: Copy | None
     n_before: int
     changes: list[Change]
     rises: np.ndarray
     falls: np.ndarray
     most: int
+    ends: tuple[float, float]
     whole: bool
     last: bool
 
 
 @dataclass(frozen=True)
 class Told:
-    """The gradient of some rows, a bit each, the largest number of it, and all of it if asked."""
+    """The gradient of some rows, a bit each, the largest number of it, and all of it if asked; of
+    rows in the pool nothing is known.
+    """
 
     told: np.ndarray
     grad: np.ndarray
@@ -132,9 +144,10 @@ class Told:
 
 @dataclass
 class Gradient:
-    """The gradient of a problem over some rows, after so many rounds."""
+    """The gradient of a problem over some rows, but for those in the pool, after so many rounds."""
 
     grad: np.ndarray
+    pool: np.ndarray
     n_rounds: int
 
 
@@ -194,13 +207,13 @@ class RowShard:
         known = self._vectors[news.dtype]
         if news.known != len(known.basis):
             raise Forgotten
-        if not len(news.numbers):
-            return
-        n_sent = len(news.numbers) - len(news.own)
+        numbers = unpacked_numbers(news.numbers)
+        n_sent = len(numbers) - news.n_own
         if n_sent:
-            known.add(unpacked(news.rows), news.numbers[:n_sent])
-        if len(news.own):
-            known.add(self.version(news.dtype)[news.own], news.numbers[n_sent:])
+            known.add(unpacked(news.rows), numbers[:n_sent])
+        if news.n_own:
+            own = numbers[n_sent:]
+            known.add(self.version(news.dtype)[own - self.first], own)
 
     def all_sums(self, asks: list[Ask]) -> list[np.ndarray]:
         """coefs @ K for each, one column for each row that is asked for."""
@@ -244,32 +257,38 @@ class RowShard:
 
     def advance(self, ask: Advance) -> Told:
         """Make rounds of a gradient, and tell of which rows the variables violate most."""
+        rows = self._rows_of(ask.members)
         if ask.copy is not None:
-            self._gradients[ask.key] = Gradient(np.array(ask.copy), ask.n_before)
+            self._gradients[ask.key] = Gradient(
+                np.array(unpacked_numbers(ask.copy.grad)), _marks(ask.copy.pool, len(rows)),
+                ask.n_before,
+            )  # fmt: skip
         at = self._gradients.get(ask.key)
         if at is None or at.n_rounds != ask.n_before:
             raise Forgotten
-        rows = self._rows_of(ask.members)
         for change in ask.changes:
-            in_pool = np.unpackbits(change.pool, count=len(rows)).view(bool)
-            columns = self._registers(ask.way, rows[~in_pool])
-            slots = self._vectors[ask.way.of_vectors].slot_of[change.numbers]
-            sums = columns.sums(self._as_vectors(ask.way, slots), change.coefs)
-            at.grad[~in_pool] += sums[0]
-            at.grad[in_pool] = change.grad
+            pool = _marks(change.pool, len(rows))
+            at.grad[at.pool & ~pool] = change.left
+            columns = self._registers(ask.way, rows[~pool])
+            numbers = unpacked_numbers(change.numbers)
+            slots = self._vectors[ask.way.of_vectors].slot_of[numbers]
+            at.grad[~pool] += columns.sums(self._as_vectors(ask.way, slots), change.coefs)[0]
+            at.pool = pool
             at.n_rounds += 1
-        told = np.zeros(len(rows), bool)
-        for bits, values in ((ask.rises, -at.grad), (ask.falls, at.grad)):
-            may = np.flatnonzero(np.unpackbits(bits, count=len(rows)))
+        told, others = np.zeros(len(rows), bool), ~at.pool
+        lowest, highest = ask.ends
+        sides = (ask.rises, -at.grad, -lowest), (ask.falls, at.grad, highest)
+        for bits, values, end in sides:
+            may = np.flatnonzero(_marks(bits, len(rows)) & others & (values >= end))
             told[may[_largest(values[may], ask.most)]] = True
         if ask.last:
             del self._gradients[ask.key]
-        largest = float(np.abs(at.grad).max(initial=0.0))
+        largest = float(np.abs(at.grad[others]).max(initial=0.0))
         return Told(np.packbits(told), at.grad[told], largest, at.grad if ask.whole else None)
 
     def _places(self, ask: Ask) -> np.ndarray:
         """Where the vectors of sums are among those of the shard."""
-        return np.asarray(self._vectors[ask.way.of_vectors].slot_of[ask.numbers])
+        return np.asarray(self._vectors[ask.way.of_vectors].slot_of[unpacked_numbers(ask.numbers)])
 
     def _as_vectors(self, way: Way, slots: np.ndarray) -> Vectors:
         """Vectors, packed: those of values that are kept have so many entries that no two are
@@ -442,6 +461,10 @@ def _largest(values: np.ndarray, most: int) -> np.ndarray:
     return np.asarray(values >= np.partition(values, -most)[-most])
 
 
+def _marks(bits: np.ndarray, count: int) -> np.ndarray:
+    return np.unpackbits(bits, count=count).view(bool)
+
+
 def _run(task: Callable[[], None]) -> None:
     task()
 
@@ -454,14 +477,14 @@ def _runs(stretches: list[Any]) -> list[slice]:
 
 def answer(
     shard: RowShard, news: list[News], asks: list[Ask], advances: list[Advance],
-    fetched: list[tuple[str, np.ndarray]],
+    fetched: list[tuple[str, Numbers]],
 ) -> list[Any]:  # fmt: skip
     """All that is asked for in a round: sums, rounds of gradients, and then some of the rows."""
     for one in news:
         shard.learn(one)
     with single_thread():
         found: list[Any] = [*shard.all_sums(asks), *(shard.advance(one) for one in advances)]
-    return found + [packed(shard.version(dtype)[rows]) for dtype, rows in fetched]
+    return found + [packed(shard.version(dtype)[unpacked_numbers(rows)]) for dtype, rows in fetched]
 
 
 def processor(shard: RowShard) -> tuple[str, ...]:
