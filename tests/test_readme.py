@@ -88,22 +88,26 @@ def test_figures_of_rows():
 
 
 def test_a_new_run_stands_beside_the_earlier_one():
-    document = readme.read(readme.RESULTS)
     figures = readme_figures.figures_of("svm", ROWS, "python -m benchmarks svm")
     here = {**readme.machine(None), "commit": "abcdef", "processor": "Fast 9"}
     measured = {**here, "parts": {}, "figures": {}}
     readme.note(measured, "svm/gaussian-60000", 60.0, "python -m benchmarks svm", figures)
     today = measured["dates"][0]
-    page = readme_pages.page({"measured": measured, "earlier": document["earlier"]})
+    old = {"ours": 6.48, "unit": "s", "peers": {"scikit-learn": 272.2, "aoclda": 29.3},
+           "out": {}, "peer": "aoclda", "ratio": 4.52, "date": "2026-11-16"}  # fmt: skip
+    earlier = {
+        "processor": "Slow 8", "cores": 2, "commit": "several commits",
+        "dates": ["2026-11-15", "2026-11-17"], "figures": {"svm/gaussian-60000/fit": old},
+    }  # fmt: skip
+    page = readme_pages.page({"measured": measured, "earlier": earlier})
     assert f"on {today} at commit abcdef" in page
     assert "Fast 9" in page
     assert "40 times as fast" in page
     assert "6.48 s, 4.52 times as fast (2026-11-16)" in page
-    earlier = document["earlier"]
     shown = readme_pages.headlines({"measured": measured, "earlier": earlier})
     assert "| 6.00 s | 240 s, `scikit-learn` | **40 times as fast** |\n" in shown
     assert "several commits" not in shown
-    other = {**earlier, "processor": "Slow 8", "parts": {"svm/gaussian-60000": {}}}  # of one run
+    other = {**earlier, "parts": {"svm/gaussian-60000": {}}}  # of one run
     shown = readme_pages.headlines({"measured": measured, "earlier": other})
     assert "| **40 times as fast** | 6.48 s, 42 times as fast (2026-11-16) |" in shown
     with pytest.raises(SystemExit, match="trial"):
