@@ -17,7 +17,6 @@ and all changes since then: they are made again, in the same order and with the 
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING
@@ -25,7 +24,8 @@ from uuid import uuid4
 
 import numpy as np
 
-from largemargin.dask.packing import packed_numbers
+from largemargin.dask.cluster import n_bytes
+from largemargin.dask.packing import Numbers, packed_numbers
 from largemargin.dask.shards import Advance, Change, Copy, Members, Told, Way
 
 if TYPE_CHECKING:
@@ -36,19 +36,20 @@ COPIED = 8  # times the memory of a copy that changes may take before there is a
 
 @dataclass(frozen=True)
 class Logged:
-    """What a round has changed: vectors by their slots, and the gradient of the rows that have left
-    the pool since the last round, in the order of the shards. `pool` has a bit per row of each
-    shard.
+    """What a round has changed: vectors by their slots and by the numbers of their rows, and the
+    gradient of the rows that have left the pool since the last round, in the order of the shards.
+    `pool` has a bit per row of each shard.
     """
 
     slots: np.ndarray
+    numbers: Numbers
     coefs: np.ndarray
     pool: list[np.ndarray]
     left: list[np.ndarray]
 
     @property
     def nbytes(self) -> int:
-        return sum(one.nbytes for one in (self.slots, self.coefs, *self.pool, *self.left))
+        return n_bytes([self.slots, self.numbers, self.coefs, self.pool, self.left])
 
 
 @dataclass(frozen=True)
@@ -100,6 +101,7 @@ class ShardedGradient:
         self._log.append(
             Logged(
                 self._of.vectors(examples).slots,
+                packed_numbers(self._of.rows.numbers(examples)),
                 changes,
                 [np.packbits(pool[part]) for part in self._parts],
                 [self._of_pool[part][left[part]] for part in self._parts],
@@ -149,10 +151,7 @@ class ShardedGradient:
             return 0
         return len(self._log[-1].slots) * int(np.count_nonzero(~self._pool[self._parts[k]]))
 
-    def told(
-        self, k: int, life: int, asked: Advanced, members: Members,
-        rows_of: Callable[[np.ndarray], np.ndarray],
-    ) -> Advance:  # fmt: skip
+    def told(self, k: int, life: int, asked: Advanced, members: Members) -> Advance:
         """A round as shard k is told of it: all rounds since the copy if it does not know them."""
         part, known = self._parts[k], self._n_known(k, life)
         copy = None
@@ -160,8 +159,7 @@ class ShardedGradient:
             copy = Copy(packed_numbers(self._copy[part]), np.packbits(self._copied_pool[part]))
         self._told[k] = life, self._n_copied + len(self._log)
         changes = [
-            Change(packed_numbers(rows_of(one.slots)), one.coefs, one.pool[k], one.left[k])
-            for one in self._log[known:]
+            Change(one.numbers, one.coefs, one.pool[k], one.left[k]) for one in self._log[known:]
         ]
         return Advance(
             self._key, self.way, members, copy, self._n_copied + known, changes,

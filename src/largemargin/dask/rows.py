@@ -191,13 +191,7 @@ class Shared:
                 for one, rows in zip(sums, numbers, strict=True)
             ]
             rounds = [
-                one.of.told(
-                    k,
-                    life,
-                    one,
-                    self._members(k, [one.of.set], kept=True)[0],
-                    self.stores[one.of.way.of_vectors].rows_of,
-                )
+                one.of.told(k, life, one, self._members(k, [one.of.set], kept=True)[0])
                 for one in advances
             ]
             wanted = [

@@ -217,11 +217,11 @@ class RowShard:
 
     def all_sums(self, asks: list[Ask]) -> list[np.ndarray]:
         """coefs @ K for each, one column for each row that is asked for."""
-        self._fetch(asks)
+        places = [self._places(ask) for ask in asks]
+        self._fetch(asks, places)
         found: list[np.ndarray] = []
         tasks: list[Callable[[], None]] = []
-        for ask in asks:
-            slots = self._places(ask)
+        for ask, slots in zip(asks, places, strict=True):
             kept = [self._kept(ask.way, one) for one in ask.sets] if ask.way.kept else []
             if not kept or not all(one.holds(slots) for one in kept):
                 self.team.map(_run, tasks)  # before values that they use make room for others
@@ -245,13 +245,13 @@ class RowShard:
             return self._tiled(ask, columns, self._vectors[ask.way.of_vectors].basis.take(slots)[0])
         return np.asarray(columns.sums(self._as_vectors(ask.way, slots), ask.coefs))
 
-    def _fetch(self, asks: list[Ask]) -> None:
+    def _fetch(self, asks: list[Ask], places: list[np.ndarray]) -> None:
         """Compute what is missing of the values that are kept, for all sums together."""
         wanted: dict[tuple[Way, bytes], tuple[Members, list[np.ndarray]]] = {}
-        for ask in asks:
+        for ask, slots_of in zip(asks, places, strict=True):
             for one in ask.sets if ask.way.kept else ():
                 found = wanted.setdefault((ask.way, one.key), (one, []))[1]
-                found.append(self._places(ask))
+                found.append(slots_of)
         for (way, _), (one, slots) in wanted.items():
             self._kept(way, one).fetch(np.unique(np.concatenate(slots)))
 

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -26,7 +26,7 @@ from largemargin.kernels.functions import squared_norms
 from largemargin.runtime.arrays import Matrix
 from largemargin.runtime.threads import Workers
 from largemargin.svm.active_set import group_sums, refine, with_kept_sums
-from largemargin.svm.linear.rows import ROWS, Rows
+from largemargin.svm.linear.rows import Rows, entries, loops
 from largemargin.svm.problem import Optimality, Problem, Solution
 
 PASSES = 1000  # passes at most, each as long as one over all entries
@@ -71,7 +71,7 @@ class _Part:
         problem, everything = descent.problem, len(rows) == descent.n
         X: Any = descent.X if everything else descent.X[rows]
         self.rows, self.active = rows, np.arange(len(rows))
-        self.matrix = _arrays(X)
+        self.matrix = entries(X) if sp.issparse(X) else (X,)
         fixed = problem.p, problem.lo, problem.hi, problem.ridge, descent.diagonal
         self.fixed = tuple(part if everything else part[rows] for part in fixed)
         self.beta = descent.beta[rows]
@@ -103,22 +103,9 @@ class _Descent:
             return np.asarray(self.X.T @ beta, np.float64)
         return self._rows.turned(beta)
 
-    def _outputs(self, w: np.ndarray) -> np.ndarray:
-        if not sp.issparse(self.X):
-            return self._rows.times(w)
-        from largemargin.svm.linear import loops
-
-        found, times, arrays = np.empty(self.n), cast(Any, loops.times), _arrays(self.X)
-
-        def fill(first: int) -> None:
-            times(*arrays, w, first, found[first : first + ROWS])
-
-        self._rows.team.map(fill, range(0, self.n, ROWS))
-        return found
-
     def _gradient(self, beta: np.ndarray, w: np.ndarray) -> np.ndarray:
         """That of all variables, without the level."""
-        return np.asarray(self.problem.p + self.problem.ridge * beta + self._outputs(w))
+        return np.asarray(self.problem.p + self.problem.ridge * beta + self._rows.times(w))
 
     def run(self, tol: float, stopped: Callable[[], object]) -> None:
         """Descend until no gradient that can be followed is beyond the tolerance, and the level is
@@ -177,13 +164,11 @@ class _Descent:
         self.beta[part.rows] = part.beta
 
     def _pass(self, part: _Part, above: float, below: float) -> tuple[float, float]:
-        from largemargin.svm.linear import loops
-
         self.passes += max(len(part.active), 1) / self.n
         self.n_steps += 1
         part.left_out[part.active] = False
-        self.state = loops.shuffle(part.active, np.uint64(self.state))
-        descend: Any = loops.descend if sp.issparse(self.X) else loops.descend_dense
+        self.state = loops().shuffle(part.active, np.uint64(self.state))
+        descend = loops().descend if sp.issparse(self.X) else loops().descend_dense
         most, least, self.level, _ = descend(
             *part.matrix, *part.fixed, part.beta, self.w, self.level, self.stiffness, part.active,
             part.left_out, above, below,
@@ -209,7 +194,7 @@ class _Descent:
             return np.asarray((rows @ rows.T).toarray() if sp.issparse(rows) else rows @ rows.T)
 
         def products(F: np.ndarray, d: np.ndarray) -> np.ndarray:
-            return self._outputs(np.asarray(self.X[F].T @ d, np.float64))
+            return self._rows.times(np.asarray(self.X[F].T @ d, np.float64))
 
         found = refine(self.problem, at, gram, products, stopped=stopped)
         return replace(self._judged(found.beta, tol), n_steps=at.n_steps)
@@ -218,10 +203,3 @@ class _Descent:
 def _far(most: float, least: float) -> tuple[float, float]:
     """Gradients beyond which a variable at an end of its box is put aside."""
     return SHRINK * most if most > 0 else np.inf, SHRINK * least if least < 0 else -np.inf
-
-
-def _arrays(X: Any) -> tuple[np.ndarray, ...]:
-    """A matrix as compiled loops read it."""
-    if sp.issparse(X):  # without a sign no index needs a test for one
-        return X.data, X.indices.view(f"u{X.indices.itemsize}"), X.indptr
-    return (X,)

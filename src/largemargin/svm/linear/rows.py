@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -53,7 +54,10 @@ class Rows:
         def fill(part: slice) -> None:
             found[part] = self.X[part].astype(np.float64, copy=False) @ v
 
-        self.team.map(fill, self._parts)
+        def fill_sparse(part: slice) -> None:
+            loops().times(*entries(self.X), v, part.start, found[part])
+
+        self.team.map(fill_sparse if sp.issparse(self.X) else fill, self._parts)
         found -= constant
         return found
 
@@ -122,6 +126,19 @@ class Rows:
             rows = Rows(self.X.taken(which), self.team, self.shift)
             return DistantBand(rows, extra).normal(weights)
         return Band(self.dense(which, extra), self.team).normal(weights)
+
+
+def entries(X: Any) -> tuple[np.ndarray, ...]:
+    """A CSR matrix as compiled loops read it: without a sign no index needs a test for one."""
+    return X.data, X.indices.view(f"u{X.indices.itemsize}"), X.indptr
+
+
+@cache
+def loops() -> Any:
+    """Compiled code, loaded at its first use."""
+    from largemargin.svm.linear import loops
+
+    return loops
 
 
 @dataclass(frozen=True)
