@@ -7,6 +7,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 
 from largemargin.svm import block_smo, shrinking
+from largemargin.svm.problem import Optimality, Problem
 from tests.svm.test_smo import sides, state
 from tests.svm.twin import box, solve_qp
 
@@ -71,6 +72,35 @@ def test_solution_is_that_of_trying_every_pair(seed, n_groups, single):
     )
     assert met
     assert np.allclose(beta, slow, atol=1e-5)
+
+
+@settings(max_examples=25, deadline=None)
+@draw(SEEDS, st.integers(1, 2), st.booleans(), st.booleans())
+def test_a_gap_bounds_what_is_left_and_ends_at_the_solution(seed, n_groups, endless, sums):
+    K, ridge, grad, beta, lo, hi, a, group = problem(seed, 9, n_groups, single=False)
+    ridge += 0.5
+    if endless:
+        hi[:] = np.where(hi > lo, np.inf, hi)
+    Q, p = K + np.diag(ridge), grad - (K + np.diag(ridge)) @ beta
+    stated = Problem(p, lo, hi, ridge, a, group, n_groups, sums, beta)
+
+    def objective(beta):
+        return beta @ Q @ beta / 2 + p @ beta
+
+    def gap(beta):
+        grad = Q @ beta + p
+        return Optimality.of(stated, beta, grad, 9).gap_left(stated, beta, grad)
+
+    best, slope = beta.copy(), grad.copy()
+    if sums:
+        shrinking.smo_solve(K, ridge, slope, best, lo, hi, a, group, n_groups, 1e-9, 1e-9, 10**6)
+    else:
+        block_smo.smo_without_sums(K, ridge, slope, best, lo, hi, 1e-9, 1e-9, 10**6)
+    for share in (0.0, 0.5, 0.99):  # on the way from a point of the box to the solution
+        at = beta + share * (best - beta)
+        left = objective(at) - objective(best)
+        assert -1e-9 <= left <= gap(at) * abs(objective(at)) + 1e-9
+    assert gap(best) * abs(objective(best)) < 1e-6
 
 
 @settings(max_examples=25, deadline=None)

@@ -93,8 +93,8 @@ def test_a_variable_that_is_not_far_after_all_joins_the_near_ones(monkeypatch):
     monkeypatch.setattr(single_first, "_may_matter", hasty)
     nearly = solving_in_chunks.solve_nearly
 
-    def roughly(problem, K, tol, max_steps, *rest):
-        return replace(nearly(problem, K, tol, 100, *rest), converged=True)
+    def roughly(problem, K, tol, closer, max_steps, *rest):
+        return replace(nearly(problem, K, tol, closer, 100, *rest), converged=True)
 
     monkeypatch.setattr(solving_in_chunks, "solve_nearly", roughly)
     with single_precision_first() as calls:

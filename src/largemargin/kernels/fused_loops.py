@@ -35,7 +35,7 @@ from largemargin.kernels.simd import (
 VECTORS_IN_CACHE = 1 << 13  # numbers of vectors that pass over all panels together
 PANELS_IN_CACHE = 1 << 15  # numbers of panels that all vectors pass over together
 # Rows and panels of a tile, which is written to both sides of a diagonal while it is in cache
-TILE_ROWS, TILE_PANELS = 32 * GROUP, 4
+TILE_ROWS, TILE_PANELS = 64 * GROUP, 4
 LINEAR, POLYNOMIAL, GAUSSIAN, MATERN, SIGMOID, LAPLACIAN = range(6)
 
 

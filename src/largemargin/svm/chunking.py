@@ -35,7 +35,9 @@ from largemargin.svm.problem import Optimality, Problem, Solution
 
 EARLY = 0.3  # a violation at which a portion is solved well enough to go on to the next
 LOCAL = 0.1  # the violation left in a part of the columns, relative to the one it was selected for
-FINER = 1e-2  # of the tolerance: where too many variables are free for the active set method
+# Where too many variables are free for the active set method: what to go on to instead, of the
+# tolerance, unless the objective is known by now to such a part of itself
+FINER, CLOSE = 1e-2, 1e-3
 # Rounds in a row that are tolerated without a fall of the objective, or of the least violation, by
 # such a share
 STALLED_ROUNDS = 50
@@ -428,7 +430,8 @@ class Chunking:
 
     def finish(self) -> None:
         """Go on to the exact solution; where more variables are free than the active set method
-        takes, as far beyond the tolerance as can be had for what was spent so far.
+        takes, as far beyond the tolerance as can be had for what was spent so far, until the
+        objective is known well.
         """
         problem = self.problem
         free = np.count_nonzero((problem.lo < self.beta) & (self.beta < problem.hi))
@@ -438,10 +441,18 @@ class Chunking:
         tol, most = self.tol, 2 * self.effort.n_values
         self.tol = FINER * tol
         columns = self._whole(len(self.beta))
-        self._descend(columns, lambda at: at.meets(self.tol) or self.effort.n_values > most)
+        self._descend(
+            columns,
+            lambda at: at.meets(self.tol) or self.effort.n_values > most or self.is_close(at),
+        )
         self.tol = tol
         columns.settle()
         self._judge(columns)
+
+    def is_close(self, at: Optimality | None = None) -> bool:
+        """Whether the objective is known well, with a gradient that is up to date."""
+        at = at or Optimality.of(self.problem, self.beta, self.grad, len(self.beta))
+        return at.gap_left(self.problem, self.beta, self.grad) <= CLOSE
 
     def refine(self) -> None:
         """Go on to the exact solution, if the active set method can have it."""

@@ -62,10 +62,11 @@ def _finished(
 
 
 def solve_nearly(
-    problem: Problem, K: np.ndarray, tol: float, max_steps: float, watch: Watch, team: Workers
-) -> Solution:
-    """SMO until the tolerance is met."""
-    return _descend(problem, K, tol, tol, max_steps, watch, team)[0]
+    problem: Problem, K: np.ndarray, tol: float, closer: float, max_steps: float, watch: Watch,
+    team: Workers,
+) -> Solution:  # fmt: skip
+    """SMO until the tolerance is met, and beyond it to a violation of `closer`, if that is cheap."""
+    return _descend(problem, K, tol, closer, max_steps, watch, team)[0]
 
 
 def _descend(

@@ -134,9 +134,7 @@ class Optimality:
         violation = max(0.0, *(up_max - low_min).tolist())
         if not problem.relative:
             return cls(up_max, low_min, violation, 1.0, False)
-        ends = np.array([up_max, low_min])  # a group all at its bounds has one end, or none
-        known = np.isfinite(ends)
-        middle = np.where(known, ends, 0.0).sum(axis=0) / np.maximum(known.sum(axis=0), 1)
+        middle = _middle(up_max, low_min)
         rho = -middle[0] if len(middle) == 1 else (middle[1] - middle[0]) / 2
         square = float(beta @ (grad - problem.p))
         unit = max(
@@ -144,6 +142,38 @@ class Optimality:
         )
         infeasible_margin = square < problem.least_norm**2
         return cls(up_max, low_min, violation / unit, unit, infeasible_margin)
+
+    @property
+    def middle(self) -> np.ndarray:
+        """Half way between the ends of each group, or what there is of them."""
+        return _middle(self.up_max, self.low_min)
+
+    def gap_left(self, problem: Problem, beta: np.ndarray, grad: np.ndarray) -> float:
+        """How far the objective is above its least value at most, relative to itself.
+
+        With r = grad + a middle, which the sums let be in place of the gradient, no step from b to
+        b' in the box lowers the objective by more than the sum of -r (b' - b) - ridge (b' - b)^2 /
+        2, whose terms have their largest values apart from each other.
+        """
+        reduced = grad
+        if problem.threshold:
+            reduced = grad + problem.a * self.middle[problem.group]
+        room = np.where(reduced > 0, beta - problem.lo, problem.hi - beta)
+        pulled = np.flatnonzero((reduced != 0) & (room > 0))
+        size, ridge = np.abs(reduced[pulled]), problem.ridge[pulled]
+        with np.errstate(divide="ignore"):
+            step = np.minimum(room[pulled], size / ridge)
+        most = size * step  # infinite where nothing ends the step
+        most[ridge > 0] -= (ridge * step**2 / 2)[ridge > 0]
+        objective = abs(float(beta @ (grad + problem.p))) / 2
+        return float(most.sum()) / objective if objective else np.inf
+
+
+def _middle(up_max: np.ndarray, low_min: np.ndarray) -> np.ndarray:
+    ends = np.array([up_max, low_min])  # a group all at its bounds has one end, or none
+    known = np.isfinite(ends)
+    found: np.ndarray = np.where(known, ends, 0.0).sum(axis=0) / np.maximum(known.sum(axis=0), 1)
+    return found
 
 
 @dataclass(frozen=True)

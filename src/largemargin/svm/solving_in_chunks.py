@@ -9,6 +9,7 @@ float32 goes on to the tolerance, and chunking in float64 from there.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -18,7 +19,7 @@ import numpy as np
 from largemargin.kernels.fused import FusedRows
 from largemargin.runtime.arrays import DistantRows
 from largemargin.runtime.progress import Watch
-from largemargin.svm.chunking import LOOK_ROWS, Chunking
+from largemargin.svm.chunking import FINER, LOOK_ROWS, Chunking
 from largemargin.svm.dense_solver import solve_nearly, solve_on
 from largemargin.svm.evaluation import Outputs, Stored
 from largemargin.svm.forecast import Forecast
@@ -90,15 +91,20 @@ class InChunks:
         """The exact solution by way of float32, if that is wanted and leads there; the solver has
         come as far as float32 does in any case.
         """
-        for tol in self._stages(one):
-            solver.tol = tol
-            if in_matrix:
-                self._solve_in_matrix(one, solver)
-            else:
-                solver.run()
-            found = self._solve_near(one, solver)
-            if found is not None:
-                return found
+        with self.session.matrix(one.examples) if in_matrix else nullcontext() as K:
+            solver.effort.n_values += 0 if K is None else K.size
+            for tol in self._stages(one):
+                solver.tol = tol
+                if K is None:
+                    solver.run()
+                else:
+                    self._solve_in_matrix(one, solver, K)
+                found = self._solve_near(one, solver)
+                if found is not None:
+                    return found
+            if K is not None and self.session.finishes and not solver.is_close():
+                # too many are free for the exact solution: steps in this matrix cost least
+                self._solve_in_matrix(one, solver, K, FINER * solver.tol)
         return None
 
     def _stages(self, one: StatedProblem) -> Iterator[float]:
@@ -113,18 +119,19 @@ class InChunks:
         single = session.quick is not session.fused
         return session.finishes and single and not one.problem.relative
 
-    def _solve_in_matrix(self, one: StatedProblem, solver: Chunking) -> None:
-        """Solve a problem in the matrix of its values in float32, and let the solver know; no more
-        of them at once than there is memory for.
+    def _solve_in_matrix(
+        self, one: StatedProblem, solver: Chunking, K: np.ndarray, closer: float = np.inf
+    ) -> None:
+        """Solve a problem in the matrix of its values in float32, and let the solver know; beyond
+        the tolerance to a violation of `closer`, if that is cheap.
         """
         session, effort = self.session, solver.effort
         tol = solver.tol / 2 if session.finishes else solver.tol
         start = replace(one.problem, start=solver.beta)
-        with session.matrix(one.examples) as K:
-            at = solve_nearly(
-                start, K, tol, effort.max_steps - effort.n_steps, self.watch, session.team
-            )
-        solver.effort.n_values += K.size
+        at = solve_nearly(
+            start, K, tol, min(tol, closer), effort.max_steps - effort.n_steps, self.watch,
+            session.team,
+        )  # fmt: skip
         solver.take(at)
 
     def _chunking(
