@@ -1,6 +1,7 @@
 """What workers and the coordinator keep, and how rows travel: without a cluster."""
 
 import threading
+import time
 import traceback
 from types import SimpleNamespace
 
@@ -162,6 +163,39 @@ def test_while_half_of_the_problems_wait_the_others_go_on():
     first.join(60)
     assert found == {"a": "aa", "b": "bb"}
     assert rounds.asked == [["a"], ["b"]]
+
+
+def test_no_more_problems_are_at_work_than_there_are_cores(monkeypatch):
+    """One that waits for an answer leaves its core to another."""
+    monkeypatch.setattr("largemargin.dask.rows.count_workers", lambda n_jobs: 2)
+    working, most, answers = [0], [0], []
+    lock = threading.Lock()
+    rounds = Rounds()
+    rounds.going.set()
+    ask = Asking(rounds.answer)
+    ask.join(5)  # six problems
+
+    def count(by):
+        with lock:
+            working[0] += by
+            most[0] = max(most[0], working[0])
+
+    def problem(k):
+        with ask.at_work():
+            for step in range(3):
+                count(1)
+                time.sleep(0.01)
+                count(-1)
+                answers.append(ask(10 * k + step))
+        ask.join(-1)
+
+    problems = [threading.Thread(target=problem, args=(k,), daemon=True) for k in range(6)]
+    for one in problems:
+        one.start()
+    for one in problems:
+        one.join(60)
+    assert sorted(answers) == sorted(20 * k + 2 * step for k in range(6) for step in range(3))
+    assert most == [2]
 
 
 def test_all_who_wait_are_told_of_an_error():

@@ -1,6 +1,8 @@
 """How much memory a user allows, and arrays whose memory comes as it is written to."""
 
 import gc
+import os
+import subprocess
 import sys
 
 import numpy as np
@@ -59,3 +61,45 @@ def test_untouched_memory_comes_when_it_is_written_to_and_goes_with_the_array():
     del array
     gc.collect()
     assert resident_bytes() - before < 2**24
+
+
+FAULTS = """
+import gc, resource
+import numpy as np
+from largemargin.runtime.memory import keep_freed_memory_while_alive
+
+class Owner:
+    pass
+
+def faults():
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+    for _ in range(20):
+        np.ones(2**20)
+    return resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
+
+owners = [Owner(), Owner()]
+told = [faults()]
+for owner in owners:
+    keep_freed_memory_while_alive(owner)
+faults()
+told.append(faults())
+del owner, owners[0]
+told.append(faults())
+owners.clear()
+gc.collect()
+told.append(faults())
+print(*told)
+"""
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="asks the GNU C library")
+def test_freed_memory_is_kept_as_long_as_somebody_wants_it():
+    """Also in a process whose memory goes back at once, as that of a Dask worker."""
+    environment = os.environ | {"MALLOC_TRIM_THRESHOLD_": "65536"}
+    done = subprocess.run(
+        [sys.executable, "-c", FAULTS], env=environment, capture_output=True, text=True, check=True
+    )
+    before, both, one, after = map(int, done.stdout.split())
+    assert both < before / 10
+    assert one < before / 10
+    assert after > before / 2

@@ -26,7 +26,8 @@ how the rows were shared out.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 from weakref import WeakMethod
@@ -42,7 +43,7 @@ from largemargin.dask.values import RowSet, ShardedKernel, Sums
 from largemargin.kernels.basis import Basis
 from largemargin.kernels.functions import Kernel
 from largemargin.runtime.arrays import DistantRows, Matrix
-from largemargin.runtime.threads import Workers
+from largemargin.runtime.threads import Workers, count_workers
 
 
 class Store:
@@ -93,6 +94,8 @@ class Asking:
     A round begins when half of the threads wait for one. The others go on meanwhile, and what they
     ask for is the next round: while the workers compute, the coordinator solves. Which questions
     are in a round depends on the clock, and no answer depends on the other questions of its round.
+    No more threads are `at_work` at a time than this process has cores: with more of them, each has
+    less of the caches.
     """
 
     def __init__(self, answer: Callable[[list[Any]], list[Any]]) -> None:
@@ -101,8 +104,29 @@ class Asking:
         self._running = 1
         self._asked: list[tuple[Any, list[Any]]] = []
         self._busy = False  # whether a round is under way
+        self._cores = threading.Semaphore(count_workers(None))
+        self._mine = threading.local()  # whether this thread has one
+
+    @contextmanager
+    def at_work(self) -> Iterator[None]:
+        """A core for this thread, but for when it waits for an answer."""
+        with self._cores:
+            self._mine.core = True
+            try:
+                yield
+            finally:
+                self._mine.core = False
 
     def __call__(self, what: Any) -> Any:
+        if not getattr(self._mine, "core", False):
+            return self._waited_for(what)
+        self._cores.release()
+        try:
+            return self._waited_for(what)
+        finally:
+            self._cores.acquire()
+
+    def _waited_for(self, what: Any) -> Any:
         found: list[Any] = []
         with self._there:
             self._asked.append((what, found))
@@ -346,7 +370,8 @@ class ShardedRows(DistantRows):
 
         def run(item: Any) -> None:
             try:
-                work(item)
+                with ask.at_work():
+                    work(item)
             except BaseException as error:
                 errors.append(error)
             finally:

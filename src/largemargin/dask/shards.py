@@ -24,7 +24,7 @@ from largemargin.kernels.engine import fill
 from largemargin.kernels.functions import Kernel, squared_norms
 from largemargin.kernels.fused import FusedRows, StoredRows, Vectors
 from largemargin.runtime.arrays import Matrix
-from largemargin.runtime.memory import memory_bytes
+from largemargin.runtime.memory import keep_freed_memory_while_alive, memory_bytes
 from largemargin.runtime.threads import Workers, single_thread
 
 PIECE = 512  # vectors of a tile, where values are not computed in registers
@@ -182,6 +182,7 @@ class RowShard:
         self._segments: dict[bytes, np.ndarray] = {}  # rows by key
         self._gradients: dict[str, Gradient] = {}
         self.team = Workers(get_worker().state.nthreads)
+        keep_freed_memory_while_alive(self)
 
     def __reduce__(self) -> Any:
         """Whoever moves a shard moves its rows only."""

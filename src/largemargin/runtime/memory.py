@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import ctypes
 import mmap
 import os
 import re
+import threading
+import weakref
+from contextlib import suppress
 from functools import cache
 from math import prod
 from numbers import Real
@@ -19,6 +23,9 @@ from largemargin.runtime.showing import shown
 LEAST_MEMORY = 1 << 26  # bytes that are taken to be free, whatever the system says
 HUGE_PAGES_FROM = 1 << 22  # bytes of an array from which on NumPy asks for huge pages
 KEPT = (1 << 25) - (1 << 16)  # bytes of the largest array whose memory the C library may keep
+M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3  # of `mallopt`
+MALLOC_NAMES = "MALLOC_MMAP_THRESHOLD_", "MALLOC_TRIM_THRESHOLD_"  # where a user sets the same
+MALLOC_USUAL = 1 << 17  # what both are otherwise
 
 
 class _Files(NamedTuple):
@@ -132,6 +139,47 @@ def keep_freed_memory() -> None:
     to it here takes no memory, since nothing is written to it.
     """
     np.empty(KEPT, np.uint8)
+
+
+class _Holders:
+    """Those for whom the C library keeps the memory of arrays that were freed."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._count = 0
+
+    def add(self, owner: object) -> None:
+        with self._lock:
+            self._count += 1
+            if self._count == 1:
+                _set_malloc(KEPT, 2 * KEPT)
+        weakref.finalize(owner, self._let_go).atexit = False
+
+    def _let_go(self) -> None:
+        with self._lock:
+            self._count -= 1
+            if not self._count:
+                _set_malloc(*(int(os.environ.get(name, MALLOC_USUAL)) for name in MALLOC_NAMES))
+
+
+_holders = _Holders()
+
+
+def keep_freed_memory_while_alive(owner: object) -> None:
+    """The same as `keep_freed_memory` for as long as an object is alive, also where the library was
+    told to give memory back at once, as the workers of Dask are: it does not learn then.
+    """
+    _holders.add(owner)
+
+
+def _set_malloc(own_mapping_from: int, trimmed_from: int) -> None:
+    """Bytes of an array from which on it has a mapping of its own, and free bytes from which on the
+    GNU C library gives them back; with another library, or with none, nothing changes.
+    """
+    with suppress(OSError, AttributeError, TypeError):
+        mallopt = ctypes.CDLL(None).mallopt
+        mallopt(M_MMAP_THRESHOLD, own_mapping_from)
+        mallopt(M_TRIM_THRESHOLD, trimmed_from)
 
 
 def lazily_paged(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
