@@ -22,6 +22,7 @@ import numpy as np
 
 TILES = ((256, 512), (512, 256), (1024, 256))  # support vectors x rows
 VECTORS, ROWS = 2048, 8192  # that every thread goes through, over and over
+WHOLE = 32  # columns that fill two registers of any processor
 # (augmented vectors, augmented rows as columns, coefficients, sums of rows, a tile of scratch)
 Loop = Callable[[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray], None]
 
@@ -51,6 +52,16 @@ def compiled_tile(
     _compiled_pass()(tile, coefs, sums)
 
 
+def register_tile(
+    vectors: np.ndarray, rows: np.ndarray, coefs: np.ndarray, sums: np.ndarray, tile: np.ndarray
+) -> None:
+    """The same without a tile: product, exponentials and sums while they are in registers."""
+    if len(coefs) % 4 or len(sums) % WHOLE:  # an edge; the trials have none
+        compiled_tile(vectors, rows, coefs, sums, tile)
+    else:
+        _register_pass()(vectors.reshape(-1), rows.reshape(-1), coefs, sums)
+
+
 @cache
 def _compiled_pass() -> Callable[[np.ndarray, np.ndarray, np.ndarray], None]:
     from benchmarks.tables_loops import add_exponentials
@@ -58,7 +69,18 @@ def _compiled_pass() -> Callable[[np.ndarray, np.ndarray, np.ndarray], None]:
     return add_exponentials
 
 
-LOOPS: dict[str, Loop] = {"NumPy": numpy_tile, "compiled": compiled_tile}
+@cache
+def _register_pass() -> Callable[[np.ndarray, np.ndarray, np.ndarray, np.ndarray], None]:
+    from benchmarks.tables_loops import add_in_registers
+
+    return add_in_registers
+
+
+LOOPS: dict[str, Loop] = {
+    "NumPy": numpy_tile,
+    "compiled": compiled_tile,
+    "registers": register_tile,
+}
 
 
 def sweep(

@@ -1,9 +1,20 @@
-"""The compiled pass of the bare loop over tiles."""
+"""The compiled passes of the bare loop over tiles."""
 
 from __future__ import annotations
 
 import numpy as np
 from numba import njit
+
+from largemargin.kernels.simd import (
+    add_multiple,
+    exponential,
+    fma,
+    lanes,
+    load,
+    splat,
+    store,
+    zeros,
+)
 
 PER_LOG2 = np.float32(1 / np.log(2))
 # log 2 in two parts, the first with so few bits that its product with n is exact
@@ -29,3 +40,37 @@ def add_exponentials(tile, coefs, sums):
             p = ((((a * r + b) * r + c) * r + d) * r + e) * r * r + r + ONE
             power = np.int32((np.int32(n) + BIAS) << SHIFT).view(np.float32)
             sums[j] += coef * p * power
+
+
+@njit(cache=True, nogil=True)
+def add_in_registers(vectors, columns, coefs, sums):
+    """sums += coefs @ exp(vectors @ columns), four vectors against two registers of columns at a
+    time, of which nothing is written but the sums. There are whole fours and registers only.
+    """
+    width, stride, d = lanes(columns), len(sums), len(vectors) // len(coefs)
+    for i in range(0, len(coefs), 4):
+        for j in range(0, stride, 2 * width):
+            a0 = zeros(columns)
+            a1, b0, b1, c0, c1, d0, d1 = a0, a0, a0, a0, a0, a0, a0
+            for k in range(d):
+                at = k * stride + j
+                x0, x1 = load(columns, at), load(columns, at + width)
+                v = splat(vectors, i * d + k)
+                a0, a1 = fma(v, x0, a0), fma(v, x1, a1)
+                v = splat(vectors, (i + 1) * d + k)
+                b0, b1 = fma(v, x0, b0), fma(v, x1, b1)
+                v = splat(vectors, (i + 2) * d + k)
+                c0, c1 = fma(v, x0, c0), fma(v, x1, c1)
+                v = splat(vectors, (i + 3) * d + k)
+                d0, d1 = fma(v, x0, d0), fma(v, x1, d1)
+            s0, s1 = load(sums, j), load(sums, j + width)
+            s0 = add_multiple(s0, coefs, i, exponential(a0))
+            s1 = add_multiple(s1, coefs, i, exponential(a1))
+            s0 = add_multiple(s0, coefs, i + 1, exponential(b0))
+            s1 = add_multiple(s1, coefs, i + 1, exponential(b1))
+            s0 = add_multiple(s0, coefs, i + 2, exponential(c0))
+            s1 = add_multiple(s1, coefs, i + 2, exponential(c1))
+            s0 = add_multiple(s0, coefs, i + 3, exponential(d0))
+            s1 = add_multiple(s1, coefs, i + 3, exponential(d1))
+            store(sums, j, s0)
+            store(sums, j + width, s1)

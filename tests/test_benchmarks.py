@@ -34,7 +34,7 @@ def run(*arguments):
 @pytest.mark.parametrize("shape", TILES)
 def test_loops_over_tiles_sum_gaussians(name, shape):
     rng = np.random.default_rng(0)
-    X, V, coefs = rng.normal(size=(600, 7)), rng.normal(size=(1100, 7)), rng.normal(size=1100)
+    X, V, coefs = rng.normal(size=(1100, 7)), rng.normal(size=(1030, 7)), rng.normal(size=1030)
     X[0] = 100.0  # so far away that its values are zero
     rows, vectors = augmented(X, V, 0.1)
     sums = sweep(

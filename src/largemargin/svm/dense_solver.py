@@ -65,7 +65,7 @@ def solve_nearly(
     problem: Problem, K: np.ndarray, tol: float, closer: float, max_steps: float, watch: Watch,
     team: Workers,
 ) -> Solution:  # fmt: skip
-    """SMO until the tolerance is met, and beyond it to a violation of `closer`, if that is cheap."""
+    """SMO until the tolerance is met, and then on to a violation of `closer`, if that is cheap."""
     return _descend(problem, K, tol, closer, max_steps, watch, team)[0]
 
 
