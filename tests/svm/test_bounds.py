@@ -150,6 +150,16 @@ def test_nor_by_the_block_solver(**case):
         check(**case)
 
 
+def test_a_working_set_that_cannot_move_ends_the_rounds():
+    """Kernel values of 1 and -1 with coefficients of 1e41: a step is less than rounding."""
+    with small_blocks(working_set=8, portions=True):
+        check(
+            seed=4934630, n=15, d=5, classes=2, scale=3831.8552433085474, shape="grid",
+            kind="squared-sum", C=3831.8552433085474, nu=0.5, kernel="sigmoid", degree=4,
+            precision="float32", threshold=True, multiclass="ovo", weighted=False,
+        )  # fmt: skip
+
+
 @settings(max_examples=20, deadline=None, suppress_health_check=list(HealthCheck))
 @fits
 def test_nor_from_values_that_are_computed_and_forgotten(**case):

@@ -41,6 +41,7 @@ WORKING_SET = 1024
 NEW = 4  # one member in so many is new and has a row, and one in so many is new and has none yet
 EARLY = 0.3  # a violation at which a portion is solved well enough to go on to the next
 PIECE = 1024  # rows that are fetched at a time, in between which the clock is looked at
+IDLE_ROUNDS = 3  # rounds in a row that may change nothing: rounding leaves no better point then
 SPARE = 0.1  # the fraction of the time taken that may be spent on looking at the rest
 SPARE_SECONDS = 0.5  # seconds that may be spent on it in any case
 USUAL_SPEED = 1e8  # kernel values per second, before the speed is known
@@ -82,7 +83,7 @@ class Subproblem:
         self.changed, self.delta = np.empty(0, np.int64), np.empty(0)
         self.working = np.empty(0, np.int64)
         self._entered = np.zeros(len(self.beta), np.int32)  # the round that selected each last
-        self._n_rounds = 0
+        self._n_rounds = self._n_idle = 0
         self.violation = np.inf
         self.n_steps = 0
         self.finished = self.converged = False
@@ -187,7 +188,7 @@ class Subproblem:
             self.finished = self.converged = True
             return True
         self.converged = last and self.optimality.meets(self.tol)
-        if self.n_steps >= self.max_steps:
+        if self.n_steps >= self.max_steps or self._n_idle > IDLE_ROUNDS:
             return True
         return self.optimality.meets(self.tol if last else max(self.tol, EARLY))
 
@@ -253,7 +254,7 @@ class Subproblem:
         from largemargin.svm.smo import mirror
 
         if self._extend:
-            self.stage = self._next
+            self.stage, self._n_idle = self._next, 0
             self.changed, self.delta = self.working, self.beta[self.working]
             return
         local = self._local
@@ -277,6 +278,7 @@ class Subproblem:
         self.n_steps += steps
         delta = beta - self.beta[working]
         changed = np.flatnonzero(delta)
+        self._n_idle = 0 if len(changed) else self._n_idle + 1
         changed = changed[np.argsort(working[changed])]
         working, delta = working[changed], delta[changed]
         self.beta[working] = beta[changed]
