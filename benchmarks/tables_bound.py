@@ -59,7 +59,7 @@ def register_tile(
     if len(coefs) % 4 or len(sums) % WHOLE:  # an edge; the trials have none
         compiled_tile(vectors, rows, coefs, sums, tile)
     else:
-        _register_pass()(vectors.reshape(-1), rows.reshape(-1), coefs, sums)
+        _register_pass()(vectors.reshape(-1), rows.reshape(-1), coefs, sums, tile.reshape(-1))
 
 
 @cache
@@ -70,7 +70,7 @@ def _compiled_pass() -> Callable[[np.ndarray, np.ndarray, np.ndarray], None]:
 
 
 @cache
-def _register_pass() -> Callable[[np.ndarray, np.ndarray, np.ndarray, np.ndarray], None]:
+def _register_pass() -> Callable[..., None]:
     from benchmarks.tables_loops import add_in_registers
 
     return add_in_registers

@@ -43,18 +43,22 @@ def add_exponentials(tile, coefs, sums):
 
 
 @njit(cache=True, nogil=True)
-def add_in_registers(vectors, columns, coefs, sums):
+def add_in_registers(vectors, columns, coefs, sums, panel):
     """sums += coefs @ exp(vectors @ columns), four vectors against two registers of columns at a
-    time, of which nothing is written but the sums. There are whole fours and registers only.
+    time, of which nothing is written but the sums. There are whole fours and registers only;
+    `panel` is room for two registers of all columns, side by side.
     """
     width, stride, d = lanes(columns), len(sums), len(vectors) // len(coefs)
-    for i in range(0, len(coefs), 4):
-        for j in range(0, stride, 2 * width):
+    for j in range(0, stride, 2 * width):
+        for k in range(d):
+            store(panel, 2 * k * width, load(columns, k * stride + j))
+            store(panel, (2 * k + 1) * width, load(columns, k * stride + j + width))
+        s0, s1 = load(sums, j), load(sums, j + width)
+        for i in range(0, len(coefs), 4):
             a0 = zeros(columns)
             a1, b0, b1, c0, c1, d0, d1 = a0, a0, a0, a0, a0, a0, a0
             for k in range(d):
-                at = k * stride + j
-                x0, x1 = load(columns, at), load(columns, at + width)
+                x0, x1 = load(panel, 2 * k * width), load(panel, (2 * k + 1) * width)
                 v = splat(vectors, i * d + k)
                 a0, a1 = fma(v, x0, a0), fma(v, x1, a1)
                 v = splat(vectors, (i + 1) * d + k)
@@ -63,7 +67,6 @@ def add_in_registers(vectors, columns, coefs, sums):
                 c0, c1 = fma(v, x0, c0), fma(v, x1, c1)
                 v = splat(vectors, (i + 3) * d + k)
                 d0, d1 = fma(v, x0, d0), fma(v, x1, d1)
-            s0, s1 = load(sums, j), load(sums, j + width)
             s0 = add_multiple(s0, coefs, i, exponential(a0))
             s1 = add_multiple(s1, coefs, i, exponential(a1))
             s0 = add_multiple(s0, coefs, i + 1, exponential(b0))
@@ -72,5 +75,5 @@ def add_in_registers(vectors, columns, coefs, sums):
             s1 = add_multiple(s1, coefs, i + 2, exponential(c1))
             s0 = add_multiple(s0, coefs, i + 3, exponential(d0))
             s1 = add_multiple(s1, coefs, i + 3, exponential(d1))
-            store(sums, j, s0)
-            store(sums, j + width, s1)
+        store(sums, j, s0)
+        store(sums, j + width, s1)
