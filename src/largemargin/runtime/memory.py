@@ -145,7 +145,7 @@ class _Holders:
     """Those for whom the C library keeps the memory of arrays that were freed."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()  # an owner may end on a thread that has it
         self._count = 0
 
     def add(self, owner: object) -> None:

@@ -161,12 +161,12 @@ class Optimality:
         room = np.where(reduced > 0, beta - problem.lo, problem.hi - beta)
         pulled = np.flatnonzero((reduced != 0) & (room > 0))
         size, ridge = np.abs(reduced[pulled]), problem.ridge[pulled]
-        with np.errstate(divide="ignore"):
+        with np.errstate(all="ignore"):  # what is out of range is no bound, and nobody is close
             step = np.minimum(room[pulled], size / ridge)
-        most = size * step  # infinite where nothing ends the step
-        most[ridge > 0] -= (ridge * step**2 / 2)[ridge > 0]
-        objective = abs(float(beta @ (grad + problem.p))) / 2
-        return float(most.sum()) / objective if objective else np.inf
+            most = size * step  # infinite where nothing ends the step
+            most[ridge > 0] -= (ridge * step**2 / 2)[ridge > 0]
+            objective = abs(float(beta @ (grad + problem.p))) / 2
+            return float(most.sum()) / objective if objective else np.inf
 
 
 def _middle(up_max: np.ndarray, low_min: np.ndarray) -> np.ndarray:
