@@ -8,7 +8,10 @@ import sys
 import numpy as np
 import pytest
 
+from largemargin import SVC
+from largemargin.runtime import memory
 from largemargin.runtime.memory import lazily_paged, memory_bytes
+from largemargin.svm import session
 
 
 @pytest.mark.parametrize(
@@ -103,3 +106,43 @@ def test_freed_memory_is_kept_as_long_as_somebody_wants_it():
     assert both < before / 10
     assert one < before / 10
     assert after > before / 2
+
+
+def test_memory_that_is_given_back_is_lent_again():
+    lend, give_back = memory.lend, memory.give_back
+    array = lend(3000**2, np.dtype(np.float32))
+    at = array.ctypes.data
+    give_back(array)
+    again = lend(2950**2, np.dtype(np.float32))
+    assert again.ctypes.data == at
+    assert len(again) >= 2950**2
+    assert again.dtype == np.float32
+    other = lend(2950**2, np.dtype(np.float32))  # the first one is in use
+    assert not np.shares_memory(again, other)
+    give_back(again)
+    give_back(other)  # more than may wait
+    assert sum(one.nbytes for one in memory._lent._free) <= memory.MOST_LENT
+    assert lend(10, np.dtype(np.float64)).base is None  # the C library keeps that
+    larger = lend(3100**2, np.dtype(np.float64))
+    assert len(larger) >= 3100**2
+    assert not memory._lent._free
+    give_back(larger)
+    assert not memory._lent._free  # too large
+
+
+def test_fits_of_one_size_use_the_same_memory(monkeypatch):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(3000, 30)).astype(np.float32)
+    y = X[:, 0] + rng.normal(size=3000) > 0
+    places, original = [], memory.lend
+
+    def lend(*given):
+        array = original(*given)
+        places.append(array.ctypes.data)
+        return array
+
+    monkeypatch.setattr(session, "lend", lend)
+    for _ in range(3):
+        SVC(gamma=0.02).fit(X, y)
+    assert len(places) == 3
+    assert len(set(places)) == 1

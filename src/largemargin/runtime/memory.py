@@ -26,6 +26,7 @@ KEPT = (1 << 25) - (1 << 16)  # bytes of the largest array whose memory the C li
 M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3  # of `mallopt`
 MALLOC_NAMES = "MALLOC_MMAP_THRESHOLD_", "MALLOC_TRIM_THRESHOLD_"  # where a user sets the same
 MALLOC_USUAL = 1 << 17  # what both are otherwise
+MOST_LENT = 1 << 26  # bytes of memory that waits for the next who needs it
 
 
 class _Files(NamedTuple):
@@ -180,6 +181,57 @@ def _set_malloc(own_mapping_from: int, trimmed_from: int) -> None:
         mallopt = ctypes.CDLL(None).mallopt
         mallopt(M_MMAP_THRESHOLD, own_mapping_from)
         mallopt(M_TRIM_THRESHOLD, trimmed_from)
+
+
+class _Lent:
+    """Memory of arrays that are too large for the C library to keep, for the next ones."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._free: list[np.ndarray] = []
+
+    def take(self, size: int) -> np.ndarray:
+        with self._lock:
+            for k, one in enumerate(self._free):
+                if one.nbytes >= size:
+                    return self._free.pop(k)
+            self._free.clear()  # too small for what is asked for now
+        return np.empty(size, np.uint8)
+
+    def give(self, memory: np.ndarray) -> None:
+        with self._lock:
+            if memory.nbytes + sum(one.nbytes for one in self._free) <= MOST_LENT:
+                self._free.append(memory)
+
+    def after_fork(self) -> None:
+        """In a new process, where another thread may have had the lock."""
+        self._lock = threading.Lock()
+
+
+_lent = _Lent()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_lent.after_fork)
+
+
+def lend(count: int, dtype: np.dtype) -> np.ndarray:
+    """A flat array for at least so many numbers, in memory that was in use before, if there is
+    some: fresh memory is slow. Whoever is done with it and all that refers to it gives it back.
+
+    >>> lend(6, np.dtype(np.float32)).shape
+    (6,)
+    """
+    size = count * dtype.itemsize
+    if size <= KEPT:
+        return np.empty(count, dtype)
+    memory = _lent.take(size)
+    return memory[: len(memory) // dtype.itemsize * dtype.itemsize].view(dtype)
+
+
+def give_back(array: np.ndarray) -> None:
+    """Have the memory that an array was lent wait for the next one."""
+    memory = array if array.base is None else array.base
+    if array.nbytes > KEPT and isinstance(memory, np.ndarray):
+        _lent.give(memory)
 
 
 def lazily_paged(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:

@@ -21,6 +21,7 @@ import numpy as np
 from scipy.linalg import solve_triangular
 from scipy.linalg.lapack import dpotrf, dpotrs, dpstrf
 
+from largemargin.svm.conjugate_gradients import ConjugateSteps
 from largemargin.svm.problem import Problem, Solution
 
 MOST_FREE = 2000  # free variables that a dense factorisation is made for
@@ -71,15 +72,18 @@ def refine(
     products: Callable[[np.ndarray, np.ndarray], np.ndarray],
     solve: Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray] | None = None,
     stopped: Callable[[], object] = lambda: "",
+    single: Callable[[np.ndarray], np.ndarray] | None = None,
 ) -> Solution:
     """The exact solution near a good one, or the best point found until it is stopped.
 
     `gram(F)` gives the kernel values among variables F, `products(F, d)` those of all against F,
     times d. `solve(F, right, short)`, if there is one, gives d with (K + ridge)_FF d + a_F t =
     right and sums of `short` without the kernel values, whatever the number of free variables.
+    `single` is `gram` in float32, if that is quicker.
     """
     before = violation_of(problem, solution.beta, solution.grad)
-    point = _Iterate(problem, solution.beta, solution.grad, gram, products, solve)
+    steps = ConjugateSteps(problem, single or (lambda free: gram(free).astype(np.float32)))
+    point = _Iterate(problem, solution.beta, solution.grad, gram, products, solve, steps)
     best, least = point, before
     scale = float(np.abs(solution.grad).max(initial=0.0))
     if not problem.relative:
@@ -144,6 +148,7 @@ class _Iterate:
     gram: Callable[[np.ndarray], np.ndarray]
     products: Callable[[np.ndarray, np.ndarray], np.ndarray]
     solve: Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray] | None
+    steps: ConjugateSteps
 
     def moved(self, free: np.ndarray, to: np.ndarray) -> _Iterate:
         step = to - self.beta[free]
@@ -164,6 +169,11 @@ class _Iterate:
             return self._solved(free, totals - group_sums(self.problem, self.beta)), np.zeros(
                 len(free)
             )
+        if within is not None:
+            missing = totals - group_sums(self.problem, self.beta)
+            step = self.steps.step(free, self.grad, missing, within)
+            if step is not None:
+                return step, np.zeros(len(free))
         return _solve(self.problem, free, self.beta, self.grad, self.gram(free), totals, within)
 
     def _solved(self, free: np.ndarray, missing: np.ndarray) -> np.ndarray:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -144,14 +145,15 @@ def _exact(problem: Problem, K: np.ndarray, at: Solution, watch: Watch, team: Wo
         add_columns(sums, K, variables, coefs, team)  # K is symmetric
         return sums
 
-    def gram(variables: np.ndarray) -> np.ndarray:
+    def gram(variables: np.ndarray, dtype: np.dtype = K.dtype) -> np.ndarray:
         from largemargin.kernels.loops import take
 
-        part = np.empty((len(variables), len(variables)), K.dtype)
+        part = np.empty((len(variables), len(variables)), dtype)
         take(K, variables, variables, part)
         return part
 
-    return refine(problem, at, gram, products, stopped=watch.look)
+    single = partial(gram, dtype=np.dtype(np.float32))
+    return refine(problem, at, gram, products, stopped=watch.look, single=single)
 
 
 def solve_block(

@@ -25,6 +25,7 @@ from largemargin.kernels.fused import (
 )
 from largemargin.kernels.rows import HEIGHTS, KernelRows, whole_gram
 from largemargin.runtime.arrays import Matrix, MatrixLike
+from largemargin.runtime.memory import give_back, lend
 from largemargin.runtime.progress import Watch
 from largemargin.runtime.threads import Workers
 from largemargin.svm.decomposition import WORKING_SET
@@ -97,7 +98,8 @@ class Session:
         self._matrices = Semaphore(max(1, memory // LARGEST_MATRIX))
         self._rooms: dict[int, np.ndarray] = {}  # for the corners of a thread
         self._keeping = Lock()
-        self._kept: tuple[np.ndarray, np.ndarray] | None = None  # examples, and their matrix
+        # examples, their matrix, and its memory
+        self._kept: tuple[np.ndarray, np.ndarray, np.ndarray] | None = None
 
     @cached_property
     def is_cheap(self) -> bool:
@@ -173,11 +175,14 @@ class Session:
         """
         with self._matrices:
             if len(examples) < self.n or self._memory < 2 * LARGEST_MATRIX:
-                yield self.quick.corner(examples)
+                room = lend(len(examples) ** 2, self.quick.dtype)
+                yield self.quick.corner(examples, room)
+                give_back(room)
                 return
             with self._keeping:
                 if self._kept is None or not np.array_equal(self._kept[0], examples):
-                    self._kept = examples, self.quick.corner(examples)
+                    room = lend(len(examples) ** 2, self.quick.dtype)
+                    self._kept = examples, self.quick.corner(examples, room), room
                 K = self._kept[1]
             yield K
 
@@ -196,6 +201,8 @@ class Session:
         """Give up the kernel values."""
         if "rows" in vars(self):
             self.rows.close()
+        if self._kept is not None:
+            give_back(self._kept[2])
         vars(self).clear()  # objects that refer to each other would be kept for long
 
     @cached_property
