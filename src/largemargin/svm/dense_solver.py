@@ -26,7 +26,7 @@ SMO_STEPS = 20_000
 SMO_STEPS_PER_VARIABLE = 200
 UNBOUNDED = 1e100  # a variable of this size shows that the dual has no bounded solution
 SMO_EXTRA = 1e-8  # SMO goes on to this fraction of the tolerance, as long as that is cheap
-NEARLY = 1e-2  # the same for a start in float32, from where the active set method goes on
+NEARLY = 0.1  # the same for a start in float32, from where the active set method goes on
 PART = 512  # columns that are summed together
 ROUNDING = 4e-14  # the least violation that rounding lets SMO reach, if all goes well
 # Rounds in a row that do not halve the violation and are tolerated: one more ends the solver.

@@ -30,7 +30,7 @@ from largemargin.svm.single_first import may_pay, solve_near
 if TYPE_CHECKING:
     from largemargin.svm.session import Session
 
-FIRST = 0.05  # a violation at which few variables can still matter
+FIRST = 0.02  # a violation at which few variables can still matter
 
 
 class InChunks:
