@@ -28,6 +28,7 @@ MOST_FREE = 2000  # free variables that a dense factorisation is made for
 GUESSES = 25  # sets of free variables that are tried
 # Guesses in a row without progress that are tolerated before the classical method takes over
 STALLED_GUESSES = 4
+PROGRESS = 1e-2  # the share of the violation by which a guess has to be better
 # Free variables, so many times those of the best point, of a guess that is not tried after one
 # without progress, if they are more than a few: such guesses only grow
 FLOOD, FEW_FREE = 4, 200
@@ -103,9 +104,9 @@ def refine(
             break
         point = point.jump(free)
         left = point.violation()
-        worse += 1
+        worse = 0 if left < least * (1 - PROGRESS) else worse + 1
         if left < least:
-            best, least, worse = point, left, 0
+            best, least = point, left
     if least > EXACT_VIOLATION * scale and solve is None:
         best, least = _active_set_steps(best, least, EXACT_VIOLATION * scale, stopped)
     if best.beta is solution.beta:
@@ -183,13 +184,17 @@ class _Iterate:
         step = self.solve(free, -self.grad[free], missing[np.unique(group)])
         if not self.problem.threshold:
             return step
-        return with_sums(step, self.problem.a[free], group, missing)
+        return with_sums(step, self.problem.a[free], group, missing, np.ones(len(free), bool))
 
     def jump(self, free: np.ndarray) -> _Iterate:
         """To the optimum of the free variables, those that leave the box put at their bounds."""
         lo, hi, at = self.problem.lo[free], self.problem.hi[free], self.beta[free]
-        step, _ = self.direction(free, (lo - at, hi - at))
-        return self.moved(free, np.clip(at + step, lo, hi))
+        within = lo - at, hi - at
+        step, _ = self.direction(free, within)
+        to = np.clip(at + step, lo, hi)
+        # one that is held is at its bound, not next to it by rounding, which would be inside
+        to = np.where(step <= within[0], lo, np.where(step >= within[1], hi, to))
+        return self.moved(free, to)
 
     def step(self, free: np.ndarray, enough: float) -> tuple[_Iterate, np.ndarray]:
         """Towards that optimum as far as the box allows; also the variables at a bound after it.
@@ -399,11 +404,13 @@ def _regular_solve(
         A = np.zeros((n, len(groups)), order="F")
         A[np.arange(n), mine] = a
         U, wanted = dpotrs(factor, A, lower=1)[0], missing[groups]
-    held, push = np.zeros(n, bool), np.zeros(n)
+    n_sums = len(wanted)
+    held, push, at_end = np.zeros(n, bool), np.zeros(n), np.empty(0, np.int64)
     for _ in range(HELD_ROUNDS):
         if len(wanted):
             t = np.linalg.solve(A.T @ U, A.T @ plain - wanted)
             step, push = plain - U @ t, A @ t
+            step[at_end] = wanted[n_sums:]  # as they are but for rounding
         if within is None:
             break
         left = np.flatnonzero(~held & ((step < within[0]) | (step > within[1])))
@@ -412,24 +419,29 @@ def _regular_solve(
         held[left] = True
         if missing is not None and (np.bincount(mine, held) == np.bincount(mine)).any():
             break  # a group of which nothing is left to make up for it
+        at_end = np.concatenate([at_end, left])
         ends = np.zeros((n, len(left)), order="F")
         ends[left, np.arange(len(left))] = 1.0
         at = np.where(step < within[0], within[0], within[1])[left]
         A, U = np.hstack([A, ends]), np.hstack([U, dpotrs(factor, ends, lower=1)[0]])
         wanted = np.concatenate([wanted, at])
     if missing is not None:
-        step = with_sums(step, a, group, missing)
+        moving = np.ones(n, bool)
+        moving[at_end] = False
+        step = with_sums(step, a, group, missing, moving)
     off = np.abs(H @ step + push - right).max()
     return step if off <= AGREED * np.abs(right).max() else None
 
 
 def with_sums(
-    step: np.ndarray, a: np.ndarray, group: np.ndarray, missing: np.ndarray
+    step: np.ndarray, a: np.ndarray, group: np.ndarray, missing: np.ndarray, moving: np.ndarray
 ) -> np.ndarray:
-    """A step whose sums are `missing` but for rounding: what is left of that is shared out."""
+    """A step whose sums are `missing` but for rounding: what is left of that is shared out among
+    the variables that are marked.
+    """
     left = missing - np.bincount(group, a * step, len(missing))
-    shares = left / np.maximum(np.bincount(group, minlength=len(missing)), 1)
-    return np.asarray(step + a * shares[group])
+    shares = left / np.maximum(np.bincount(group, moving, len(missing)), 1)
+    return np.asarray(step + np.where(moving, a * shares[group], 0.0))
 
 
 def positive_solve(H: np.ndarray, right: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
