@@ -34,6 +34,7 @@ from largemargin.kernels.functions import (
     squared_norms,
 )
 from largemargin.runtime.arrays import DistantRows, Matrix
+from largemargin.runtime.memory import aligned
 from largemargin.runtime.threads import Workers
 
 # Entries of a row up to which a value is computed again and not kept: measured where fits of both
@@ -379,12 +380,13 @@ class Columns:
         self.n, self.d = len(rows), of.X.shape[1]
         self._of, self._width = of, of.width
         self._count = -(-self.n // self._width)
-        self._flat = np.empty(self._count * self._width * self.d, of.dtype)
-        self._norms = np.zeros(self._count * self._width, of.dtype)
+        self._flat = aligned(self._count * self._width * self.d, of.dtype)
+        self._norms = aligned(self._count * self._width, of.dtype)
         squares = np.zeros(len(self._norms)) if measured else None
         of.team.map(partial(self._pack, rows, squares), self._parts(64))
         if squares is None:
             self._norms[: self.n] = of.norms[rows]
+            self._norms[self.n :] = 0.0
         else:
             self.squares = squares[: self.n]
             self._norms[:] = of.form.norm_scale * squares
