@@ -315,7 +315,7 @@ class Subproblem:
         found = np.zeros(len(self.grad))
         before, self.grad = self.grad, found
         self.rows.announce({s: [self.examples[variables]] for s in self.segments})
-        step = self.rows.capacity // 4 * 4
+        step = max(1, self.rows.capacity // 4 * 4)
         for k in range(0, len(variables), step):
             part = slice(k, k + step)
             self.rows.fetch({s: [self.examples[variables[part]]] for s in self.segments})
