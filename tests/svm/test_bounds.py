@@ -54,6 +54,8 @@ def data(seed, n, d, classes, scale, shape):
         X = np.round(2 * X)
     elif shape == "far":
         X += 100
+    elif shape == "copies":
+        X = X[rng.integers(0, 1 + n // 4, n)]
     return X * scale, y, rng.uniform(0.1, 3, n)
 
 
@@ -63,7 +65,7 @@ fits = given(
     d=st.integers(1, 5),
     classes=st.integers(2, 3),
     scale=st.floats(-6, 6).map(lambda x: 10.0**x),
-    shape=st.sampled_from(["one", "apart", "grid", "far"]),
+    shape=st.sampled_from(["one", "apart", "grid", "far", "copies"]),
     kind=st.sampled_from(MACHINES),
     C=st.floats(-6, 12).map(lambda x: 10.0**x),
     nu=st.floats(0.05, 0.9),

@@ -73,6 +73,7 @@ def fingerprint(
     labels: np.ndarray,
     weights: np.ndarray | None = None,
     start: int = 0,
+    hashes: np.ndarray | None = None,
 ) -> Fingerprint:
     """The fingerprint of rows.
 
@@ -85,6 +86,8 @@ def fingerprint(
     weights : array of shape (n_samples,), optional
     start : int, default=0
         The position of the first row.
+    hashes : array of shape (n_samples,), optional
+        The `row_hashes` of X, if they are known.
 
     Examples
     --------
@@ -102,7 +105,7 @@ def fingerprint(
         weights = np.ones(len(labels))
     return Fingerprint(
         len(labels),
-        _total(row_hashes(X), start),
+        _total(row_hashes(X) if hashes is None else hashes, start),
         _total(_label_hashes(classes, labels), start),
         _total((np.asarray(weights, np.float64) + 0.0).view(np.uint64), start),
     )

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from largemargin.base.classifier import checked_weights
-from largemargin.base.fingerprint import Fingerprint, fingerprint
+from largemargin.base.fingerprint import Fingerprint, fingerprint, row_hashes
 from largemargin.base.labels import find_classes, too_few
 from largemargin.kernels.choosing import kernel_of
 from largemargin.kernels.engine import SMALL_PROBLEM, choose_dtype, prepare
@@ -31,7 +31,13 @@ class TrainingSet:
         The rows, as the engine reads them and as they were given.
     all_rows, all_labels : array or sparse matrix, array
         Those of all examples, also of weight 0.
+    row_hashes : array
+        A hash of each row, which is the same for equal rows.
+    has_copies : bool
+        Whether an example may stand for several, among which its coefficient will be shared.
     """
+
+    has_copies = False
 
     def __init__(
         self, model: Any, X: Matrix, y: np.ndarray | None, sample_weight: VectorLike = None
@@ -51,7 +57,9 @@ class TrainingSet:
         self.classes, self.labels = find_classes(y)
         if labelled and len(self.classes) < 2:
             raise too_few(type(model).__name__, self.classes, sample_weight is not None)
-        self.fingerprint = fingerprint_of(*given, self.classes, self.labels)
+        hashes = row_hashes(given[0])
+        self.row_hashes = hashes[self.positions]
+        self.fingerprint = fingerprint_of(*given, self.classes, self.labels, hashes)
         self.weights = weights * class_factors(
             getattr(model, "class_weight", None), self.classes, self.labels, weights
         )
@@ -75,14 +83,19 @@ def unlabelled(X: Matrix) -> np.ndarray:
 
 
 def fingerprint_of(
-    X: Matrix, y: np.ndarray, weights: np.ndarray, classes: np.ndarray, labels: np.ndarray
+    X: Matrix,
+    y: np.ndarray,
+    weights: np.ndarray,
+    classes: np.ndarray,
+    labels: np.ndarray,
+    hashes: np.ndarray | None = None,
 ) -> Fingerprint:
     """The fingerprint of what a fit was given, from the classes and labels of the examples that
     count: of all of them, unless some have weight 0.
     """
     if len(labels) < len(y):
         classes, labels = find_classes(y)
-    return fingerprint(X, classes, labels, weights)
+    return fingerprint(X, classes, labels, weights, hashes=hashes)
 
 
 def class_factors(

@@ -21,6 +21,7 @@ from largemargin.runtime.memory import memory_bytes
 from largemargin.runtime.progress import Watch, check_seconds
 from largemargin.runtime.threads import workers
 from largemargin.svm.certification import certify
+from largemargin.svm.copies import Distinct
 from largemargin.svm.formulations import Formulation
 from largemargin.svm.jobs import Job, TrainedProblem
 from largemargin.svm.multiclass import Split, ranges_of_votes, splits, votes
@@ -87,6 +88,7 @@ class SupportVectorEstimator(ExpansionEstimator):
                 memory_bytes(self.memory, enough=len(data) ** 2 * data.dtype.itemsize), team,
                 portions=portions and self._in_portions, given=data.given,
                 may_forget=self._may_forget, in_matrices=self._has_matrices(data.n_classes),
+                shares=data.has_copies,
             )  # fmt: skip
             yield session, watch
             session.close()
@@ -260,12 +262,13 @@ class SupportVectorMachine(ExpansionClassifier, SupportVectorEstimator):
         with self.rolled_back_on_error(), self.calibrating(X, y, sample_weight):
             self.check_parameters()
             data = self.training_set(X, y, sample_weight)
-            start = self._last_solution(data) if self.warm_start else None
+            few = self.distinct(data)
+            start = few.merged(self._last_solution(data) if self.warm_start else None)
             total = len(splits(data.n_classes, self.multiclass))
-            opened = self.session(data, total, portions=start is None)
+            opened = self.session(few.data, total, portions=start is None)
             with opened as (session, watch), unwarned():
-                (fit,) = self.train(session, [data.weights], [start], watch)
-            self.set_fitted(data, fit)
+                (fit,) = self.train(session, [few.data.weights], [start], watch)
+            self.set_fitted(*few.as_given(fit))
         self.warn_unless_converged(watch.stopped, fit.rounding)
         return self
 
@@ -275,6 +278,12 @@ class SupportVectorMachine(ExpansionClassifier, SupportVectorEstimator):
         """What this machine is trained on, checked."""
         X, y = self.validate(X, y)
         return TrainingSet(self, X, y, sample_weight)
+
+    def distinct(self, data: TrainingSet) -> Distinct:
+        """What to train on: the examples without copies, if there are many."""
+        return Distinct(self, data, self._merges)
+
+    _merges = True  # whether copies of an example are the same problem as its weight
 
     def _splits(self, n_classes: int) -> list[Split]:
         return splits(n_classes, self.multiclass)

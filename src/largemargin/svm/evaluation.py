@@ -49,6 +49,7 @@ SHARE = 20  # one in so many of the fit's own kernel values may be spent on them
 COMPUTED_SHARE = 6  # the same where both are computed and forgotten, and cost about the same
 STEP = 256  # kernel values that take as long as a step of the solver
 FEW_TERMS = 32  # features up to which zeros are not counted
+SHARED = 8  # roundings of a coefficient that is shared among copies, and a few to spare
 DOT2_PRODUCTS = 20_000  # products up to which sums are made with twice the digits
 
 
@@ -360,8 +361,15 @@ class Evaluation:
         return Rounding(value, 0.0, left, right, constant, found.most)
 
     def _with_square(self, stored: Stored, values: np.ndarray, errors: np.ndarray) -> Outputs:
-        coefs = np.ascontiguousarray(stored.coefs)
-        return Outputs(values, errors, *sum_loops().square_and_error(coefs, values, errors, UNIT))
+        coefs, unit = np.ascontiguousarray(stored.coefs), UNIT
+        if self.session.shares:
+            errors, unit = errors + self._of_shares(stored), SHARED * UNIT
+        return Outputs(values, errors, *sum_loops().square_and_error(coefs, values, errors, unit))
+
+    def _of_shares(self, stored: Stored) -> np.ndarray:
+        """What the outputs change by when coefficients are shared among copies and rounded."""
+        sizes = self.session.sizes[stored.examples]
+        return np.asarray(SHARED * UNIT * (np.abs(stored.coefs) @ sizes)[:, None] * sizes)
 
     def _again(
         self, stored: Stored, V: Matrix, Z: Matrix, chosen: np.ndarray, first: Outputs | None
@@ -447,6 +455,7 @@ class Evaluation:
         for V, Z in self._readings:
             if V is not last:
                 (w, unit), last = weighted_sums(V, vectors, coefs, few), V
+                unit += SHARED * UNIT * self.session.shares
             found.append(replace(self._by_weights(stored, w, unit, Z), mixed=V is not Z))
         return found
 

@@ -132,6 +132,7 @@ class KernelAdatron(SupportVectorMachine):
 
     _in_portions = False
     _may_forget = False  # all examples are passed over again and again
+    _merges = False  # one after the other as they were given
     _remedy = "it may need a larger max_iter, or a finite C"
 
     def fit(self, X: MatrixLike, y: VectorLike) -> Self:  # type: ignore[override]

@@ -58,6 +58,8 @@ class Session:
         Whether kernel values may be computed again each time, where that is cheaper.
     in_matrices : bool
         Whether all problems are such that each, if it has few rows, is solved in a matrix.
+    shares : bool
+        Whether coefficients will be shared among copies, which rounds each once more.
     """
 
     def __init__(
@@ -74,11 +76,13 @@ class Session:
         given: MatrixLike = None,
         may_forget: bool = True,
         in_matrices: bool = False,
+        shares: bool = False,
     ) -> None:
         self.X, self.labels, self.kernel, self.team = X, labels, kernel, team
         self.given = X if given is None else given
         self.n, self.n_classes = int(X.shape[0]), n_classes
         self.exact, self.may_forget = dtype == np.float64, may_forget
+        self.shares = shares
         self._is_rough = False
         # decided by the data alone, since the two ways end in different last bits
         self.whole = self.n <= WHOLE_GRAM_ROWS

@@ -278,12 +278,12 @@ class SVC(SupportVectorMachine):
         for model in models:
             model.check_parameters()
         folds = template.cross_fitting(X, y, sample_weight)
-        data = template.training_set(X, y, sample_weight)
-        total = len(models) * len(splits(data.n_classes, self.multiclass))
-        with template.session(data, total) as (session, watch):
+        few = template.distinct(template.training_set(X, y, sample_weight))
+        total = len(models) * len(splits(few.data.n_classes, self.multiclass))
+        with template.session(few.data, total) as (session, watch):
             rounding = np.zeros(len(models))
-            for k, fits in template.sweep(session, [data.weights], models, watch):
-                models[k].set_fitted(data, fits[0])
+            for k, fits in template.sweep(session, [few.data.weights], models, watch):
+                models[k].set_fitted(*few.as_given(fits[0]))
                 rounding[k] = fits[0].rounding
         for model, off in zip(models, rounding.tolist(), strict=True):
             model.n_features_in_ = template.n_features_in_
