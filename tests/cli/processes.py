@@ -41,6 +41,7 @@ for line in sys.stdin:
     child = os.fork()
     if not child:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+        signal.signal(signal.SIGHUP, signal.SIG_DFL)  # which is ignored where nohup runs the tests
         os.chdir(order["folder"])
         for target, name in enumerate(order["files"]):
             flags = os.O_RDONLY if target == 0 else os.O_WRONLY | os.O_CREAT | os.O_TRUNC
