@@ -1,5 +1,7 @@
 """Copies of examples, merged for training: against the same fit of all of them."""
 
+import math
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -7,8 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from largemargin.base.fingerprint import row_hashes
+from largemargin.base.training_set import TrainingSet
 from largemargin.svm import SVC, NuSVC, copies
-from largemargin.svm.copies import sets_of_copies
+from largemargin.svm.copies import Distinct, sets_of_copies
 
 from .extended import true_gaps
 
@@ -147,3 +150,45 @@ def test_rows_without_copies_are_left_alone():
     X, y, _ = table(6)
     X = X + np.random.default_rng(0).normal(size=X.shape)
     assert sets_of_copies(X, y, row_hashes(X)) is None
+
+
+def test_the_weight_of_many_copies_is_their_sum_rounded_once():
+    rng = np.random.default_rng(0)
+    X, y = rng.integers(0, 2, (100_000, 2)).astype(float), np.arange(100_000) % 2
+    weights = np.where(X[:, 0] > 0, 0.1, rng.random(len(y)))
+    model = SVC()
+    merged = Distinct(model, TrainingSet(model, X, y, weights), True).data
+    assert len(merged) == 8
+    for x, label, weight in zip(merged.given, merged.labels, merged.weights, strict=True):
+        copies_of_it = (x == X).all(axis=1) & (y == label)
+        assert weight == pytest.approx(math.fsum(weights[copies_of_it]), rel=2e-16, abs=0)
+
+
+@pytest.mark.parametrize(
+    ("machine", "scale"),
+    [("linear", 1e-200), ("squared", 1e-200), ("squared-sum", 1e-120), ("crammer-singer", 1e-200),
+     ("linear", 1e300), ("squared", 1e300)],
+)  # fmt: skip
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_weights_of_any_size_are_shared(machine, scale, monkeypatch):
+    X, y, weights = table(7, n=200, d=3, classes=2)
+    weights = scale * (weights + np.random.default_rng(0).random(len(y)))
+    model = MACHINES[machine]
+    truth = unmerged(monkeypatch, model, X, y, weights)
+    sums = np.abs(truth.dual_coef_).sum(axis=1)
+    model.fit(X, y, weights)
+    found = np.abs(model.dual_coef_).sum(axis=1)
+    if model.converged_:
+        assert np.allclose(found, sums, rtol=1e-6, atol=0)
+    assert ((found > 0) & np.isfinite(found)).all()
+    assert model.converged_ == (scale < 1)
+
+
+def test_linear_machines_are_solved_as_they_are_given(monkeypatch):
+    X, y, _ = table(8, classes=2)
+    model = SVC(kernel="linear", slack="squared-sum", C=1e4)
+    truth = unmerged(monkeypatch, model, X, y)
+    coefs, gap = truth.dual_coef_, truth.dual_gap_
+    model.fit(X, y)
+    assert np.array_equal(model.dual_coef_, coefs)
+    assert np.array_equal(model.dual_gap_, gap)

@@ -5,6 +5,8 @@ values each has many copies. Without them there are fewer variables, and no two 
 for each other without end: the matrix of a problem with copies is singular. What is found for an
 example is shared among its copies by weight, or, where slack costs the same however it is shared,
 given to as few of them as can have it: either is a solution of the problem as it was given.
+Linear machines are solved as they are given: they are quick, and what they tell is known to more
+digits than shares have.
 
 Copies are known by the hashes of rows that the fingerprint of the data is made of, and then looked
 at entry by entry.
@@ -22,9 +24,10 @@ import scipy.sparse as sp
 
 from largemargin.base.training_set import TrainingSet
 from largemargin.kernels.engine import SMALL_PROBLEM, choose_dtype, prepare
-from largemargin.kernels.functions import UNIT
+from largemargin.kernels.functions import UNIT, Linear
 from largemargin.kernels.fused import form_of
 from largemargin.runtime.arrays import DistantRows, Matrix
+from largemargin.svm.evaluation import sum_loops
 from largemargin.svm.formulations import SoftMargin
 
 if TYPE_CHECKING:
@@ -33,6 +36,9 @@ if TYPE_CHECKING:
 
 MOST_DISTINCT = 0.95  # the share of distinct examples from which on copies stay as they are
 CHUNK = 4096  # rows that are looked at together
+# Roundings that a coefficient is from the sum of so many largest ones: weights are summed to one,
+# and their product with the price, for all and for one, their number and the difference are others
+ROUNDINGS = 6
 
 
 class Distinct:
@@ -47,7 +53,9 @@ class Distinct:
     def __init__(self, model: Any, given: TrainingSet, wanted: bool) -> None:
         self._given, self.data, self._merged = given, given, False
         self._group = np.arange(len(given))
-        if not wanted or isinstance(given.X, DistantRows) or form_of(given.kernel) is None:
+        if not wanted or isinstance(given.X, DistantRows) or isinstance(given.kernel, Linear):
+            return
+        if form_of(given.kernel) is None:
             return
         group = sets_of_copies(given.given, given.labels, given.row_hashes)
         if group is None:
@@ -57,7 +65,7 @@ class Distinct:
         first = np.unique(group, return_index=True)[1]
         data = copy(given)
         data.given, data.labels, data.positions = given.given[first], given.labels[first], first
-        data.weights = np.bincount(group, given.weights)
+        data.weights = sum_loops().sums_of_groups(group, given.weights, len(first))
         few = len(first) <= SMALL_PROBLEM
         data.dtype = choose_dtype(model.precision, few, given.kernel, data.given)
         data.X, data.has_copies = prepare(data.given, given.kernel, data.dtype), True
@@ -76,11 +84,12 @@ class Distinct:
         given, group = self._given, self._group
         if not self._merged:
             return given, fit
-        coefs = fit.coefs[:, group] * given.weights / self.data.weights[group]
+        coefs = fit.coefs[:, group] * (given.weights / self.data.weights[group])
         for row, whole, one in zip(coefs, fit.coefs, fit.trained, strict=False):
-            most = self._most(one)
-            if most is not None:
-                row[:] = self._given_to_few(whole, row, most)
+            with np.errstate(over="ignore"):
+                most = self._most(one)
+                if most is not None:
+                    row[:] = self._given_to_few(whole, row, most)
         used = np.flatnonzero(coefs.any(axis=0))
         data = copy(given)
         data.dtype, data.X = self.data.dtype, self.data.X[group[used]]
@@ -101,8 +110,8 @@ class Distinct:
         other, as far as their sum goes; `shared` are those by weight.
         """
         group, size = self._group, np.abs(whole)[self._group]
-        rounding = 2 * UNIT * size
-        left = size - self._rank * most
+        rounding = ROUNDINGS * UNIT * size
+        left = size - np.where(self._rank > 0, self._rank * most, 0.0)
         few = np.where(left >= most - rounding, most, np.where(left <= rounding, 0.0, left))
         few = np.where(self._is_even[group], few, np.minimum(np.abs(shared), most))
         return np.asarray(np.copysign(few, whole[group]))

@@ -455,7 +455,6 @@ class Evaluation:
         for V, Z in self._readings:
             if V is not last:
                 (w, unit), last = weighted_sums(V, vectors, coefs, few), V
-                unit += SHARED * UNIT * self.session.shares
             found.append(replace(self._by_weights(stored, w, unit, Z), mixed=V is not Z))
         return found
 

@@ -121,6 +121,19 @@ def _add(total, rest, value):
 
 
 @njit(cache=True, nogil=True)
+def sums_of_groups(group, values, n_groups):
+    """The sum of the values of each group, as `compensated_sum`."""
+    total, rest = np.zeros(n_groups), np.zeros(n_groups)
+    for i in range(len(values)):
+        g = group[i]
+        total[g], rest[g] = _add(total[g], rest[g], values[i])
+    for g in range(n_groups):
+        if np.isfinite(rest[g]):
+            total[g] += rest[g]
+    return total
+
+
+@njit(cache=True, nogil=True)
 def weigh_rows(data, indices, indptr, rows, coefs, total):
     """total += coefs @ X[rows] for a CSR matrix X, each column as `compensated_sum`."""
     rest = np.zeros(len(total))
