@@ -115,7 +115,7 @@ def test_a_matrix_that_is_too_wide_becomes_a_list(run, tmp_path, monkeypatch):
 @pytest.mark.full
 @pytest.mark.parametrize("columns", [80, 120])
 def test_in_a_real_terminal(animals, columns):
-    order = ["train", str(animals), "-o", "m", "--model", "svc"]
+    order = ["train", str(animals), "-o", str(animals.with_name("m")), "--model", "svc"]
     process, end = pty.fork()
     if process == 0:
         os.environ.pop("COLUMNS", None)
