@@ -166,22 +166,17 @@ def test_the_weight_of_many_copies_is_their_sum_rounded_once():
 
 @pytest.mark.parametrize(
     ("machine", "scale"),
-    [("linear", 1e-200), ("squared", 1e-200), ("squared-sum", 1e-120), ("crammer-singer", 1e-200),
-     ("linear", 1e300), ("squared", 1e300)],
-)  # fmt: skip
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-def test_weights_of_any_size_are_shared(machine, scale, monkeypatch):
+    [("linear", 1e-200), ("squared", 1e-200), ("squared-sum", 1e-120), ("crammer-singer", 1e-200)],
+)
+def test_tiny_weights_are_shared(machine, scale, monkeypatch):
     X, y, weights = table(7, n=200, d=3, classes=2)
     weights = scale * (weights + np.random.default_rng(0).random(len(y)))
     model = MACHINES[machine]
     truth = unmerged(monkeypatch, model, X, y, weights)
     sums = np.abs(truth.dual_coef_).sum(axis=1)
     model.fit(X, y, weights)
-    found = np.abs(model.dual_coef_).sum(axis=1)
-    if model.converged_:
-        assert np.allclose(found, sums, rtol=1e-6, atol=0)
-    assert ((found > 0) & np.isfinite(found)).all()
-    assert model.converged_ == (scale < 1)
+    assert (sums > 0).all()
+    assert np.allclose(np.abs(model.dual_coef_).sum(axis=1), sums, rtol=1e-6, atol=0)
 
 
 def test_linear_machines_are_solved_as_they_are_given(monkeypatch):
