@@ -53,9 +53,8 @@ class Distinct:
     def __init__(self, model: Any, given: TrainingSet, wanted: bool) -> None:
         self._given, self.data, self._merged = given, given, False
         self._group = np.arange(len(given))
-        if not wanted or isinstance(given.X, DistantRows) or isinstance(given.kernel, Linear):
-            return
-        if form_of(given.kernel) is None:
+        wanted = wanted and not isinstance(given.X, DistantRows)
+        if not wanted or isinstance(given.kernel, Linear) or form_of(given.kernel) is None:
             return
         group = sets_of_copies(given.given, given.labels, given.row_hashes)
         if group is None:
@@ -81,9 +80,9 @@ class Distinct:
         """What was trained on `data`, as coefficients of the examples that were given; those
         without any are left out.
         """
-        given, group = self._given, self._group
         if not self._merged:
-            return given, fit
+            return self._given, fit
+        given, group = self._given, self._group
         coefs = fit.coefs[:, group] * (given.weights / self.data.weights[group])
         for row, whole, one in zip(coefs, fit.coefs, fit.trained, strict=False):
             with np.errstate(over="ignore"):
